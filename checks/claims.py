@@ -564,7 +564,19 @@ class KCombinatorial(CountClaim):
         """About all tables together."""
         return (
             "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
-            f"{self.least_in_words}.{self.people_in_words}"
+            f"{self.least_in_words}.{self._not_meant}{self.people_in_words}"
+        )
+
+    @property
+    def _not_meant(self) -> str:
+        """What follows for a reader, and what does not."""
+        if self.k == 1:
+            return ""
+        one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
+        few = f"1 {one}" if self.k == 2 else f"1 to {self.k - 1:,} {many}"
+        return (
+            f" So nobody can prove from the tables alone that a combination has only {few}. It does not mean that "
+            f"{self.least_in_words.removeprefix('at least ')} have it."
         )
 
 

@@ -1,4 +1,4 @@
-"""Publish anonymized marginals: small generalized tables of counts that stay private together.
+"""Publish anonymized marginals: small generalized tables of counts that meet privacy criteria jointly.
 
 >>> import marginals
 >>> table = marginals.read_table(frame, {"age": marginals.Attribute("quasi-identifier", intervals=[5, 10]),

@@ -352,7 +352,8 @@ role = "sensitive"
 [privacy]
 k_link = 10                  # whoever is counted in a published table shares their cell with at least 9 others,
                              # the sensitive column set aside
-k_combinatorial = 10         # and so it stays when somebody puts all published tables together
+k_combinatorial = 10         # each combination of nonsensitive values: the tables together either rule it out or leave room
+                             # for at least 10 rows; in the data it can be rarer
 diversity = "recursive:3,4"  # what the tables together say about the diagnosis of people who look alike:
                              #   "distinct:4"        at least 4 diagnoses are possible
                              #   "simple:4"          none is more likely than 1 in 4
@@ -380,7 +381,7 @@ strategy = "look-ahead"      # improves the release step by step, and looks at w
                              # "anneal", "genetic": try many ways at random; slower, often better
                              # "exact": the best there is, with proof, for few columns with few levels
 start = "independence"       # where it begins, besides the table above: every column by itself; or "nothing"
-seed = 0                     # the same seed gives the same release
+seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check
 time_limit = 60.0            # seconds; then the best release found so far is taken
 # max_cells = 500            # no published table has more cells, empty ones included
@@ -394,7 +395,7 @@ time_limit = 60.0            # seconds; then the best release found so far is ta
 [risk]
 sensitivity = "linear"       # the harm is the sum of the weights of what is disclosed; "multiplicative": e to that power
 weights = { diagnosis = 2.0, occupation = 0.5 }   # of a value as it is; a coarse one weighs less, * nothing; inf: never
-missed = 0.0                 # the harm to somebody whom the attacker takes for another
+missed = 0.0                 # the harm to a person whom the attacker does not identify
 # dictionaries = ["voters.csv"]       tables of people that attackers may hold, with some of the columns above and values
 # prior = [1.0]                       of any step; how likely each is. Without: the quasi-identifiers of the table itself
 # personal_weights = "weights.csv"    each person's own weights, a row each, by the column whose role is identifier;

@@ -324,18 +324,24 @@ class StewardReport:
         return self.comparison.release.two_way
 
     @property
-    def gain(self) -> float | None:
-        """How many times as much the release tells as the best single table, beyond the suppressed one; None where none
-        was looked for, or where it tells nothing.
+    def removed(self) -> float | None:
+        """The share of the KL divergence of a table with all quasi-identifiers suppressed that the release removes.
+
+        Below 0 where it is further from the data than that table; None where that table is the data itself.
 
         >>> from marginals.example import publication
-        >>> publication.steward.gain is None
-        True
+        >>> round(publication.steward.removed, 3)
+        0.173
         """
-        if self.kl_best_table is None:
-            return None
-        by_best = self.kl_suppressed - self.kl_best_table
-        return (self.kl_suppressed - self.kl_divergence) / by_best if by_best > 1e-9 else None
+        return self._removed(self.kl_divergence)
+
+    @property
+    def removed_by_best_table(self) -> float | None:
+        """The share that the best single table removes; None where none was looked for, too."""
+        return None if self.kl_best_table is None else self._removed(self.kl_best_table)
+
+    def _removed(self, kl_divergence: float) -> float | None:
+        return 1 - kl_divergence / self.kl_suppressed if self.kl_suppressed > 1e-9 else None
 
     def trace(self, every: int = 1) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from math import isfinite
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
@@ -14,6 +14,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     from checks.attacks.minimality import LevelTold, Refinement
     from checks.changes import CellDifference, ChangedPeople, OneValue
+    from checks.claims import Requirements
     from checks.classes import Assessment, Eligibility, Reached, Reidentification, Risk, Uniqueness
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import Claim, meaning_beside
+from checks.claims import Claim, counted_in_words, meaning_beside
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -167,21 +168,20 @@ def _unpublished(claim: Claim) -> str:
 
 
 def odds_in_words(odds: float) -> str:
-    """What somebody may know besides while a diversity still holds.
+    """What else a reader may know while a diversity still holds. odds: rounded down, so that the sentence holds.
 
-    >>> print(odds_in_words(1.25))
-    It bears odds of 1.25: it holds while other knowledge of a person changes the odds of two values at most 1.25-fold
+    >>> print(odds_in_words(1.2345678).split("by a ")[1])
+    factor of at most 1.234
     """
     if not isfinite(odds):
-        return (
-            "It bears any odds: it holds whatever else somebody knows of a person, as long as that rules no value out"
-        )
-    if odds == 1:
-        return "It bears no odds: other knowledge of a person, however little, can break it"
-    more = f"{odds:.4g}"
+        return "It still holds for a reader with any other knowledge about a person that rules no value out"
+    digits = max(3 - floor(log10(odds)), 0)
+    factor = floor(odds * 10**digits) / 10**digits
+    if factor == 1:
+        return "A reader's other knowledge about a person, however little, can break it"
     return (
-        f"It bears odds of {more}: it holds while other knowledge of a person changes the odds of two values "
-        f"at most {more}-fold"
+        "It still holds for a reader whose other knowledge about a person changes the odds between any two values by a "
+        f"factor of at most {factor:,.10g}"
     )
 
 
@@ -475,8 +475,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
         lead = "nearest to failing" if finding.holds else "worst"
         yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
     if finding.odds is not None:
-        words = odds_in_words(finding.odds)
-        yield words[:1].lower() + words[1:]
+        yield f"{odds_in_words(finding.odds)}."
 
 
 def _plain(value: Any) -> str:
@@ -562,9 +561,9 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
 
 
 def written_table_lines(
-    path: str, recoded: "LocalRecoding", diversities: Sequence[str], suppressed: int = 0
+    path: str, recoded: "LocalRecoding", requirements: "Requirements", suppressed: int = 0
 ) -> Iterator[str]:
-    """What a single table holds that was just written, and what is known of its privacy. diversities: that it satisfies."""
+    """What a single table holds that was just written, and what is known of its privacy. requirements: that it satisfies."""
     smallest = int(recoded.sizes.min()) if len(recoded) else 0
     yield (
         f"Wrote {recoded.rows:,} rows to {path}, in {len(recoded.cells):,} lines: combinations of values with their count. "
@@ -572,10 +571,26 @@ def written_table_lines(
     )
     if suppressed:
         yield f"{suppressed_rows(suppressed)}."
-    if diversities:
-        yield f"Every class satisfies {' and '.join(diversities)}; no other privacy of it was checked."
-    elif recoded.sensitive:
+    diversities = _demanded_diversities(requirements)
+    parts = [f"has at least {counted_in_words(requirements.class_size, None)}"] if requirements.class_size else []
+    parts += [f"satisfies {' and '.join(diversities)}"] if diversities else []
+    if parts:
+        yield f"Every class {' and '.join(parts)}."
+    if requirements.cell_size:
+        yield f"Every count in it is at least {requirements.cell_size:,}."
+    if parts:
+        yield "Nothing else was checked of it, such as other tables about the same people."
+    if not diversities and recoded.sensitive:
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(recoded.sensitive)}."
+
+
+def _demanded_diversities(requirements: "Requirements") -> list[str]:
+    """The diversities that every class satisfies, in words; each once where it is one for all sensitive attributes."""
+    claims = requirements.diversity_claims
+    texts = {str(claim.class_diversity) for claim in claims}
+    if len(texts) == 1 and len(claims) == len(requirements.sensitive):
+        return [*texts]
+    return [f"{claim.class_diversity} in {claim.sensitive}" for claim in claims]
 
 
 def suppressed_rows(rows: int) -> str:
@@ -613,12 +628,27 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed."
     if report.kl_best_table is not None:
         yield f"  {report.kl_best_table:.3f} for the best single table."
-        if report.gain is not None:
-            yield f"So the release tells {report.gain:.1f} times as much as the best single table."
+    if removed := removed_in_words(report):
+        yield removed
     yield from _comparison_lines(report.comparison)
     yield search_line(report.search, report.base)
     if said := str(report.base):
         yield said
+
+
+def removed_in_words(report: "StewardReport") -> str:
+    """Which share of the divergence a release removes, beside the best single table; empty where there is none to remove."""
+    release, best = report.removed, report.removed_by_best_table
+    if release is None:
+        return ""
+    beside = "" if best is None else f"; the best single table {_removes(best)}"
+    return (
+        f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{beside}."
+    )
+
+
+def _removes(share: float) -> str:
+    return f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
@@ -640,17 +670,25 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
 
 def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
     """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
-    those = "that contains the base table and " if base and base.demanded else ""
-    searched = f"Search: {search.strategy}, {search.evaluated} collections looked at"
+    proven = proven_in_words(search, base, 3)
+    return f"Search: {search.strategy}, {search.evaluated:,} collections looked at{f'; {proven}' if proven else ''}."
+
+
+def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
+    """What is proven of other collections; empty for nothing. Bounds are rounded down, so that they hold as they stand.
+
+    The proof is about decomposable collections at the levels of the table: others can be better.
+    """
+    those = " that contains the base table," if base and base.demanded else ""
+    none = f"no decomposable collection{those} within the policy and search limits"
     if search.optimal:
-        return f"{searched}; none {those}that the policy allows is better."
-    if search.bound is None or search.gap is None:
-        return f"{searched}."
+        return f"{none} is better"
+    if search.bound is None or search.value is None:
+        return ""
     counted = ", wanted analyses counted" if search.wanted else ""
-    return (
-        f"{searched}; every release {those}that the policy allows loses at least {search.bound:.3f} nats{counted}, so none "
-        f"is better by more than {search.gap:.3f}."
-    )
+    bound = floor(search.bound * 10**decimals) / 10**decimals
+    above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
+    return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:

@@ -393,7 +393,7 @@ _PROFILE = _spelled(r"https?://[\w.~-]{1,100}(/[\w.~-]{1,100}){0,9}/?|[a-z]{1,30
 
 _is_name = _spelled(r"[\w./ -]{0,200}")
 
-DESCRIPTION = "Small generalized tables of counts over one table about people, private together."
+DESCRIPTION = "Generalized tables of counts from one table about people. Privacy claims: see release.privacy."
 """What each release says of itself."""
 
 _OWN: Mapping[str, Test] = {

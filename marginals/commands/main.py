@@ -1,7 +1,8 @@
 """The command line: `marginals COMMAND`.
 
-Exit status 0: done and private. 1: a privacy check failed, or nothing can be published. 2: bad input or usage. 128 and the
-number of a signal: asked to end by it, as by Ctrl-C (130), which says nothing about privacy.
+Exit status 0: finished, and every claim that the command checks holds (`attack`, `risk`, `query`, `sample`, `disclose`,
+`init` and `open` check none). 1: a check failed or is undecided, or nothing can be published. 2: bad input or usage. 128
+and the number of a signal: asked to end by it, as by Ctrl-C (130), which says nothing about privacy.
 """
 
 import atexit
@@ -179,7 +180,7 @@ class _Commands(click.Group):
 )
 @click.version_option(marginals.__version__, prog_name="marginals")
 def main() -> None:
-    """Publish small tables of counts about people that stay private together.
+    """Publish small tables of counts about people that meet privacy criteria jointly.
 
     \b
     Examples:

@@ -179,7 +179,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
         recoded = published_table(table, best.levels, requirements)
         out.write(csv_bytes(recoded.frame()))
         answer |= {"out": str(out.path), "written": best.as_json()}
-        lines += written_table_lines(str(out.path), recoded, _demanded(requirements), best.suppressed)
+        lines += written_table_lines(str(out.path), recoded, requirements, best.suppressed)
     if as_json:
         print_json(answer)
     else:
@@ -192,15 +192,6 @@ def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> 
             "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
             "diversity or rules under [privacy]"
         )
-
-
-def _demanded(requirements: "Requirements") -> list[str]:
-    """The diversities that every class satisfies, in words; each once where it is one for all sensitive attributes."""
-    claims = requirements.diversity_claims
-    texts = {str(claim.class_diversity) for claim in claims}
-    if len(texts) == 1 and len(claims) == len(requirements.sensitive):
-        return [*texts]
-    return [f"{claim.class_diversity} in {claim.sensitive}" for claim in claims]
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
@@ -239,7 +230,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
             "from all values as they are to all suppressed: all of them were too many."
         )
     if out is not None:
-        print_lines(written_table_lines(str(out.path), recoded, _demanded(requirements)))
+        print_lines(written_table_lines(str(out.path), recoded, requirements))
 
 
 def _swept_on_chains(table: "Table") -> dict[str, int]:

@@ -457,7 +457,8 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
         "[privacy]",
         f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
         f"k_link = {k}",
-        "# also when somebody puts all published tables together;",
+        "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
+        f"# least {k} rows; in the data it can be rarer,",
         f"k_combinatorial = {k}",
     ]
     if not table.sensitive:
@@ -551,7 +552,7 @@ _ROLES = """\
 _SEARCH = """\
 [search]
 strategy = "look-ahead"      # or "rebuild", "genetic": slower, sometimes better
-seed = 0                     # the same seed gives the same release
+seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken
 """

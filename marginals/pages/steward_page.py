@@ -15,7 +15,15 @@ from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
-from marginals.wording import dropped_warning, few_dropped_warning, rule_in_words, unit_in_words, wanted_line
+from marginals.wording import (
+    dropped_warning,
+    few_dropped_warning,
+    proven_in_words,
+    removed_in_words,
+    rule_in_words,
+    unit_in_words,
+    wanted_line,
+)
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -124,7 +132,8 @@ def steward_html(report: StewardReport) -> bytes:
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
         suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
-        gain=report.gain,
+        removed=removed_in_words(report),
+        proven=proven_in_words(search, report.base, 6),
         search=search,
         base=report.base,
         binding=report.binding,

@@ -30,8 +30,8 @@ COUNTED = (
     ),
     (
         "k_combinatorial",
-        "The same for all tables together: every combination of nonsensitive values that they leave possible could be "
-        "shared by at least so many.",
+        "For all tables together: every combination of nonsensitive values that they leave possible could be shared by at "
+        "least so many. In the data it can be rarer.",
     ),
     ("min_cell", "No published cell has a smaller count other than 0, sensitive values included."),
 )

@@ -41,25 +41,26 @@ def test_an_estimate_is_told_by_its_bounds_and_whether_they_are_the_best(estimat
 @pytest.mark.parametrize(
     ("bound", "optimal", "wanted", "said"),
     [
-        (0.5, True, (), "; none that the policy allows is better."),
+        (0.5, True, (), "; no decomposable collection within the policy and search limits is better."),
         (None, False, (), "."),
         (
-            0.5,
+            0.5004,
             False,
             (),
-            "; every release that the policy allows loses at least 0.500 nats, so none is better by more than 0.250.",
+            "; no decomposable collection within the policy and search limits gets below 0.500 nats; this one is at most "
+            "0.251 above that.",
         ),
         (
-            0.5,
+            0.5004,
             False,
             (0.1,),
-            "; every release that the policy allows loses at least 0.500 nats, wanted analyses counted, so none is "
-            "better by more than 0.250.",
+            "; no decomposable collection within the policy and search limits gets below 0.500 nats, wanted analyses "
+            "counted; this one is at most 0.251 above that.",
         ),
     ],
 )
 def test_what_no_release_can_beat_is_said(
     bound: float | None, optimal: bool, wanted: tuple[float, ...], said: str
 ) -> None:
-    search = SearchResult("greedy", (), 0.75, 9, optimal, (), value=0.75, bound=bound, wanted=wanted)
+    search = SearchResult("greedy", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound, wanted=wanted)
     assert search_line(search) == f"Search: greedy, 9 collections looked at{said}"

@@ -85,9 +85,8 @@ def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() ->
     made = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
     assert made is not None
     assert made.kl_best_table is not None
-    assert made.gain == pytest.approx(
-        (made.kl_suppressed - made.kl_divergence) / (made.kl_suppressed - made.kl_best_table)
-    )
+    assert made.removed == pytest.approx((made.kl_suppressed - made.kl_divergence) / made.kl_suppressed)
+    assert made.removed_by_best_table == pytest.approx((made.kl_suppressed - made.kl_best_table) / made.kl_suppressed)
     content = made.page(made)
     assert MARK.encode() in content[:4096]
     page = Page(content)
