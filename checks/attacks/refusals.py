@@ -33,13 +33,16 @@ from checks.classes import nonsensitive_part
 from checks.finding import SEARCHING
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
-from models.errors import TimeOverError
+from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.all_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Margin, Mask
+
+USUAL_SENSITIVE_MARGINS = 3
+"""Margins that may show the same sensitive attribute where a policy says nothing of it."""
 
 _MOST_CELLS = 1 << 18
 """Cells of the margin of an addition that are laid out."""
@@ -289,6 +292,15 @@ class _Rules:
     def domain(self) -> Domain:
         return self.collection.domain
 
+    def limit(self, clique: Mask) -> str:
+        """Which limit that a search has by default an addition breaks, whatever the data; empty for none."""
+        after = maximal_masks([*self.cliques, clique])
+        for attribute in self.sensitive:
+            own = self.domain.attribute_masks[self.domain.index(attribute)]
+            if clique & own and sum(bool(mask & own) for mask in after) > USUAL_SENSITIVE_MARGINS:
+                return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {attribute}, which no search tries by default"
+        return ""
+
     @cached_property
     def least_class(self) -> int:
         """Rows that every class must have."""
@@ -391,6 +403,8 @@ class _Scope:
         small, nothing = rules.is_small(self.rows(rules.public(one.clique)), cells), self._gains_nothing(one, cells)
         kept = small | nothing
         claims = rules.beyond_counts(one.clique)
+        if rules.limit(one.clique):
+            return _Kept(np.ones_like(kept), small, nothing)
         if not claims or kept.all():
             return _Kept(kept, small, nothing)
         open_tables = np.flatnonzero(~kept)
@@ -477,7 +491,7 @@ def _together(
             return None
         try:
             judged.append(scope.judged(one))
-        except TimeOverError:
+        except MarginalsError:
             return None
     everything: BoolArray = np.ones(len(scope.tables), dtype=np.bool_)
     return scope, reduce(and_, [own.kept for own in judged], everything), judged
@@ -496,6 +510,8 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
         small=_distinct(common.small),
         values=tuple(common.values),
     )
+    if limit := scope.rules.limit(one.clique):
+        return replace(found, outcome=Outcome.NOT_EXAMINED, note=limit)
     if not judged.is_decided:
         note = f"claims would have to be checked on more than {_MOST_CHECKS:,} tables"
         return replace(found, outcome=Outcome.NOT_EXAMINED, note=note)
@@ -513,6 +529,8 @@ def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int, budget
     domain = rules.domain
     margin, added = domain.margin(one.clique), one.added(domain)
     cells = domain.size(margin)
+    if limit := rules.limit(one.clique):
+        return Addition(margin, added, Outcome.NOT_EXAMINED, note=limit)
     if cells > _MOST_CELLS or not budget.spend(cells):
         note = f"its margin has {cells:,} cells, too many to be laid out"
         return Addition(margin, added, Outcome.NOT_EXAMINED, note=note)
@@ -524,8 +542,8 @@ def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int, budget
             judged = scope.judged(one)
             (common,) = scope.in_common([judged.kept])
             return _laid_out(scope, one, judged, common)
-    except TimeOverError:
-        return Addition(margin, added, Outcome.NOT_EXAMINED, note="the time was over")
+    except MarginalsError as error:
+        return Addition(margin, added, Outcome.NOT_EXAMINED, note=str(error))
     if rules.beyond_counts(one.clique):
         note = f"more than {most:,} tables are possible, and not only counts decide"
         return Addition(margin, added, Outcome.NOT_EXAMINED, counts_only=False, note=note)
