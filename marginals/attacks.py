@@ -60,6 +60,7 @@ from marginals.names import shown_at
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TooManyCellsError
+from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -678,20 +679,33 @@ def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
     return MarginBounds(counts, counts, True)
 
 
+def not_judged(published: BundleContent) -> str:
+    """Why it is not examined what its refusals tell of a release; empty where it is."""
+    if not published.claims:
+        return "the release makes no claim that could have refused a finer one"
+    if not published.collection.is_decomposable:
+        return "its marginals form no junction tree, so no search of this project made it"
+    if not published.verify().ok:
+        return "its claims are not proven to hold, so what they refused is not known"
+    return ""
+
+
+def refused(published: BundleContent, collection: Collection) -> Refusals:
+    """What a release tells by what it lacks. collection: its margins, over its own hierarchies or those of the table."""
+    least, deadline = small_below(published), published.deadline.share(3)
+    return refusals(collection, published.sensitive, published.claims, least, deadline)
+
+
 def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
-    if not published.claims:
-        return Minimality(note="the release makes no claim that could have refused a finer one")
-    if not published.collection.is_decomposable:
-        return Minimality(note="its marginals form no junction tree, so no search of this project made it")
-    if not published.verify().ok:
-        return Minimality(note="its claims are not proven to hold, so they refused nothing")
+    if note := not_judged(published):
+        return Minimality(note=note)
     sensitive, claims = published.sensitive, published.claims
     ladders = {} if truth is None else truth.ladders
     holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
-    told = refusals(model.collection, sensitive, claims, small_below(published), published.deadline.share(3))
+    told = refused(published, model.collection)
     if truth is None:
         return Minimality(holders, domain=model.domain, refusals=told)
     insiders = refinements(model.collection, sensitive, claims, partial(_exactly, truth), ladders)

@@ -395,8 +395,8 @@ def shared_in_words(cell: CertainCell) -> str:
 def skewness_in_words(measures: DisclosureMeasures) -> str:
     """What the distance of a class from everybody means."""
     return (
-        f"For a reader who uses the maximum-entropy model, learning that a person is in this class changes the probability of "
-        f"a set of values of {measures.sensitive} by up to {100 * measures.skewness:.1f} percentage points, the largest "
+        f"For a reader who uses the maximum-entropy model, learning that a person is in this class changes the probability "
+        f"of a set of values of {measures.sensitive} by up to {100 * measures.skewness:.1f} percentage points, the largest "
         "change of any class."
     )
 
@@ -440,7 +440,7 @@ def refusal_in_words(step: Refinement) -> str:
     if not step.suspects:
         return "no claim can have refused it, so it was left out for another reason"
     if step.is_certain:
-        return "refused whatever the data, so this refusal alone reveals nothing"
+        return "refused whatever the data, so by itself it excludes no table"
     whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits} classes (of {step.classes})"
     if step.culprits == step.classes:
         whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes} classes"
@@ -900,8 +900,8 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         yield f"certain in the same way: the value of {len(told.values) - _CERTAIN_LISTED:,} more classes"
     if told.tables is not None and told.additions and not told.contradict:
         yield (
-            f"{told.tables:,} {'table has' if told.tables == 1 else 'tables have'} the published counts; in {told.left:,} of "
-            "them none of what is missing would have been published"
+            f"{told.tables:,} {'table has' if told.tables == 1 else 'tables have'} the published counts; in {told.left:,} "
+            "of them none of what is missing would have been published"
         )
     for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
         by_reason: dict[str, list[str]] = {}
@@ -961,7 +961,7 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
         case Outcome.UNEXPLAINED:
             return "no claim can have refused it, so it was left out for another reason"
         case Outcome.ALWAYS:
-            return "refused whatever the data, so this refusal alone reveals nothing"
+            return "refused whatever the data, so by itself it excludes no table"
     return "not examined"
 
 

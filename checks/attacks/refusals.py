@@ -56,6 +56,12 @@ _MOST_LAID_OUT = 4_096
 _MOST_CHECKS = 300
 """Tables on which claims about sensitive values are checked, for each addition."""
 
+_MOST_CHECKS_IN_ALL = 1_500
+"""The same of all additions together."""
+
+_MOST_NUMBERS_IN_ALL = 20_000_000
+"""Counts of all tables that are laid out one by one, for all additions together."""
+
 _MOST_MARGINS = 400
 """Margins in which it is looked for what tables have in common."""
 
@@ -201,7 +207,7 @@ def refusals(
     domain = collection.domain
     cliques = tuple(collection.junction_tree.cliques)
     graph = InteractionGraph.of(domain, cliques)
-    rules = _Rules(collection, cliques, tuple(sensitive), tuple(claims), least)
+    rules = _Rules(collection, cliques, tuple(sensitive), tuple(claims), least, _Budget())
     possible = [_Possible.of(move, graph) for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
     unnamed = tuple(a for a in domain.attributes if domain.hierarchy(a).height == 0)
     together = _together(rules, possible, deadline, most)
@@ -212,8 +218,7 @@ def refusals(
         left = int(np.count_nonzero(kept))
         small, values = _distinct(all_of_them.small), tuple(all_of_them.values)
         return Refusals(least, additions, len(scope.tables), left, small, values, unnamed)
-    budget = _Budget(_MOST_CELLS_IN_ALL)
-    additions = tuple(_judged(rules, one, deadline, most, budget) for one in possible)
+    additions = tuple(_judged(rules, one, deadline, most) for one in possible)
     small = _distinct(cell for addition in additions for cell in addition.small)
     values = tuple({str(value): value for addition in additions for value in addition.values}.values())
     return Refusals(least, additions, None, None, small, values, unnamed)
@@ -236,14 +241,11 @@ def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
 
 @dataclass
 class _Budget:
-    """Cells that may still be laid out."""
+    """Cells of margins, counts of tables, and checks of claims that may still be looked at."""
 
-    left: int
-
-    def spend(self, cells: int) -> bool:
-        """Whether so many more may be."""
-        self.left -= cells
-        return self.left >= 0
+    cells: int = _MOST_CELLS_IN_ALL
+    numbers: int = _MOST_NUMBERS_IN_ALL
+    checks: int = _MOST_CHECKS_IN_ALL
 
 
 @dataclass(frozen=True)
@@ -287,6 +289,7 @@ class _Rules:
     sensitive: tuple[str, ...]
     claims: tuple[Claim, ...]
     least: int
+    budget: _Budget
 
     @property
     def domain(self) -> Domain:
@@ -368,7 +371,7 @@ class _Scope:
         """None where the cells or tables are too many."""
         domain = rules.domain
         levels = domain.margin(mask)
-        if domain.size(levels) > _MOST_LAID_OUT:
+        if domain.size(levels) > _MOST_LAID_OUT or rules.budget.numbers < 0:
             return None
         codes = _grid(domain, levels)
         margins = maximal_masks([clique & mask for clique in rules.cliques]) or [0]
@@ -380,6 +383,7 @@ class _Scope:
         occupied = np.all([total[key] > 0 for total, key in zip(totals, keys)], axis=0)
         codes = {attribute: own[occupied] for attribute, own in codes.items()}
         tables = all_tables([key[occupied] for key in keys], totals, most)
+        rules.budget.numbers -= 4 * most if tables is None else tables.size
         return None if tables is None else cls(rules, mask, tables, codes)
 
     @property
@@ -409,7 +413,8 @@ class _Scope:
             return _Kept(kept, small, nothing)
         open_tables = np.flatnonzero(~kept)
         distinct, which = np.unique(cells[open_tables], axis=0, return_inverse=True)
-        if len(distinct) > _MOST_CHECKS:
+        rules.budget.checks -= min(len(distinct), _MOST_CHECKS)
+        if len(distinct) > _MOST_CHECKS or rules.budget.checks < 0:
             kept[open_tables] = True  # nothing is excluded that was not looked at
             return _Kept(kept, small, nothing, is_decided=False)
         refused = np.array(
@@ -513,7 +518,7 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
     if limit := scope.rules.limit(one.clique):
         return replace(found, outcome=Outcome.NOT_EXAMINED, note=limit)
     if not judged.is_decided:
-        note = f"claims would have to be checked on more than {_MOST_CHECKS:,} tables"
+        note = "claims would have to be checked on too many tables"
         return replace(found, outcome=Outcome.NOT_EXAMINED, note=note)
     if not kept.any():
         return replace(found, outcome=Outcome.UNEXPLAINED)
@@ -524,14 +529,15 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
     return replace(found, outcome=Outcome.SOME if counts_only else Outcome.OPEN)
 
 
-def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int, budget: _Budget) -> Addition:
+def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
     """What an addition tells by itself."""
     domain = rules.domain
     margin, added = domain.margin(one.clique), one.added(domain)
     cells = domain.size(margin)
     if limit := rules.limit(one.clique):
         return Addition(margin, added, Outcome.NOT_EXAMINED, note=limit)
-    if cells > _MOST_CELLS or not budget.spend(cells):
+    rules.budget.cells -= min(cells, _MOST_CELLS)
+    if cells > _MOST_CELLS or rules.budget.cells < 0:
         note = f"its margin has {cells:,} cells, too many to be laid out"
         return Addition(margin, added, Outcome.NOT_EXAMINED, note=note)
     if deadline.is_over:
