@@ -13,6 +13,8 @@ excluded. Two tables with margins of 100/100 and 3/197 and a least count of 3 th
   its own tables are too many, by the bounds of its counts.
 - Tables are excluded only where an addition is allowed for certain and gains for certain. So more may follow for somebody
   who runs the search itself on every table: that no addition proves anything does not mean that nothing follows.
+- Less may follow where a search stops at a level that tells nothing on the way to one that does. A release does not name
+  such levels; so with the hierarchies of the table this reads the search exactly, and without them as if it looked further.
 
 All limits are numbers of tables and cells, so that the same release always gets the same answer.
 """

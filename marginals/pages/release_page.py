@@ -557,7 +557,7 @@ def _refused(published: BundleContent) -> list[str]:
         return shown_at(attribute, domain.hierarchy(attribute), level)
 
     lines = refusal_lines(refused(published, published.collection), shown, has_truth=False)
-    return [f"{line[:1].upper()}{line[1:]}." for line in lines]
+    return [f"{line}." for line in lines]
 
 
 def beside_rules(published: BundleContent) -> list[int]:
