@@ -920,8 +920,8 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
         yield (
-            "not examined: levels that the release does not name, finer than any published or between, and attributes that no "
-            "table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
+            "not examined: levels that the release does not name, finer than any published or between, and attributes that "
+            "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
         )
 
 
