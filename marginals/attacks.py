@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import inf, prod
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from checks.attacks.knowledge import (
     CertainCells,
+    ClassTable,
     Knowledge,
     Levels,
     Reconstruction,
@@ -22,19 +24,24 @@ from checks.attacks.knowledge import (
     skewness,
     smallest_class,
 )
+from checks.attacks.likely_small import LikelySmall, likely_small
 from checks.attacks.minimality import (
     LevelTold,
     Refinement,
     accuracy,
     base_rate,
+    confident,
     definetti,
     levels_told,
+    naive_bayes,
     published_groups,
     refinements,
 )
+from checks.attacks.published_counts import USUAL_BOUND, PublishedCounts, published_counts
+from checks.attacks.refusals import Refusals, refusals
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, in_common, over_table, read_bundle
@@ -49,9 +56,11 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.names import shown_at
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TooManyCellsError
+from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -59,23 +68,55 @@ from models.tables.hierarchy import Domain
 
 
 @dataclass(frozen=True)
+class Expected:
+    """Shares of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
+
+    class_shares: who guesses the likeliest value of each class. naive_bayes: who learns across classes in one round. In
+    the model nobody does better than the first; in the data the second often does. confident: the same of the rows that
+    the guesses are most confident of, so many as `people`.
+    """
+
+    class_shares: float
+    naive_bayes: float
+    people: int
+    confident: Mapping[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "class_shares": self.class_shares,
+            "naive_bayes": self.naive_bayes,
+            "confident": {"people": self.people, **self.confident},
+        }
+
+
+@dataclass(frozen=True)
 class DisclosureMeasures:
     """What readers can conclude about one sensitive attribute.
 
-    reconstruction: of the cells of all that bears on the attribute. skewness: largest distance of a class's maxent
-    posterior from everybody's distribution, total variation. skewed_class: that class.
+    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. skewness: largest
+    distance of a class's maxent posterior from everybody's distribution, total variation. skewed_class: that class.
+    expected: how often guesses are right in the model.
     """
 
     sensitive: str
     reconstruction: Reconstruction
     skewness: float
     skewed_class: Mapping[str, str]
+    levels: Mapping[str, int]
+    shown: tuple[str, ...]
+    expected: Expected
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
         return {
             "sensitive": self.sensitive,
-            "reconstruction": {**asdict(self.reconstruction), "share": self.reconstruction.share},
+            "reconstruction": {
+                **asdict(self.reconstruction),
+                "share": self.reconstruction.share,
+                "levels": dict(self.levels),
+            },
+            "expected": self.expected.as_json(),
             "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
         }
 
@@ -145,7 +186,39 @@ def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeas
     classes = class_table(model, levels)
     skewed = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
-    return DisclosureMeasures(classes.sensitive, determined, skewed.distance, classes.labels(skewed.position))
+    skewed_class = classes.labels(skewed.position)
+    shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+    expected = _expected(classes)
+    return DisclosureMeasures(classes.sensitive, determined, skewed.distance, skewed_class, levels, shown, expected)
+
+
+MOST_CONFIDENT = 1000
+"""Rows of which guesses are most confident that are looked at apart; of a small table a tenth of its rows."""
+
+
+def _confident_rows(total: int) -> int:
+    return max(min(MOST_CONFIDENT, total // 10), 1)
+
+
+def _expected(classes: ClassTable) -> Expected:
+    held = np.flatnonzero(classes.rows.sum(axis=1) > 0)
+    codes = tuple(own[held] for attribute, own in classes.codes().items())
+    ordered = tuple(code for _, code in sorted(zip(map(classes.domain.index, classes.margin), codes), key=_first))
+    people = EquivalenceClasses(
+        classes.domain, classes.margin, ordered, classes.sensitive, classes.level, classes.rows[held]
+    )
+    own, learned = people.counts, naive_bayes(people, people.counts)
+    number = _confident_rows(round(float(own.sum())))
+    return Expected(
+        accuracy(own, people),
+        accuracy(learned, people),
+        number,
+        {"class_shares": confident(own, people, number), "naive_bayes": confident(learned, people, number)},
+    )
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]
 
 
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:
@@ -288,6 +361,12 @@ def _largest_k(published: BundleContent) -> int:
     return max((claim.least_count for claim in published.claims if isinstance(claim, CountClaim)), default=0)
 
 
+def small_below(published: BundleContent) -> int:
+    """Counts below are called small: the largest k claimed, or 10 where none is that asks for more than one row."""
+    largest = _largest_k(published)
+    return largest if largest > 1 else USUAL_BOUND
+
+
 def _certainties(
     known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
 ) -> dict[str, CertainCells]:
@@ -308,6 +387,10 @@ def certain_json(certain: CertainCells) -> dict[str, Any]:
         },
         "undecided": {"cells": certain.undecided, "margins": certain.unread},
         "worst": None if certain.worst is None else asdict(certain.worst),
+        "one_value": {
+            "classes": certain.one_value,
+            "shared": None if certain.shared is None else asdict(certain.shared),
+        },
     }
 
 
@@ -375,13 +458,23 @@ def _change(pair: TablePair) -> TableChange:
 class Guessing:
     """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
 
-    definetti: who learns across classes. maxent: who does not, and takes maximum entropy given what is published and
-    known. base_rate: who guesses the most frequent value without a release.
+    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: who learns
+    across classes in one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
+    the shares of each class. base_rate: who guesses the most frequent value without a release. confident: for each of the
+    first three the same share of the rows that its guesses are most confident of, so many as `people`.
     """
 
     definetti: float
+    naive_bayes: float
     maxent: float
     base_rate: float
+    people: int
+    confident: Mapping[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        whole = {name: value for name, value in asdict(self).items() if name not in ("people", "confident")}
+        return {**whole, "confident": {"people": self.people, **self.confident}}
 
 
 @dataclass(frozen=True)
@@ -393,7 +486,7 @@ class Attacked:
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        return {**self.measures.as_json(), "guessing": None if self.guessing is None else asdict(self.guessing)}
+        return {**self.measures.as_json(), "guessing": None if self.guessing is None else self.guessing.as_json()}
 
 
 @dataclass(frozen=True)
@@ -402,8 +495,9 @@ class Minimality:
 
     holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
     given. ladders: what published levels tell that were fitted to the table, None where the truth is not given. note: why
-    there is nothing to tell, empty where there is. domain: of the levels that the steps name; None where there is nothing
-    to tell.
+    it was not examined, empty where it was. domain: of the levels that the steps name; None where it was not examined.
+    refusals: what attributes, levels and pairs tell that are not published; of the values that the release names, or, where
+    the truth is given, of all that its hierarchies name. None where they were not examined.
     """
 
     holders: tuple[Refinement, ...] = ()
@@ -411,10 +505,12 @@ class Minimality:
     note: str = ""
     domain: Domain | None = None
     ladders: tuple[LevelTold, ...] | None = None
+    refusals: Refusals | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The steps as plain values."""
         return {
+            "refusals": None if self.refusals is None else self.refusals.as_json(),
             "holders": [step.as_json() for step in self.holders],
             "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
             "ladders": None if self.ladders is None else [told.as_json() for told in self.ladders],
@@ -429,6 +525,8 @@ class Attacks:
     certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
     of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
     changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
+    published: the published counts by themselves. likely: what the fitted model ranks as small. Both None where the
+    releases are apart.
     """
 
     attacked: tuple[Attacked, ...]
@@ -440,6 +538,8 @@ class Attacks:
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
     changes: tuple[TableChange, ...] = ()
+    published: PublishedCounts | None = None
+    likely: LikelySmall | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
@@ -449,11 +549,13 @@ class Attacks:
         }
         each |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
         return (each if self.apart else {}) | {
+            "published": None if self.published is None else self.published.as_json(),
             "attacks": [*map(self._attribute_json, self._attributes())],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
             "left_out": dict(self.left_out),
             "minimality": self.minimality.as_json(),
             "composition": [composition.as_json() for composition in self.compositions],
+            "likely": None if self.likely is None else self.likely.as_json(),
         }
 
     def _attributes(self) -> list[str]:
@@ -484,6 +586,8 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     (0.0, 18)
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
+    >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
+    (3, 0)
     """
     deadline = within(seconds)
     bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
@@ -552,36 +656,61 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         _minimality(bundles, model if true is None else true, truth),
         together,
         certainties(published, model, _for_certain(published.deadline)),
+        published=published_counts(published.collection, published.sensitive, small_below(published)),
+        likely=_likely(published, model if true is None else true, truth),
     )
+
+
+def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
+    """What the fitted model ranks as small; None without a junction tree, where it would have to be fitted."""
+    if not published.collection.is_decomposable:
+        return None
+    public = [a for a in published.domain.attributes if a not in published.sensitive]
+    counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
+    return likely_small(model, public, small_below(published), published.deadline, counted)
+
+
+def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
+    """The counts of the table itself, as bounds."""
+    cube, domain = truth.cube, truth.domain
+    table = cube.table(domain.mask(margin))
+    counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
+    counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
+    return MarginBounds(counts, counts, True)
+
+
+def not_judged(published: BundleContent) -> str:
+    """Why it is not examined what its refusals tell of a release; empty where it is."""
+    if not published.claims:
+        return "the release makes no claim that could have refused a finer one"
+    if not published.collection.is_decomposable:
+        return "its marginals form no junction tree, so no search of this project made it"
+    if not published.verify().ok:
+        return "its claims are not proven to hold, so what they refused is not known"
+    return ""
+
+
+def refused(published: BundleContent, collection: Collection) -> Refusals:
+    """What a release tells by what it lacks. collection: its margins, over its own hierarchies or those of the table."""
+    least, deadline = small_below(published), published.deadline.share(3)
+    return refusals(collection, published.sensitive, published.claims, least, deadline)
 
 
 def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
-    if not published.claims:
-        return Minimality(note="the release makes no claim that could have refused a finer one")
-    if not published.collection.is_decomposable:
-        return Minimality(note="its marginals form no junction tree, so no search of this project made it")
-    if not published.verify().ok:
-        return Minimality(note="its claims are not proven to hold, so they refused nothing")
+    if note := not_judged(published):
+        return Minimality(note=note)
     sensitive, claims = published.sensitive, published.claims
     ladders = {} if truth is None else truth.ladders
     holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
+    told = refused(published, model.collection)
     if truth is None:
-        return Minimality(holders, domain=model.domain)
-    cube, domain = truth.cube, truth.domain
-
-    def exactly(margin: Mapping[str, int]) -> MarginBounds:
-        """The counts of the table itself, as bounds."""
-        table = cube.table(domain.mask(margin))
-        counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
-        counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
-        return MarginBounds(counts, counts, True)
-
-    insiders = refinements(model.collection, sensitive, claims, exactly, ladders)
-    told = levels_told(model.collection, ladders)
-    return Minimality(holders, insiders, domain=model.domain, ladders=told)
+        return Minimality(holders, domain=model.domain, refusals=told)
+    insiders = refinements(model.collection, sensitive, claims, partial(_exactly, truth), ladders)
+    fitted = levels_told(model.collection, ladders)
+    return Minimality(holders, insiders, domain=model.domain, ladders=fitted, refusals=told)
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
@@ -596,4 +725,12 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
     groups = published_groups(tables_with_attribute, people)
     # Both know everybody's nonsensitive values; only one learns across classes.
     learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
-    return Guessing(accuracy(learned, people), accuracy(unlearned, people), base_rate(people))
+    once = naive_bayes(people, unlearned)
+    number = _confident_rows(int(people.counts.sum()))
+    guesses = {"definetti": learned, "naive_bayes": once, "maxent": unlearned}
+    return Guessing(
+        **{name: accuracy(guess, people) for name, guess in guesses.items()},
+        base_rate=base_rate(people),
+        people=number,
+        confident={name: confident(guess, people, number) for name, guess in guesses.items()},
+    )

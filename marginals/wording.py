@@ -12,7 +12,10 @@ from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
+    from checks.attacks.likely_small import LikelySmall
     from checks.attacks.minimality import LevelTold, Refinement
+    from checks.attacks.published_counts import PublishedCounts, SensitiveCounts
+    from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
     from checks.classes import Assessment, Eligibility, Reached, Reidentification, Risk, Uniqueness
@@ -31,7 +34,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import Claim, counted_in_words, meaning_beside
+from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, meaning_beside
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -356,13 +359,25 @@ def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> s
     )
 
 
+def determined_in_words(measures: DisclosureMeasures) -> str:
+    """How many combinations of which attributes have a count that readers can determine."""
+    known = measures.reconstruction
+    found = f"{known.determined:,}" if known.determined else "none"
+    has = "has a count" if known.determined < 2 else "have counts"
+    sure = "" if known.sharp else ", as far as the bounds tell"
+    combinations = "combination" if known.cells == 1 else "combinations"
+    return (
+        f"Of the {known.cells:,} possible {combinations} of {listed(measures.shown)}, {found} {has} that readers can "
+        f"determine{sure}."
+    )
+
+
 def reconstruction_in_words(known: Reconstruction) -> str:
-    """What it means that some cells of the table of all attributes are determined."""
+    """What it means that some cells of the table of all that is shown with a sensitive attribute are determined."""
     if not known.determined:
-        certain = "No count" if known.sharp else "As far as the bounds tell, no count"
         return (
-            f"{certain} of a combination of values of all attributes is certain. Counts of fewer attributes can still be: "
-            "marginals attack looks at those of up to three."
+            "Counts of fewer attributes are published, and more of them can be determined: marginals attack looks at those "
+            "of up to three."
         )
     beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
     return (
@@ -379,6 +394,9 @@ def certain_in_words(certain: CertainCells) -> str:
         f"{certain.determined:,} counts are determined exactly, {least}{certain.small:,} of them below the largest k "
         f"claimed; {least}{certain.exists:,} cells have a row for certain"
     )
+    classes = "class" if certain.one_value == 1 else "classes"
+    one = f"in {least}{certain.one_value:,} {classes} everybody has the same value of it for certain"
+    sentence += f"; {one}" if certain.one_value or not certain.is_complete else ""
     if certain.is_complete:
         return sentence
     return f"{sentence}; {certain.undecided:,} cells and {certain.unread:,} tables were not decided in the time given"
@@ -390,12 +408,20 @@ def worst_in_words(cell: CertainCell) -> str:
     return f"the smallest of these counts: {values}: exactly {cell.rows:,} {'row' if cell.rows == 1 else 'rows'}"
 
 
+def shared_in_words(cell: CertainCell) -> str:
+    """A class in which everybody has the same sensitive value."""
+    values = ", ".join(f"{attribute}={label}" for attribute, label in cell.values.items())
+    return (
+        f"one of these classes, with its value: {values}: at least {cell.rows:,} {'row' if cell.rows == 1 else 'rows'}"
+    )
+
+
 def skewness_in_words(measures: DisclosureMeasures) -> str:
     """What the distance of a class from everybody means."""
     return (
-        f"Knowing that somebody is in this class changes the probability of any set of values of {measures.sensitive} by "
-        f"at most {100 * measures.skewness:.1f} percentage points from what is true of everybody; "
-        "in every other class it changes by no more."
+        f"For a reader who uses the maximum-entropy model, learning that a person is in this class changes the probability "
+        f"of a set of values of {measures.sensitive} by up to {100 * measures.skewness:.1f} percentage points, the largest "
+        "change of any class."
     )
 
 
@@ -434,16 +460,16 @@ def step_in_words(step: Refinement, shown: Callable[[str, int], str]) -> str:
 def refusal_in_words(step: Refinement) -> str:
     """What somebody concludes who knows that a step was refused."""
     if step.suspects is None:
-        return f"nothing can be inferred; {step.note}"
+        return f"not examined: {step.note}"
     if not step.suspects:
         return "no claim can have refused it, so it was left out for another reason"
     if step.is_certain:
-        return "refused whatever the data, so the refusal reveals nothing"
-    whose = "one class" if step.culprits == 1 else f"{step.culprits} of {step.classes} classes"
+        return "refused whatever the data, so by itself it excludes no table"
+    whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits} classes (of {step.classes})"
     if step.culprits == step.classes:
-        whose = "the only class" if step.classes == 1 else f"any of the {step.classes} classes"
-    reasons = " or ".join(suspect.claim.reason() for suspect in step.suspects)
-    sentence = f"a part of {whose} has {reasons}"
+        whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes} classes"
+    left = " or ".join(_left_by(suspect.claim) for suspect in step.suspects)
+    sentence = f"in {whose} the finer value would leave {left}"
     if step.culprit is not None and step.culprits != step.classes:
         sentence += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
     if step.publishable is not None:
@@ -456,6 +482,22 @@ def refusal_in_words(step: Refinement) -> str:
         cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
         sentence += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
     return sentence + (f"; {step.note}" if step.note else "")
+
+
+def _left_by(claim: Claim) -> str:
+    """The group that a claim refuses: "a group of 1 to 9 rows"."""
+    if isinstance(claim, CountClaim):
+        return few_rows(claim.least_count)
+    return f"a group with {claim.reason()}" if isinstance(claim, AttributeClaim) else "a group that it refuses"
+
+
+def few_rows(least: int) -> str:
+    """A group that is too small.
+
+    >>> few_rows(2), few_rows(10)
+    ('a group of 1 row', 'a group of 1 to 9 rows')
+    """
+    return "a group of 1 row" if least <= 2 else f"a group of 1 to {least - 1:,} rows"
 
 
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
@@ -724,35 +766,125 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
 
 
 def attack_lines(attacks: "Attacks") -> Iterator[str]:
-    """All measures of one release, or of several together."""
-    for attacked in attacks.attacked:
-        yield from _attribute_lines(attacked)
-    for attribute, certain in attacks.certain.items():
-        yield f"{attribute}: {certain_in_words(certain)}"
-        if certain.worst is not None:
-            yield f"  {worst_in_words(certain.worst)}"
-    for attribute, reason in attacks.left_out.items():
-        yield f"{attribute}: not attacked; {reason}"
+    """All measures of one release, or of several together: what is published, what is certain, and what readers can do
+    who know the algorithm, have a register, or learn across classes; the plainest first.
+    """
+    if attacks.published is not None:
+        yield from published_lines(attacks.published)
+    yield from _certain_lines(attacks)
     yield from map(_threshold_line, attacks.thresholds)
     for composition in attacks.compositions:
         yield from _composition_lines(composition)
     yield from _minimality_lines(attacks.minimality)
+    if attacks.published is not None:
+        yield REGISTER_NOT_EXAMINED
+        for attacked in attacks.attacked:
+            yield from _guessing_lines(attacked)
+        for attribute, reason in attacks.left_out.items():
+            yield f"Readers who learn across classes, of {attribute}: not examined; {reason}."
+        yield f"Readers who rank small counts by the model: {likely_in_words(attacks.likely)}"
 
 
-def _attribute_lines(attacked: "Attacked") -> Iterator[str]:
-    measures = attacked.measures
-    cells = measures.reconstruction
-    skewed_class = ", ".join(f"{attribute}={label}" for attribute, label in measures.skewed_class.items())
+REGISTER_NOT_EXAMINED = "Readers with a register, who know all nonsensitive values of everybody: not examined."
+
+
+def published_lines(published: "PublishedCounts") -> Iterator[str]:
+    """The small counts that anybody can read off, those with a sensitive value apart."""
+    counts = published.counts
     yield (
-        f"{measures.sensitive}: put together with all that bears on it, {cells.determined} of {cells.cells} possible cells "
-        f"are determined exactly, with {cells.rows} of {cells.total} rows" + ("" if cells.sharp else "; more may be")
+        f"Published as they are: {counts.small:,} of {counts.number:,} counts are below {published.least:,}; "
+        f"{_smallest_in_words(counts.smallest)}"
     )
-    yield f"  the class furthest from everybody ({skewed_class or 'all'}): total variation {measures.skewness:.3f}"
-    if guessing := attacked.guessing:
+    for attribute, own in published.sensitive.items():
         yield (
-            f"  guessed right: {guessing.definetti:.1%} by learning across classes (deFinetti), "
-            f"{guessing.maxent:.1%} by maximum entropy, {guessing.base_rate:.1%} without the release"
+            f"  with {attribute}: {own.counts.small:,} of {own.counts.number:,} counts are below {published.least:,}; "
+            + (_smallest_in_words(own.counts.smallest))
         )
+        yield f"  {one_value_in_words(attribute, own)}"
+
+
+def _smallest_in_words(cells: "Sequence[CertainCell]") -> str:
+    listed_cells = (f"{_cell(cell.values)}: {cell.rows:,}" for cell in cells)
+    return f"the smallest: {'; '.join(listed_cells)}" if cells else "there are none"
+
+
+def one_value_in_words(attribute: str, own: "SensitiveCounts") -> str:
+    """How many published classes share one sensitive value."""
+    classes = f"{own.classes:,} published {'class' if own.classes == 1 else 'classes'}"
+    if not own.one_value or own.shared is None:
+        return f"none of {classes} has a single value of {attribute} only"
+    has = "has" if own.one_value == 1 else "have"
+    return (
+        f"{own.one_value:,} of {classes} {has} a single value of {attribute} only; the largest, with {own.rows:,} "
+        f"{'row' if own.rows == 1 else 'rows'}: {_cell(own.shared)}"
+    )
+
+
+def _certain_lines(attacks: "Attacks") -> Iterator[str]:
+    for attacked in attacks.attacked:
+        measures = attacked.measures
+        known = measures.reconstruction
+        rows = f" They hold {known.rows:,} of {known.total:,} rows." if known.determined else ""
+        yield f"{measures.sensitive}: {determined_in_words(measures)}{rows}"
+    for attribute, certain in attacks.certain.items():
+        yield f"{attribute}: {certain_in_words(certain)}"
+        if certain.worst is not None:
+            yield f"  {worst_in_words(certain.worst)}"
+        if certain.shared is not None:
+            yield f"  {shared_in_words(certain.shared)}"
+    for attribute, reason in attacks.left_out.items():
+        yield f"{attribute}: not examined all together; {reason}"
+
+
+def _guessing_lines(attacked: "Attacked") -> Iterator[str]:
+    """What readers guess who use the model, and who learn across classes."""
+    measures, guessing = attacked.measures, attacked.guessing
+    skewed_class = ", ".join(f"{attribute}={label}" for attribute, label in measures.skewed_class.items())
+    yield f"Readers who use the model, of {measures.sensitive}, in the class {skewed_class or 'of all'}:"
+    yield f"  {skewness_in_words(measures)}"
+    yield f"Readers who learn across classes, of {measures.sensitive}:"
+    if guessing is None:
+        yield f"  {expected_in_words(measures)}"
+        return
+    yield (
+        f"  guessed right: {guessing.definetti:.1%} by learning until nothing changes (deFinetti), "
+        f"{guessing.naive_bayes:.1%} by one round of naive Bayes, {guessing.maxent:.1%} by the shares of each class, "
+        f"{guessing.base_rate:.1%} without the release"
+    )
+    sure = guessing.confident
+    yield (
+        f"  of the {guessing.people:,} guesses that each is surest of: {sure['definetti']:.1%} by deFinetti, "
+        f"{sure['naive_bayes']:.1%} by one round of naive Bayes, {sure['maxent']:.1%} by the shares of each class"
+    )
+
+
+def expected_in_words(measures: DisclosureMeasures) -> str:
+    """How often guesses are right in the model, where the truth is not given, and that this is no limit."""
+    expected = measures.expected
+    sure = expected.confident
+    return (
+        "deFinetti: not examined without the table (--truth CONFIG). If everybody were as the maximum-entropy model says, "
+        f"guesses by the shares of each class would be right for {expected.class_shares:.1%}, and for "
+        f"{sure['class_shares']:.1%} of the {expected.people:,} surest; by one round of naive Bayes for "
+        f"{expected.naive_bayes:.1%} and {sure['naive_bayes']:.1%}. That is no limit: in real data learning across classes "
+        "can be right more often."
+    )
+
+
+def likely_in_words(likely: "LikelySmall | None") -> str:
+    """How often a reader is right who takes the combinations for small that the model does."""
+    if likely is None:
+        return "not examined; the tables form no junction tree."
+    if not likely.tops:
+        return "not examined; there is no combination of two or three nonsensitive attributes to rank."
+    known = all(top.right is not None for top in likely.tops)
+    told = " and ".join(
+        f"{top.expected if top.right is None else top.right:.0%} of the first {top.number:,}" for top in likely.tops
+    )
+    are = "are small" if known else "are small by the model itself (--truth CONFIG counts how many are)"
+    unread = f" {likely.unread:,} tables were not looked at." if likely.unread else ""
+    what = f"of {likely.combinations:,} combinations of two or three attributes that no table shows, {told}"
+    return f"{what} {are}, that is, have {few_rows(likely.least).removeprefix('a group of ')}.{unread}"
 
 
 def _threshold_line(threshold: "Threshold") -> str:
@@ -783,7 +915,7 @@ def _composition_lines(composition: "Composition") -> Iterator[str]:
 
 def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
     if minimality.domain is None:
-        yield f"Minimality: {minimality.note}."
+        yield f"Readers who know the algorithm: not examined; {minimality.note}."
         return
     domain = minimality.domain
 
@@ -791,43 +923,136 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
     def shown(attribute: str, level: int) -> str:
         return shown_at(attribute, domain.hierarchy(attribute), level)
 
-    lead = "Minimality: who knows that these were refused for the claims concludes"
-    yield from _step_lines(lead, minimality.holders, shown)
-    if minimality.insiders is not None:
-        lead = "Minimality, for those who know everybody's nonsensitive values"
-        yield from _step_lines(lead, minimality.insiders, shown)
-    else:
-        yield (
-            "  Finer values than any published are known to the publisher: --truth CONFIG judges steps to these too, and "
-            "says what steps tell that are fitted to the table."
-        )
+    has_truth = minimality.insiders is not None
+    if minimality.refusals is not None:
+        yield f"{ALGORITHM_KNOWN}:"
+        yield from (f"  {line}" for line in refusal_lines(minimality.refusals, shown, has_truth))
+    if minimality.holders:
+        yield from _step_lines("  Finer values in place of published ones:", minimality.holders, shown)
+    if minimality.insiders:
+        yield from _step_lines("  The same, for those who know all nonsensitive values:", minimality.insiders, shown)
     yield from _ladder_lines(minimality.ladders or (), shown)
+
+
+ALGORITHM_KNOWN = (
+    "Readers who know the algorithm, and take it that whatever the claims allow, and tells anything, is published"
+)
+
+_CERTAIN_LISTED = 5
+"""Certain counts that are listed at most."""
+
+
+def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth: bool) -> Iterator[str]:
+    """What additions tell that a release lacks, the certain first; then what was not examined.
+
+    shown: an attribute at a level, in words. has_truth: whether the hierarchies of the table itself were looked at.
+    """
+    from checks.attacks.refusals import Outcome  # slow to import, and few need it
+
+    if told.contradict:
+        yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
+    for cell in told.small[:_CERTAIN_LISTED]:
+        yield f"certain, though no table shows it: {_range_in_words(cell)}"
+    if len(told.small) > _CERTAIN_LISTED:
+        yield f"certain in the same way: {len(told.small) - _CERTAIN_LISTED:,} more counts below {told.least:,}"
+    for value in told.values[:_CERTAIN_LISTED]:
+        rows = f"{value.rows:,} {'row' if value.rows == 1 else 'rows'} at least"
+        yield f"certain: everybody with {_cell(value.values)} ({rows}) has {value.sensitive}={value.value}"
+    if len(told.values) > _CERTAIN_LISTED:
+        yield f"certain in the same way: the value of {len(told.values) - _CERTAIN_LISTED:,} more classes"
+    if told.tables is not None and told.additions and not told.contradict:
+        yield (
+            f"{told.tables:,} {'table has' if told.tables == 1 else 'tables have'} the published counts; in {told.left:,} "
+            "of them none of what is missing would have been published"
+        )
+    for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
+        by_reason: dict[str, list[str]] = {}
+        for addition in told.of(outcome):
+            by_reason.setdefault(_outcome_in_words(addition, told.least), []).append(_missing(addition, shown))
+        for reason, same in by_reason.items():
+            yield f"{'; '.join(same)}: {reason}"
+    by_note: dict[str, list[str]] = {}
+    for addition in told.of(Outcome.NOT_EXAMINED):
+        by_note.setdefault(addition.note, []).append(_missing(addition, shown))
+    for note, same in by_note.items():
+        yield f"not examined: {'; '.join(same)}: {note}"
+    if told.unnamed:
+        yield f"not examined: {listed(told.unnamed)}, of which the release names no values"
+    several = "" if told.together else "what several of these refusals prove together, and "
+    yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
+    if not has_truth:
+        yield (
+            "not examined: levels that the release does not name, finer than any published or between, and attributes that "
+            "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
+        )
+
+
+def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
+    """What is missing: "age with ill, beside sex"."""
+    names = " with ".join(shown(attribute, level) for attribute, level in addition.added)
+    added = dict(addition.added)
+    others = listed([shown(a, level) for a, level in addition.margin.items() if a not in added])
+    return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
+
+
+def _outcome_in_words(addition: "Addition", least: int) -> str:
+    """What one addition tells by itself."""
+    from checks.attacks.refusals import Outcome  # slow to import, and few need it
+
+    match addition.outcome:
+        case Outcome.PROVES:
+            count, classes = len(addition.small), len(addition.values)
+            proven = [f"{count:,} small {'count' if count == 1 else 'counts'}"] if count else []
+            proven += (
+                [f"the sensitive value of {classes:,} {'class' if classes == 1 else 'classes'}"] if classes else []
+            )
+            return f"that it is missing makes {' and '.join(proven)} certain"
+        case Outcome.SOME:
+            if not addition.classes:
+                return f"it would show {few_rows(least)}"
+            whose = f"at least one of {addition.suspects:,} classes (of {addition.classes:,})"
+            if addition.suspects == addition.classes:
+                whose = (
+                    f"at least one of the {addition.classes:,} classes" if addition.classes > 1 else "the only class"
+                )
+            elif addition.suspects == 1:
+                whose = f"one class (of {addition.classes:,})"
+            return f"in {whose} it would show {few_rows(least)}"
+        case Outcome.OPEN:
+            return "what is left possible has no small count and no sensitive value in common, as far as this one tells"
+        case Outcome.UNEXPLAINED:
+            return "no claim can have refused it, so it was left out for another reason"
+        case Outcome.ALWAYS:
+            return "refused whatever the data, so by itself it excludes no table"
+    return "not examined"
+
+
+def _range_in_words(cell: "CertainRange") -> str:
+    number = f"{cell.lower:,}" if cell.lower == cell.upper else f"{cell.lower:,} to {cell.upper:,}"
+    return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
 
 def _ladder_lines(told: "Sequence[LevelTold]", shown: Callable[[str, int], str]) -> Iterator[str]:
     """What the finest published level of each attribute tells whose levels are fitted."""
     finest = {level.attribute: level for level in reversed(told)}
     if finest:
-        yield "Fitted steps: who knows that they are fitted to the table concludes:"
+        yield "  Steps that are fitted to the table:"
     for level in reversed(finest.values()):
         groups = "its merged group" if level.merged == 1 else f"each of its {level.merged} merged groups"
-        yield f"  {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than} rows"
+        yield f"    {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than} rows"
 
 
 def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, int], str]) -> Iterator[str]:
     """The steps that tell something one by one, then the others, those with the same reason on one line."""
-    if not steps:
-        yield f"{lead}: nothing, since the release names no finer values than it publishes."
-        return
-    yield f"{lead}:"
+    yield lead
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
         if step.suspects is None:
             steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, shown))
         else:
-            yield f"  {step_in_words(step, shown)}: {refusal_in_words(step)}"
+            yield f"    {step_in_words(step, shown)}: {refusal_in_words(step)}"
     for reason, same in steps_by_reason.items():
-        yield f"  {'; '.join(same)}: {reason}"
+        yield f"    {'; '.join(same)}: {reason}"
 
 
 def change_lines(change: "TableChange") -> Iterator[str]:

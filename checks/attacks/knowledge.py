@@ -448,6 +448,8 @@ class CertainCells:
     small: cells that are determined and have fewer rows than the largest k that is claimed. undecided: further cells that
     may be among these, since the time was over. unread: margins that were not looked at, for the same reason or their size.
     worst: of all published levels the determined cell with the fewest rows, as far as was looked; None where there is none.
+    one_value: classes of these margins that have a row for certain, and all of them with the same sensitive value; at least
+    so many. shared: the first such class with that value, and the rows that it has at least; None where there is none.
     """
 
     determined: int
@@ -457,6 +459,8 @@ class CertainCells:
     unread: int
     worst: CertainCell | None
     attributes: int = ATTRIBUTES
+    one_value: int = 0
+    shared: CertainCell | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -473,7 +477,7 @@ def certain_cells(
     in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
     decided by then stays undecided.
     """
-    found = _Found(k)
+    found = _Found(k, len(views[sensitive][0]))
     finest = {attribute: own[:1] for attribute, own in views.items()}
     left: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
@@ -501,7 +505,16 @@ def certain_cells(
             break
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
-    return CertainCells(found.determined, found.exists, found.small, found.undecided, found.unread, worst)
+    return CertainCells(
+        found.determined,
+        found.exists,
+        found.small,
+        found.undecided,
+        found.unread,
+        worst,
+        one_value=found.one_value,
+        shared=found.shared,
+    )
 
 
 def certainly_small(
@@ -534,12 +547,13 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
 
 
 class _Found:
-    """Numbers of cells, over the margins so far."""
+    """Numbers of cells, over the margins so far. parts: the last attributes of a margin that are the sensitive one."""
 
-    def __init__(self, k: int) -> None:
-        self.k = k
-        self.determined = self.exists = self.small = self.undecided = self.unread = 0
+    def __init__(self, k: int, parts: int) -> None:
+        self.k, self.parts = k, parts
+        self.determined = self.exists = self.small = self.undecided = self.unread = self.one_value = 0
         self.worst: CertainCell | None = None
+        self.shared: CertainCell | None = None
 
     def add(self, known: Knowledge, margin: Levels, search: "_Search") -> None:
         """Count the cells of a margin."""
@@ -551,6 +565,12 @@ class _Found:
         undecided = search.is_open() if known.is_whole else lower < upper
         self.undecided += 0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))
         self.worst = _smaller(known, margin, np.where(determined, lower, 0), self.worst)
+        values = known.domain.size(dict(list(margin.items())[-self.parts :]))
+        possible = upper.reshape(-1, values) > 0
+        alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
+        self.one_value += int(np.count_nonzero(alone))
+        if self.shared is None and alone.any():
+            self.shared = _smaller(known, margin, np.where(alone.ravel(), lower, 0), None)
 
 
 def _searched(known: Knowledge, margin: Levels, deadline: Deadline) -> "_Search":

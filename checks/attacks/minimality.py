@@ -215,7 +215,7 @@ def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int 
     rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
     guess = _fitted(np.ones(people.counts.shape), rows, groups)
     for _ in range(rounds):
-        fresh = _fitted(_naive_bayes(people, guess), rows, groups)
+        fresh = _fitted(naive_bayes(people, guess), rows, groups)
         change = np.abs(fresh - guess).sum() / max(rows.sum(), 1)
         guess = fresh
         if change < _CHANGE:
@@ -223,8 +223,11 @@ def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int 
     return guess
 
 
-def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
-    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing."""
+def naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
+    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing.
+
+    Shape (classes, values), as that of the guess: rows by class and sensitive value.
+    """
     values = guess.sum(axis=0)
     log_odds = np.tile(np.log(values + 1), (len(guess), 1))
     for attribute, codes in zip(people.attributes, people.codes):
@@ -248,6 +251,30 @@ def _fitted(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]) -> Fl
             break
         guess = guess * np.divide(rows, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
     return np.asarray(guess)
+
+
+def confident(guess: FloatArray, people: EquivalenceClasses, number: int) -> float:
+    """Share of right guesses among those rows of which a guess is most confident; of equals all count in part.
+
+    number: of rows, at most all.
+    """
+    sums = guess.sum(axis=1)
+    shares = np.divide(guess.max(axis=1), sums, out=np.zeros(len(guess)), where=sums > 0)
+    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - _SAME)
+    right = (people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1)
+    order = np.argsort(-shares, kind="stable")
+    sorted_shares = shares[order]
+    # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
+    group = np.concatenate([[0], np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _SAME)])
+    rows = np.bincount(group, people.counts.sum(axis=1)[order])
+    hits = np.bincount(group, right[order])
+    before = np.cumsum(rows) - rows
+    taken = np.clip(number - before, 0, rows)
+    return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
+
+
+_SAME = 1e-9
+"""Relative difference that is one of rounding."""
 
 
 def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:

@@ -14,18 +14,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from checks.attacks.published_counts import published_counts
 from checks.claims import AttributeClaim, CountClaim
-from marginals.attacks import disclosure_measures
+from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at
 from marginals.tables.attribute import Role
 from marginals.wording import (
+    ALGORITHM_KNOWN,
+    REGISTER_NOT_EXAMINED,
     ClaimInWords,
+    determined_in_words,
+    expected_in_words,
     in_words,
     part_in_words,
+    published_lines,
     reconstruction_in_words,
+    refusal_lines,
     rule_in_words,
     skewness_in_words,
     threshold_in_words,
@@ -497,6 +504,7 @@ def report_html(published: BundleContent) -> bytes:
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
     attackers = disclosure_measures(published, MarginalModel(published.collection, published.deadline), most_cells)
+    least = small_below(published)
     return page(
         "report.html",
         title=published.title,
@@ -511,7 +519,15 @@ def report_html(published: BundleContent) -> bytes:
         claims=claims,
         rules=[rule_in_words(rule, published.sensitive) for rule in published.verify().rules],
         beside_rules=[claims[number] for number in beside_rules(published)],
-        measures=[(c, reconstruction_in_words(c.reconstruction), skewness_in_words(c)) for c in attackers.measures],
+        published_lines=list(published_lines(published_counts(published.collection, published.sensitive, least))),
+        measures=[
+            (c, determined_in_words(c), reconstruction_in_words(c.reconstruction), skewness_in_words(c))
+            for c in attackers.measures
+        ],
+        algorithm_known=ALGORITHM_KNOWN,
+        refused=_refused(published),
+        register=REGISTER_NOT_EXAMINED,
+        guesses=[(c.sensitive, expected_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
         least_cell=_least_cell(published),
@@ -528,6 +544,20 @@ def report_html(published: BundleContent) -> bytes:
         example=_example(published),
         analysed=_analysed(published),
     )
+
+
+def _refused(published: BundleContent) -> list[str]:
+    """What readers conclude who know the algorithm, and what of that was not examined, in words."""
+    if note := not_judged(published):
+        return [f"Not examined; {note}."]
+    domain = published.domain
+
+    @cache
+    def shown(attribute: str, level: int) -> str:
+        return shown_at(attribute, domain.hierarchy(attribute), level)
+
+    lines = refusal_lines(refused(published, published.collection), shown, has_truth=False)
+    return [f"{line}." for line in lines]
 
 
 def beside_rules(published: BundleContent) -> list[int]:

@@ -1,0 +1,59 @@
+"""Small combinations as a model ranks them: by Poisson chances of what it expects, over all that no table shows."""
+
+from itertools import combinations, product
+from math import exp, factorial
+
+import numpy as np
+import pytest
+
+from checks.attacks.likely_small import likely_small
+from models.deadline import NEVER, Deadline
+from models.graphs.junction_tree import Collection
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Hierarchy
+
+DOMAIN = Domain.of(
+    {name: Hierarchy.flat([f"{value:02}" for value in range(size)]) for name, size in zip("abc", (9, 8, 7))}
+)
+
+
+def test_it_is_right_as_often_as_the_combinations_that_come_first() -> None:
+    rng = np.random.default_rng(1)
+    counts = rng.poisson(rng.gamma(0.4, 3.0, (9, 8, 7)))
+    codes = dict(zip("abc", np.unravel_index(np.arange(counts.size), counts.shape)))
+    table = ContingencyTable.from_cells(DOMAIN, dict.fromkeys("abc", 0), codes, counts.ravel())
+    cube = DataCube([table])
+    collection = Collection.of(cube, [DOMAIN.mask({"a": 0, "b": 0}), DOMAIN.mask({"c": 0})])
+
+    def counted(margin: dict[str, int]) -> np.ndarray:
+        return counts.sum(axis=tuple(i for i, name in enumerate("abc") if name not in margin)).ravel()
+
+    found = likely_small(MarginalModel(collection), "abc", 4, NEVER, counted)
+    ranked = []
+    total = counts.sum()
+    for names in (n for size in (2, 3) for n in combinations("abc", size)):
+        if names == ("a", "b"):  # a table shows it
+            continue
+        for cell in product(*(range(dict(zip("abc", counts.shape))[name]) for name in names)):
+            at = dict(zip(names, cell))
+            rows = counts[tuple(at.get(name, slice(None)) for name in "abc")].sum()
+            joint = counts[at.get("a", slice(None)), at.get("b", slice(None))].sum()
+            expected = joint * counts[:, :, at["c"]].sum() / total
+            ranked.append((-sum(exp(-expected) * expected**n / factorial(n) for n in (1, 2, 3)), 1 <= rows <= 3))
+    ranked.sort(key=lambda pair: pair[0])
+    (top,) = found.tops
+    assert (top.number, found.combinations, found.unread) == (100, sum(chance < 0 for chance, _ in ranked), 0)
+    assert top.expected == pytest.approx(-sum(chance for chance, _ in ranked[:100]) / 100)
+    assert top.right == pytest.approx(sum(right for _, right in ranked[:100]) / 100, abs=0.02)  # ties
+    alone = likely_small(MarginalModel(collection), "abc", 4, NEVER)
+    assert [(t.number, t.expected, t.right) for t in alone.tops] == [(100, top.expected, None)]
+
+
+def test_what_was_not_looked_at_in_time_is_counted() -> None:
+    table = ContingencyTable.from_cells(DOMAIN, {"a": 0}, {"a": np.arange(9)}, np.full(9, 5))
+    other = ContingencyTable.from_cells(DOMAIN, {"b": 0}, {"b": np.array([0])}, [45])
+    collection = Collection.of(DataCube([table, other]), [table.mask, other.mask])
+    found = likely_small(MarginalModel(collection), "abc", 4, Deadline.after(-1.0, lambda: 0.0))
+    assert (found.unread, found.tops) == (1, ())

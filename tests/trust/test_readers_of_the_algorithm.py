@@ -1,0 +1,243 @@
+"""What `attack` says of readers who know the algorithm, beside publishing every table that has the published marginals.
+
+The oracle takes a small table, publishes it, lists all tables with the same published counts by trying every number, and
+publishes each with the same policy. Those that give the same release are what a reader is left with who can run the
+search. What these have in common and the release does not show, such a reader knows: so the attack must never say that
+nothing follows there, and what it calls certain must be so in each of them.
+
+`MARGINALS_TRIALS=1500 pytest tests/trust/test_readers_of_the_algorithm.py` takes as many tables.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks.attacks.refusals import Outcome, Refusals, refusals
+from marginals import Attribute, Policy, Table
+from marginals.bundle.reading import over_table
+from marginals.wording import attack_lines
+from models.errors import MarginalsError
+from models.tables.hierarchy import Hierarchy
+
+TRIALS = int(os.environ.get("MARGINALS_TRIALS", "60"))
+
+LADDERS = {
+    "two": [("a", "*"), ("b", "*")],
+    "three": [("a", "*"), ("b", "*"), ("c", "*")],
+    "steps": [("a", "ab", "*"), ("b", "ab", "*"), ("c", "c", "*")],
+}
+Cell = tuple[str, ...]
+Shown = tuple[tuple[int, int, str], ...]
+"""Of some attributes the number, a level, and a label there."""
+
+MOST = 120
+"""Tables that are published for one case."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table by its cells of base values, and how it is to be published. kinds: the ladder of each attribute."""
+
+    kinds: tuple[str, ...]
+    sensitive: bool
+    policy: Policy
+    rows: Mapping[Cell, int]
+
+    @property
+    def k(self) -> int:
+        assert self.policy.k_link is not None
+        return self.policy.k_link
+
+    def cells(self) -> list[Cell]:
+        return list(product(*([row[0] for row in LADDERS[kind]] for kind in self.kinds)))
+
+    def ladder(self, attribute: int, cell: Cell) -> tuple[str, ...]:
+        """The labels of a cell's value of an attribute, the finest first."""
+        return {row[0]: row for row in LADDERS[self.kinds[attribute]]}[cell[attribute]]
+
+    def table(self, rows: Mapping[Cell, int]) -> Table:
+        names = [f"x{number}" for number in range(len(self.kinds))]
+        frame = pd.DataFrame([cell for cell, count in rows.items() for _ in range(count)], columns=names)
+        roles = ["quasi-identifier"] * len(names)
+        roles[-1] = "sensitive" if self.sensitive else roles[-1]
+        attributes = {
+            name: Attribute(role, hierarchy=Hierarchy.from_rows(LADDERS[kind]))
+            for name, role, kind in zip(names, roles, self.kinds)
+        }
+        return marginals.read_table(frame, attributes)
+
+
+def case(seed: int) -> Case:
+    rng = np.random.default_rng(seed)
+    number = int(rng.integers(2, 4))
+    kinds = tuple(str(rng.choice(["two", "two", "three", "steps"][: 4 if number == 2 else 3])) for _ in range(number))
+    sensitive = bool(rng.random() < 0.4)
+    chances = [rng.dirichlet(np.full(len(LADDERS[kind]), 0.5)) for kind in kinds]
+    rows: Counter[Cell] = Counter()
+    for _ in range(int(rng.integers(8, 40) if number == 2 else rng.integers(6, 18))):
+        rows[tuple(str(rng.choice([row[0] for row in LADDERS[kind]], p=p)) for kind, p in zip(kinds, chances))] += 1
+    k = int(rng.integers(2, 5))
+    policy = Policy(
+        k_link=k,
+        k_combinatorial=k,
+        min_cell=k if rng.random() < 0.5 else None,
+        diversity=str(rng.choice(["distinct:2", "entropy:1.5"])) if sensitive and rng.random() < 0.7 else None,
+        base="none" if rng.random() < 0.5 else "auto",
+        strategy=str(rng.choice(["look-ahead", "greedy", "exact"])),
+    )
+    return Case(kinds, sensitive, policy, dict(sorted(rows.items())))
+
+
+def published(of: Case, rows: Mapping[Cell, int]) -> marginals.Release | None:
+    try:
+        return marginals.publish(of.table(rows), of.policy).release
+    except MarginalsError:
+        return None
+
+
+def shown(release: marginals.Release) -> frozenset[tuple]:
+    """Everything that a release counts, by label."""
+    return frozenset((table.attributes, *sorted(table.cells())) for table in release.collection.tables)
+
+
+def tables(of: Case, release: marginals.Release) -> list[tuple[int, ...]] | None:
+    """All tables with the published counts, by their cells; None for more than are published."""
+    cells = of.cells()
+    limits: list[tuple[list[tuple], Counter[tuple]]] = []
+    for table in release.collection.tables:
+        places = []
+        labels = dict(table.cells())
+        for cell in cells:
+            ladders = [of.ladder(int(name[1:]), cell) for name in table.attributes]
+            places.append(next((own for own in labels if all(a in b for a, b in zip(own, ladders))), ("nowhere",)))
+        limits.append((places, Counter(labels)))
+    limits.append(([()] * len(cells), Counter({(): sum(of.rows.values())})))
+    last = [{place: number for number, place in enumerate(places)} for places, _ in limits]
+    found: list[tuple[int, ...]] = []
+    steps = 0
+
+    def fill(counts: list[int]) -> bool:
+        nonlocal steps
+        steps += 1
+        if steps > 60_000 or len(found) > MOST:
+            return False
+        at = len(counts)
+        if at == len(cells):
+            found.append(tuple(counts))
+            return True
+        most = min(left[places[at]] for places, left in limits)
+        least = max([0, *(left[places[at]] for (places, left), ends in zip(limits, last) if ends[places[at]] == at)])
+        for count in range(least, most + 1):
+            for places, left in limits:
+                left[places[at]] -= count
+            goes_on = fill([*counts, count])
+            for places, left in limits:
+                left[places[at]] += count
+            if not goes_on:
+                return False
+        return True
+
+    return found if fill([]) else None
+
+
+def every_cell(of: Case) -> Iterator[tuple[Shown, list[int]]]:
+    """All cells of all margins at all levels, and the base cells in each."""
+    cells = of.cells()
+    for number in range(1, len(of.kinds) + 1):
+        for chosen in combinations(range(len(of.kinds)), number):
+            for levels in product(*(range(len(LADDERS[of.kinds[a]][0]) - 1) for a in chosen)):
+                parts: dict[Shown, list[int]] = {}
+                for place, cell in enumerate(cells):
+                    key = tuple((a, level, of.ladder(a, cell)[level]) for a, level in zip(chosen, levels))
+                    parts.setdefault(key, []).append(place)
+                yield from parts.items()
+
+
+def counted(of: Case, worlds: Sequence[tuple[int, ...]]) -> dict[Shown, tuple[int, int]]:
+    """The least and the largest count of every cell."""
+    counts = np.array(worlds)
+    sums = {key: counts[:, places].sum(axis=1) for key, places in every_cell(of)}
+    return {key: (int(own.min()), int(own.max())) for key, own in sums.items()}
+
+
+def certainly_small(of: Case, worlds: Sequence[tuple[int, ...]]) -> set[Shown]:
+    return {key for key, (least, most) in counted(of, worlds).items() if least >= 1 and most < of.k}
+
+
+def assert_all_agree(of: Case, told: Refusals, kept: Sequence[tuple[int, ...]]) -> None:
+    """What is called certain is so in every table that is left."""
+    ranges = counted(of, kept)
+    for cell in told.small:
+        key = tuple((int(name[1:]), cell.levels[name], cell.values[name]) for name in sorted(cell.values))
+        least, most = ranges[key]
+        assert cell.lower <= least
+        assert most <= cell.upper
+    cells, counts = of.cells(), np.array(kept)
+    for value in told.values:
+        own = int(value.sensitive[1:])
+        inside = [
+            place
+            for place, cell in enumerate(cells)
+            if all(label in of.ladder(int(name[1:]), cell) for name, label in value.values.items())
+        ]
+        having = [place for place in inside if value.value in of.ladder(own, cells[place])]
+        assert np.array_equal(counts[:, inside].sum(axis=1), counts[:, having].sum(axis=1))
+        assert counts[:, inside].sum(axis=1).min() >= value.rows
+    for addition in told.of(Outcome.SOME):  # one of the counts of its margin is small, whichever
+        small = np.zeros(len(kept), dtype=bool)
+        for names in (addition.margin, {n: v for n, v in addition.margin.items() if int(n[1:]) < len(of.kinds) - 1}):
+            asked = {(int(name[1:]), level) for name, level in names.items()}
+            for key, places in every_cell(of):
+                if {(a, level) for a, level, _ in key} == asked:
+                    sums = counts[:, places].sum(axis=1)
+                    small |= (sums >= 1) & (sums < of.k)
+        assert small.all()
+
+
+@pytest.mark.slow
+def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_path: Path) -> None:
+    looked_at = agree = named = 0
+    for seed in range(TRIALS):
+        of = case(seed)
+        release = published(of, of.rows)
+        if release is None or (worlds := tables(of, release)) is None or len(worlds) < 2:
+            continue
+        own = shown(release)
+        cells = of.cells()
+        kept = []
+        for world in worlds:
+            again = published(of, {cell: count for cell, count in zip(cells, world) if count})
+            if again is not None and shown(again) == own:
+                kept.append(world)
+        assert kept
+        looked_at += 1
+        new = certainly_small(of, kept) - certainly_small(of, worlds)
+        table = of.table(of.rows)
+        attacks = marginals.attack(release.write(tmp_path / str(seed)).path or "", truth=table)
+        told = attacks.minimality.refusals
+        assert told is not None
+        assert_all_agree(of, told, kept)
+        # The same with fewer tables laid out: each addition by itself, and by bounds.
+        sensitive = [f"x{len(of.kinds) - 1}"] if of.sensitive else []
+        for most in (1, 4, 20):
+            part = refusals(over_table(release.collection, table), sensitive, release.claims, of.k, most=most)
+            assert_all_agree(of, part, kept)
+        words = "\n".join(attack_lines(attacks))
+        assert "nothing can be inferred" not in words
+        assert "what somebody concludes who runs the search itself on every possible table" in words
+        assert "not examined: levels that the release does not name" in "\n".join(
+            attack_lines(marginals.attack(tmp_path / str(seed)))
+        )
+        if new:
+            agree += 1
+            named += bool(told.small) or bool(told.of(Outcome.SOME))
+    assert looked_at >= TRIALS / 5
+    assert named >= 0.8 * agree - 1
