@@ -340,7 +340,9 @@ def _verified_table(
     attributes = configured.source.attributes
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
-    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None).claims
+    missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
+    most = people if isinstance(people, int) else None
+    demanded = configured.policy.requirements(sensitive, most, missing).claims
     claims = asked_claims(checks, sensitive, demanded) if checks else demanded
     return Verification(marginals.verify_recoded(files[0], attributes, claims))
 
