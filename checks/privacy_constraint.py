@@ -22,9 +22,10 @@ from models.tables.hierarchy import Mask
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
-    on its own (KG06 Prop. 7.2), and, where it shows coarser values, whether a class has one of them alone. The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is
-    remembered for them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
+    What a margin alone decides is decided first and remembered: k-link, the least cell, whether a clique is diverse on
+    its own (KG06 Prop. 7.2), and, where it shows coarser values, whether a class has one of them alone. The rest depends
+    on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for them. No check may do more than
+    `SEARCHING` says; one that ends undecided refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:

@@ -451,11 +451,10 @@ def _privacy(table: Table) -> str:
         "# also when somebody puts all published tables together;",
         f"k_combinatorial = {k}",
     ]
-    if table.sensitive:
-        lines += [
-            f"# and no count from 1 to {_LEAST_CELL - 1} is published, the sensitive column included, or follows from the tables;",
-            f"min_cell = {_LEAST_CELL}",
-        ]
+    lines += [
+        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
+        f"min_cell = {_LEAST_CELL}",
+    ]
     if not table.sensitive:
         lines += [
             "# No column looked sensitive. If nobody may learn one of them about a person, give it the role",

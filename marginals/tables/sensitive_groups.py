@@ -16,7 +16,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.values import date_text, is_measured, number_in
+from marginals.tables.values import UNITS, date_text, is_measured, number_in
 from models.arrays import CountArray
 
 CATEGORIES = 10
@@ -43,7 +43,8 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
 
     values: texts of the table, each once. counts: rows of each, shape (values,). decimal: the sign before the fraction of a
     number. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and stay as they are;
-    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`).
+    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Bands with
+    which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they are as they are given.
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
 
@@ -54,18 +55,20 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
     """
     if attribute.role is not Role.SENSITIVE or attribute.single_values:
         return attribute
-    if attribute.hierarchy is not None or attribute.intervals or attribute.prefixes or attribute.dates:
+    if attribute.hierarchy is not None or attribute.prefixes or (is_in_groups(attribute) and not attribute.is_fitted):
         return attribute
     kept = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
     texts, sizes = [values[place] for place in kept], counts[kept]
     if len(texts) <= CATEGORIES or 2 * sum(text in attribute.values for text in texts) >= len(texts):
         return attribute
     numbers = [number for text in texts if (number := number_in(text, decimal)) is not None]
-    if len(numbers) == len(texts):
-        return replace(attribute, intervals=band_width(numbers, sizes), ladder="fitted")
+    if len(numbers) == len(texts) and not attribute.dates:
+        return _in_bands(attribute, band_width(numbers, sizes))
     days = [day for text in texts if (day := date_text(text)) is not None]
-    if len(days) == len(texts):
-        return replace(attribute, dates=(date_unit(days),), ladder="fitted")
+    if len(days) == len(texts) and not attribute.intervals:
+        return _in_units(attribute, date_unit(days))
+    if is_in_groups(attribute):
+        return attribute  # which value is none of their kind is said where they are read
     if 2 * sum(map(is_measured, texts)) >= len(texts):
         raise InputError(
             "is sensitive, and most of its values look like numbers or dates, which are published in groups, but some cannot "
@@ -73,6 +76,18 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
             "attribute a hierarchy; single_values = true publishes each value as it is"
         )
     return attribute
+
+
+def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal]) -> Attribute:
+    if attribute.intervals and attribute.intervals[0] >= widths[0]:
+        return attribute
+    return replace(attribute, intervals=widths, ladder=attribute.ladder if attribute.is_fitted else "fitted")
+
+
+def _in_units(attribute: Attribute, shortest: str) -> Attribute:
+    units = [unit for unit in attribute.dates if UNITS.index(unit) >= UNITS.index(shortest)]
+    ladder = attribute.ladder if attribute.is_fitted else "fitted"
+    return replace(attribute, dates=tuple(units or [shortest]), ladder=ladder)
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
