@@ -363,7 +363,7 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #                       together at most 0.67, 0.83 and 1
                              #   "none"              nothing is demanded, on purpose; without any of these lines the
                              #                       diagnosis is not published
-min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows from the tables
+min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 

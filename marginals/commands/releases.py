@@ -176,7 +176,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.wording import rule_lines, steward_lines, wanted_lines
+    from marginals.wording import rule_lines, sensitive_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -189,6 +189,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
                 "out": str(folder),
                 "steward": str(page.path),
                 "information": release.published.information,
+                "smallest_sensitive_counts": release.published.smallest_sensitive,
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
                 "errors": steward.comparison.as_json(),
@@ -212,6 +213,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
         )
         return
     print_lines(_publication_lines(release, steward.unpublished))
+    print_lines(sensitive_lines(verification))
     print_lines(wanted_lines(steward.wanted, release.domain))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
@@ -240,8 +242,6 @@ def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> It
         yield f"Nothing is published of {attribute}" + (
             f": {unpublished[attribute]}." if attribute in unpublished else "."
         )
-    if unclaimed := release.published.unclaimed:
-        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
 FAILED = 1
@@ -349,10 +349,11 @@ def _verified_table(
 
 def _print(verification: "Verification") -> None:
     """The findings, what the rules say, and the warnings."""
-    from marginals.wording import rule_lines
+    from marginals.wording import rule_lines, sensitive_lines
 
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
+    print_lines(sensitive_lines(verification))
     print_warnings(verification.warnings)
 
 

@@ -215,26 +215,27 @@ _LEAST = {
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
-    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
-    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
-    each level of the attribute from 0, "none" for a level of which nothing is demanded. "none", of all sensitive attributes
-    or of one, says that none is demanded on purpose; where nothing is said, nothing that is sensitive is published. base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute; of
-    several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that is
-    published already, generalized to levels of the hierarchies. "auto" looks for a release with the best one and for one
-    without, and takes the better. start: where a stepwise search begins besides that table, with
-    "independence" (every attribute by itself)
-    or "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
+    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is
+    about every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every
+    sensitive attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a
+    list has one for each level of the attribute from 0, "none" for a level of which nothing is demanded. "none", of
+    all sensitive attributes or of one, says that none is demanded on purpose; where nothing is said, nothing that is
+    sensitive is published. base: the anonymized table that the collection must contain: "best" (the minimal one
+    closest to the data), "none", or a level for each attribute; of several sensitive attributes each has such a
+    table. Or a CSV file, "published.csv", of a table of the same rows that is published already, generalized to
+    levels of the hierarchies. "auto" looks for a release with the best one and for one without, and takes the better.
+    start: where a stepwise search begins besides that table, with "independence" (every attribute by itself) or
+    "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is for, a
-    `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit: seconds. rules:
-    named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how
-    much likelier one sensitive value may be beside another, by other knowledge of a person than the release, while the
-    diversity still holds. turnover: "known" where readers can be taken to know that people come and go, for the releases of
-    a ledger: their counts may then differ by fewer than k rows where at least k came and at least k left. "unknown": they
-    may take every difference for people. max_waiting: of the first release of a ledger, the share of the people who are
-    foreseen to wait for a later one at most, since too few like them came or left; 1 for any.
+    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is
+    for, a `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit:
+    seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside
+    the rest. odds: how much likelier one sensitive value may be beside another, by other knowledge of a person than
+    the release, while the diversity still holds. turnover: "known" where readers can be taken to know that people
+    come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at least k came
+    and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
+    ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
+    left; 1 for any.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy

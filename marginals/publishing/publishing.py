@@ -203,8 +203,8 @@ def require_demanded(table: Table, policy: Policy) -> None:
     proposed = proposed_diversity(table, first)
     demand = lines[PROPOSED].replace(PROPOSED, proposed or PROPOSED)
     raise InputError(
-        f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, so "
-        f"readers could learn the value of single people: add {demand} under [privacy]"
+        f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
+        f"so readers could learn the value of single people: add {demand} under [privacy]"
         + ("" if proposed else ", or a weaker one that all rows together satisfy")
         + f", or {lines[NO_DIVERSITY]} to publish without, on purpose"
     )

@@ -163,8 +163,8 @@ class Attribute:
             _check_population(population, ladder)
         if not isinstance(single_values, bool) or (single_values and part is not Role.SENSITIVE):
             raise InputError(
-                "single_values is true or false, and says of a sensitive attribute whether its numbers or dates are published "
-                "one by one; leave it out for other roles"
+                "single_values is true or false, and says of a sensitive attribute whether its numbers or dates are "
+                "published one by one; leave it out for other roles"
             )
         for words in (description, *self.values.values()):
             if not is_words(words):

@@ -71,9 +71,9 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
         return attribute  # which value is none of their kind is said where they are read
     if 2 * sum(map(is_measured, texts)) >= len(texts):
         raise InputError(
-            "is sensitive, and most of its values look like numbers or dates, which are published in groups, but some cannot "
-            "be read as such: rewrite them in the table, list those that stand for no value under data.missing, or give the "
-            "attribute a hierarchy; single_values = true publishes each value as it is"
+            "is sensitive, and most of its values look like numbers or dates, which are published in groups, but some "
+            "cannot be read as such: rewrite them in the table, list those that stand for no value under data.missing, or "
+            "give the attribute a hierarchy; single_values = true publishes each value as it is"
         )
     return attribute
 

@@ -558,7 +558,8 @@ class TableSource:
     def rows(self, k: int = 1) -> Rows:
         """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
 
-        Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for `table`, for a frame of another library, and where missing values are to be counted.
+        Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for
+        `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
         if is_of_pandas(self.origin):
