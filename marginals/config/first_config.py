@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import log, prod
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.diversity.registry import parse_diversity
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
@@ -39,6 +38,7 @@ from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
 from marginals.messages import did_you_mean
 from marginals.output import keep_apart, refuse_to_replace
+from marginals.publishing.policy import NO_DIVERSITY, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -371,7 +371,8 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
-_DIVERSITIES = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+_LEAST_CELL = 3
+"""The smallest count that a first config lets a release show."""
 
 
 def config_text(
@@ -379,10 +380,9 @@ def config_text(
 ) -> str:
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
-    in_bands = [column for column, guessed in guesses.items() if guessed.only_in_bands]
-    search = _SEARCH + _in_bands(in_bands) + _wanted(wanted, guesses)
+    search = _SEARCH + _wanted(wanted, guesses)
     parts = [_HEAD.format(name=one_line(name)), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(table, in_bands), _base(table, in_bands), search])
+    return "\n".join([*parts, _privacy(table), _base(table), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -427,15 +427,6 @@ def _words(key: str, guessed: Guess) -> list[str]:
     return lines
 
 
-def _in_bands(columns: Iterable[str]) -> str:
-    """That the numbers of sensitive columns are published in intervals only."""
-    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
-    if not withheld:
-        return ""
-    why = "# Level 0 is the number itself: of what is sensitive only intervals are published."
-    return f"{why}\nmust_not_publish = [{withheld}]\n"
-
-
 def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     """The section of the analysis that a release is wanted for, of the columns that are published."""
     used = [column for column in wanted if guesses[column].role.is_used]
@@ -450,10 +441,10 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _privacy(table: Table, in_bands: Sequence[str]) -> str:
+def _privacy(table: Table) -> str:
     k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
     lines = [
-        "# Each of the three can be left out; what is left out is not checked.",
+        "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
         f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
         f"k_link = {k}",
@@ -461,41 +452,38 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
         f"# least {k} rows; in the data it can be rarer,",
         f"k_combinatorial = {k}",
     ]
+    lines += [
+        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
+        f"min_cell = {_LEAST_CELL}",
+    ]
     if not table.sensitive:
         lines += [
             "# No column looked sensitive. If nobody may learn one of them about a person, give it the role",
             '# "sensitive" above, and say how uncertain it must stay:',
             '# diversity = "recursive:3,4"',
         ]
-    elif (diversity := _diversity(table, int(table.sensitive[0] in in_bands))) is None:
-        lines.append("# The sensitive column as a whole satisfies no diversity that could be demanded here.")
+    elif (diversity := proposed_diversity(table, table.sensitive[0])) is None:
+        lines += [
+            "# The sensitive column as a whole satisfies no diversity that could be demanded here: a release would tell its",
+            "# value of people. Whoever wants that all the same takes the mark from the next line.",
+            f'# diversity = "{NO_DIVERSITY}"',
+        ]
     else:
         lines += [
             "# and what the tables together say about the sensitive column stays as uncertain as this. It is the",
             "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
             "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
             '# Where several columns are sensitive, by column: diversity = { NAME = "distinct:3", OTHER = "entropy:4" }',
+            f'# "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines nothing sensitive is published.',
             f'diversity = "{diversity}"',
         ]
     return "\n".join(lines) + "\n"
 
 
-def _diversity(table: Table, level: int) -> str | None:
-    """The strongest diversity, of some, that the sensitive column satisfies at a level over all rows."""
-    counts = table.counts.rolled_up({table.sensitive[0]: level}).counts.tolist()
-    return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), None)
-
-
-def _base(table: Table, in_bands: Sequence[str]) -> str:
+def _base(table: Table) -> str:
     nodes = prod(table.domain.hierarchy(name).height + 1 for name in table.quasi_identifiers)
     lines = ["# One table with all the columns, each coarsened as far as it must be, can be part of the release."]
-    if in_bands:
-        lines += [
-            f"# It would show each number of {one_line(in_bands[0])}, of which only intervals are published.",
-            "[base]",
-            'table = "none"',
-        ]
-    elif nodes <= _MOST_NODES:
+    if nodes <= _MOST_NODES:
         lines += [
             "[base]",
             'table = "auto"               # if that is better; "best": always; "none": smaller tables only',

@@ -21,6 +21,7 @@ from marginals.wording import (
     proven_in_words,
     removed_in_words,
     rule_in_words,
+    sensitive_lines,
     unit_in_words,
     wanted_line,
 )
@@ -113,6 +114,7 @@ def steward_html(report: StewardReport) -> bytes:
         mark=MARK,
         title=report.published.title,
         rows=report.published.collection.cube.total,
+        sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
         rules=[rule_in_words(rule, report.published.sensitive) for rule in report.published.verify().rules],

@@ -109,7 +109,7 @@ def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() ->
 def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_release(tmp_path: Path) -> None:
     gaps = pd.concat([frame, pd.DataFrame({"age": [""] * 37, "sex": ["Male"] * 37, "diagnosis": ["Flu"] * 37})])
     with_gaps = marginals.read_table(gaps, marginals.example.attributes, missing=[""])
-    made = [marginals.publish(each, Policy(k_link=4)) for each in (table, with_gaps)]
+    made = [marginals.publish(each, Policy(k_link=4, diversity="none")) for each in (table, with_gaps)]
     assert [one.steward.dropped for one in made] == [0, 37]
     for one, name in zip(made, ("whole", "gaps")):
         one.write(tmp_path / name)
@@ -160,7 +160,7 @@ def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, 
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("marginals.publishing.stewarding._FOR_COMPARING", -1.0)
-    made = marginals.publish(table, Policy(k_link=4)).steward
+    made = marginals.publish(table, Policy(k_link=4, diversity="none")).steward
     assert made is not None
     assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)
     assert "3 left out" in " ".join(Page(made.page(made)).text)
