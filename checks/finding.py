@@ -36,6 +36,7 @@ class Algorithm(Enum):
     NOT_PUBLISHED = "not published", "at once: no table shows it"
     MINIMUM = "minimum", "by looking at every cell"
     EVERY_CLASS = "every class", "by looking at every class"
+    ARRANGEMENTS = "arrangements", "by counting all arrangements of the values over people that the tables leave possible"
     EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
