@@ -8,6 +8,7 @@ from sys import maxsize
 from typing import Any, Protocol
 
 from models.deadline import NEVER, Deadline
+from models.inference.class_shares import LISTED
 from models.programs.consistent_tables import ALL_NODES
 
 
@@ -36,7 +37,10 @@ class Algorithm(Enum):
     NOT_PUBLISHED = "not published", "at once: no table shows it"
     MINIMUM = "minimum", "by looking at every cell"
     EVERY_CLASS = "every class", "by looking at every class"
-    ARRANGEMENTS = "arrangements", "by counting all arrangements of the values over people that the tables leave possible"
+    ARRANGEMENTS = (
+        "arrangements",
+        "by counting all arrangements of the values over people that the tables leave possible",
+    )
     EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
@@ -181,6 +185,7 @@ class Budget:
     cell_branches, cell_vectors: partial combinations, and vectors of a step, for k-combinatorial anonymity.
     cells, cell_programs, nodes: for integer programming, the cells that can be occupied, the programs that a check
     solves, and the nodes and seconds of each.
+    arrangements: steps of a count of what the tables leave to a reader with a register, before it is fitted instead.
     deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
     """
 
@@ -199,6 +204,7 @@ class Budget:
     cell_programs: int
     nodes: int
     seconds: float
+    arrangements: int
     deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
@@ -227,6 +233,7 @@ FULL = Budget(
     cell_programs=2_000,
     nodes=ALL_NODES,
     seconds=5.0,
+    arrangements=LISTED,
 )
 """Of a check that somebody waits for: the verification of a release."""
 
@@ -246,5 +253,6 @@ SEARCHING = Budget(
     cell_programs=50,
     nodes=100,
     seconds=inf,
+    arrangements=20_000,
 )
 """Of one check within a search, which asks for hundreds: about a second at most."""

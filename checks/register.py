@@ -18,14 +18,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from checks.classes import equivalence_classes, grouped
+from checks.classes import equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.deadline import NEVER, Deadline
+from models.deadline import Deadline
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
@@ -37,7 +37,7 @@ CRITERION = "register"
 
 
 class Model(Enum):
-    """How the shares that a reader with a register reaches were found. Its value is what the algorithm of a check is called."""
+    """How the shares that a reader with a register reaches were found; its value says so in a finding."""
 
     CLASSES = Algorithm.EVERY_CLASS
     COUNTED = Algorithm.ARRANGEMENTS
@@ -134,15 +134,15 @@ def without_others(
 
 
 def register_shares(
-    cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline = NEVER
+    cube: DataCube, masks: Sequence[Mask], sensitive: str, budget: Budget = FULL
 ) -> RegisterShares | None:
     """The shares that the tables of a sensitive attribute leave; None where the sizes of joint classes are needed, unknown.
 
     cube: it counts the margins, and knows the joint classes where it can count these. masks: maximal, as `showing` gives
-    them, at least one. Raises TimeOverError when the deadline comes.
+    them, at least one. Raises TimeOverError when the budget's deadline comes.
     """
     if is_chain(cube.domain, masks, sensitive):
-        return _of_chain(cube, masks, sensitive, deadline)
+        return _of_chain(cube, masks, sensitive, budget.deadline)
     try:
         joint = cube.table(joint_classes(cube.domain, masks, sensitive))
     except DomainMismatchError:
@@ -159,13 +159,13 @@ def register_shares(
         for own in classes
     )
     sums = ClassSums(joint.counts, tables)
-    counted = counted_shares(sums, deadline=deadline)
+    counted = counted_shares(sums, budget.arrangements, budget.deadline)
     if counted is not None:
         shares = np.array([[float(share) for share in own] for own in counted])
         return RegisterShares(
             joint.coded_cells, joint.counts, finest.values, shares, Model.COUNTED, counted.__getitem__
         )
-    fit = fitted_shares(sums, deadline)
+    fit = fitted_shares(sums, budget.deadline)
     return RegisterShares(
         joint.coded_cells, joint.counts, finest.values, fit.shares, Model.FITTED, distance=fit.distance
     )
@@ -224,7 +224,9 @@ def _judged(found: RegisterShares, diversity: Diversity, kept: BoolArray) -> tup
         verdict = Verdict.FAILS if failing else Verdict.HOLDS
     elif slack[worst] < -_GUARD:
         verdict = Verdict.FAILS
-    elif not _holds_nearby(criterion, vectors[filled], slack, found.distance[filled] if found.distance is not None else 0):
+    elif not _holds_nearby(
+        criterion, vectors[filled], slack, found.distance[filled] if found.distance is not None else 0
+    ):
         verdict = Verdict.UNDECIDED
     return verdict, int(filled[worst]), float(slack[worst])
 
@@ -305,7 +307,7 @@ def register_diversity(
         readers += [] if alone == masks else [alone]
     worst, algorithms, examined, verdict = None, [], 0, Verdict.HOLDS
     for tables in readers:
-        found = register_shares(cube, tables, attribute, budget.deadline)
+        found = register_shares(cube, tables, attribute, budget)
         if found is None:
             return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, UNKNOWN)
         try:

@@ -34,7 +34,7 @@ class SummedTable:
         """The same sums of other cells. cells: shape (classes, values)."""
         rows, columns = self.counts.shape
         places = self.class_of[:, None] * columns + self.value_of
-        return np.bincount(places.ravel(), cells.ravel(), rows * columns).reshape(rows, columns)
+        return np.asarray(np.bincount(places.ravel(), cells.ravel(), rows * columns).reshape(rows, columns), np.float64)
 
     def spread(self, sums: FloatArray) -> FloatArray:
         """For each class and value the number of its union: shape (classes, values)."""
@@ -53,7 +53,7 @@ class ClassSums:
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of each cell that the sums prove one by one, each from the bounds of the others: shape (classes, values)."""
+        """Bounds of each cell, each proven by one sum and the bounds of its other cells: shape (classes, values)."""
         shape = len(self.sizes), len(self.tables[0].value_of)
         sizes = self.sizes.astype(np.float64)[:, None]
         whole = SummedTable(np.arange(shape[0]), np.zeros(shape[1], dtype=np.intp), sizes)
@@ -156,7 +156,8 @@ def _layers(
 ) -> tuple[list[list[_Step]], _State] | None:
     """For each class the steps from each state that those before it can leave, and the first state; None for too many."""
     values = lower.shape[1]
-    offsets, start = [], []
+    offsets: list[int] = []
+    start: list[int] = []
     for table in sums.tables:
         offsets.append(len(start))
         start += np.rint(table.counts).astype(int).ravel().tolist()
@@ -237,6 +238,8 @@ class FittedShares:
 
 
 _SCALINGS, _STEPS, _SOLVING = 30, 80, 400
+_SOLVED = 1e-28
+"""As a share of all rows the sum of squared misfits, each divided by its count, at which a system is solved."""
 _NEGLIGIBLE = 1e-18
 """Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
 
@@ -277,7 +280,10 @@ class _Fit:
         return np.asarray(weights * (self.sizes / weights.sum(axis=1, keepdims=True)))
 
     def _moved(self, step: Sequence[FloatArray]) -> FloatArray:
-        return np.asarray(sum(table.spread(own) for table, own in zip(self.sums.tables, step)))
+        moved = np.zeros(self.possible.shape)
+        for table, own in zip(self.sums.tables, step):
+            moved += table.spread(own)
+        return moved
 
     def scale(self) -> None:
         """One round of iterative proportional fitting."""
@@ -312,7 +318,7 @@ class _Fit:
         towards = [own * by for own, by in zip(residual, scale)]
         product = _dot(residual, towards)
         for _ in range(_SOLVING):
-            if product <= 1e-32:
+            if product <= _SOLVED * self.sizes.sum():
                 break
             curved = expected * centred(towards)
             image = [table.sums(curved) for table in tables]
@@ -334,9 +340,7 @@ class _Fit:
         """
         expected = self.expected()
         changed = expected * (1 + change)
-        misfit = max(
-            float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in self.sums.tables
-        )
+        misfit = max(float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in self.sums.tables)
         if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * self.sizes.sum():
             return np.inf
         ratio = np.maximum(1 + change, 0.0)
@@ -364,4 +368,4 @@ _ROUNDED = 1e-13
 
 
 def _dot(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    return sum(float((own * way).sum()) for own, way in zip(one, other))
+    return sum((float((own * way).sum()) for own, way in zip(one, other)), 0.0)

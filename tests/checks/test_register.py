@@ -1,6 +1,7 @@
 """Readers with a register, against an enumeration of everything that they can think possible."""
 
 import os
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -8,10 +9,9 @@ import numpy as np
 import pytest
 
 from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
+from checks.finding import FULL, Verdict
 from checks.register import Model, is_chain, register_diversity, register_shares, showing
 from models.graphs.junction_tree import Collection
-from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MISSING, Domain, Hierarchy
@@ -19,16 +19,29 @@ from models.tables.hierarchy import MISSING, Domain, Hierarchy
 CASES = int(os.environ.get("MARGINALS_REGISTER_CASES", "60"))
 """Random cases of each kind."""
 
-CRITERIA = ("distinct:2", "distinct:2", "entropy:6/5", "distinct:2", "entropy:2", "entropy:3/2", "recursive:3,2", "recursive:1,2", "simple:2", "simple:3/2")
+CRITERIA = (
+    "distinct:2",
+    "distinct:2",
+    "entropy:6/5",
+    "distinct:2",
+    "entropy:2",
+    "entropy:3/2",
+    "recursive:3,2",
+    "recursive:1,2",
+    "simple:2",
+    "simple:3/2",
+)
 
-MOST_WORLDS = 70_000
-SHOW = {"X": 2, "Y": 2, "S": 3, "Q": 2}
+FITTING = replace(FULL, arrangements=0)
+"""Never count."""
 
 
 def domain_of(rng: np.random.Generator) -> Domain:
     """Three nonsensitive and two sensitive attributes; S has a level of groups, X too; one value of S may be none."""
     absent = MISSING if rng.random() < 0.4 else "s2"
-    s = Hierarchy.from_rows([("s0", "low", "*"), ("s1", "low" if rng.random() < 0.7 else "s1", "*"), (absent, absent, "*")])
+    s = Hierarchy.from_rows(
+        [("s0", "low", "*"), ("s1", "low" if rng.random() < 0.7 else "s1", "*"), (absent, absent, "*")]
+    )
     x = Hierarchy.from_rows([("x0", "x01", "*"), ("x1", "x01", "*"), ("x2", "x2", "*")])
     return Domain.of({"X": x, "Y": Hierarchy.flat(["y0", "y1"]), "S": s, "Q": Hierarchy.flat(["q0", "q1"])})
 
@@ -63,7 +76,8 @@ def base_table(domain: Domain, people: np.ndarray) -> ContingencyTable:
 def generalized(domain: Domain, name: str, level: int, codes: np.ndarray) -> np.ndarray:
     """Written out from the rows of the hierarchy: the label at a level of each base value."""
     rows = domain.hierarchy(name).rows()
-    return np.array([sorted({row[level] for row in rows}).index(row[level]) for row in rows])[codes]
+    numbers = np.array([sorted({row[level] for row in rows}).index(row[level]) for row in rows])
+    return np.asarray(numbers[codes])
 
 
 def posterior(
@@ -166,3 +180,65 @@ def test_what_is_said_is_what_all_worlds_say() -> None:
             decided["holds"] += right
     print(decided)
     assert min(decided["files"], decided["table"], decided["holds"], decided["several"]) > CASES // 20
+
+
+def dense_fit(people: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]], classes: np.ndarray) -> np.ndarray:
+    """Shares of S in each class by proportional fitting without end. tables: of each person a row and a column number."""
+    cells = np.ones((classes.max() + 1, 3))
+    cell = classes, people[:, 2]
+    where = np.zeros((*cells.shape, len(tables)), dtype=int)
+    targets = []
+    for number, (row, column) in enumerate(tables):
+        # Every person of a class is in the same row of a table, and every person with a value in the same column.
+        row_of, column_of = np.zeros(len(cells), dtype=int), np.zeros(3, dtype=int)
+        row_of[classes], column_of[cell[1]] = row, column
+        where[:, :, number] = row_of[:, None] * 3 + column_of
+        targets.append(np.bincount(row * 3 + column, minlength=where[:, :, number].max() + 1))
+    sizes = np.bincount(classes)
+    for _ in range(3_000):
+        for number, target in enumerate(targets):
+            present = np.bincount(where[:, :, number].ravel(), cells.ravel(), len(target))
+            factor = np.divide(target, present, out=np.zeros(len(target)), where=present > 0)
+            cells = cells * factor[where[:, :, number]]
+        cells = cells * (sizes / cells.sum(axis=1))[:, None]
+    return np.asarray(cells / sizes[:, None])
+
+
+@pytest.mark.slow
+def test_a_fit_decides_as_one_without_end() -> None:
+    """Of tables too large to count arrangements; what is near the bound is undecided."""
+    rng = np.random.default_rng(7)
+    sure = undecided = 0
+    for _ in range(CASES):
+        domain = domain_of(rng)
+        count = int(rng.integers(150, 600))
+        people = np.column_stack([rng.integers(0, size, count) for size in (3, 2, 3, 2)])
+        people[:, 2] = np.where(
+            rng.random(count) < 0.7, (people[:, 0] + people[:, 1] * rng.integers(0, 2, count)) % 3, people[:, 2]
+        )
+        people[:, 3] = 0
+        collection = collection_of(domain, people, [{"X": 0, "S": 0}, {"Y": 0, "S": 0}])
+        found = register_shares(collection.cube, showing(domain, collection.masks, "S"), "S", FITTING)
+        assert found is not None
+        assert found.model is Model.FITTED
+        labels = domain.hierarchy("S").labels[0]
+        classes = np.unique(people[:, 0] * 2 + people[:, 1], return_inverse=True)[1].reshape(-1)
+        oracle = dense_fit(people, [(people[:, 0], people[:, 2]), (people[:, 1], people[:, 2])], classes)
+        for text in CRITERIA:
+            criterion = parse_diversity(text)
+            judged = [oracle]
+            if MISSING in labels:
+                judged.append(np.where(np.array(labels) != MISSING, oracle, 0.0))
+            slack = min(float(criterion.slack(own[own.any(axis=1)]).min()) for own in judged)
+            verdict = register_diversity(collection, "S", ["S", "Q"], criterion, FITTING).verdict
+            if verdict is Verdict.UNDECIDED:
+                undecided += 1
+                assert abs(slack) < 1e-4
+            else:
+                sure += 1
+                assert (verdict is Verdict.HOLDS) == (slack > 0)
+            files = register_diversity(published(collection), "S", ["S", "Q"], criterion, FITTING)
+            assert files.verdict is Verdict.UNDECIDED
+            classes_too = Collection.of(collection.cube, [*collection.masks, domain.mask({"X": 0, "Y": 0})])
+            assert register_diversity(published(classes_too), "S", ["S", "Q"], criterion, FITTING).verdict is verdict
+    assert sure > 10 * undecided
