@@ -13,11 +13,15 @@ from models.programs.consistent_tables import ALL_NODES
 
 
 class Verdict(Enum):
-    """Undecided is not a pass: it says that the work allowed did not prove either answer."""
+    """Undecided is not a pass: it says that the work allowed did not prove either answer.
+
+    Nor is attested: nobody but the publisher, who has the table, can decide it, and says that it holds.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
+    ATTESTED = "attested"
 
 
 class Algorithm(Enum):
@@ -112,7 +116,8 @@ class Finding:
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
     cells, classes or bounds were looked at. odds: the largest that are proven for attackers with evidence of their own,
-    infinite for any; None where none are known.
+    infinite for any; None where none are known. basis: of a claim that the files decide of some releases and only the
+    publisher of others, "verified" or "attested"; None of any other.
     """
 
     criterion: str
@@ -123,6 +128,7 @@ class Finding:
     examined: int
     note: str = field(default="")
     odds: float | None = None
+    basis: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -150,6 +156,7 @@ class Finding:
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
+        plain |= {} if self.basis is None else {"basis": self.basis}
         plain |= {} if self.odds is None else {"odds": self.odds if isfinite(self.odds) else None}
         return plain | ({"note": self.note} if self.note else {})
 

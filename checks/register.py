@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.combinatorial import sensitive_groups
-from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among
+from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
@@ -112,7 +112,7 @@ def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) ->
 
 
 def without_others(
-    domain: Domain, masks: AnyCollection[Mask], sensitive: Sequence[str], attribute: str
+    domain: Domain, masks: AnyCollection[Mask], sensitive: AnyCollection[str], attribute: str
 ) -> list[Mask] | None:
     """The tables of an attribute for somebody who knows no other sensitive attribute of anybody, which are summed out.
 
@@ -284,7 +284,7 @@ UNLINKED = (
 def register_diversity(
     collection: Collection,
     attribute: str,
-    sensitive: Sequence[str],
+    sensitive: AnyCollection[str],
     diversity: Diversity,
     budget: Budget = FULL,
 ) -> Finding:
@@ -323,3 +323,46 @@ def register_diversity(
             break
     note = "" if verdict is not Verdict.UNDECIDED else "the shares are within the fit's error of the bound"
     return Finding(CRITERION, verdict, parameters, worst, tuple(dict.fromkeys(algorithms)), examined, note)
+
+
+def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollection[str]) -> bool:
+    """Whether the marginals of a collection over nothing else decide what a reader with a register believes."""
+    domain = collection.domain
+    masks = showing(domain, collection.masks, attribute)
+    if is_chain(domain, masks, attribute):
+        return True
+    alone = without_others(domain, collection.masks, sensitive, attribute)
+    joint = joint_classes(domain, masks, attribute)
+    return alone is not None and any(not joint & ~mask for mask in collection.masks)
+
+
+def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
+    """A class of one table at the finest published level that fails a criterion; None where all pass.
+
+    Where such a class fails, so do people in it: its shares are means of those of the joint classes, and what passes can be
+    merged. Raises CriterionError.
+    """
+    finest = collection.finest_level(attribute)
+    for table in collection.tables:
+        if table.margin.get(attribute) == finest:
+            classes = equivalence_classes(table, attribute)
+            failing = np.flatnonzero(~passing_classes(classes, diversity))
+            if len(failing):
+                place = int(failing[0])
+                return WorstClass(classes.labels(place), classes.margin, distribution=classes.distribution(place))
+    return None
+
+
+def passing_classes(classes: EquivalenceClasses, diversity: Diversity) -> BoolArray:
+    """Which classes satisfy a criterion, also without those whose value is none: shape (classes,). Raises CriterionError."""
+    labels = classes.values.hierarchy.labels[classes.level]
+    kept = np.array([label != MISSING for label in labels])
+    passing = satisfies(among(diversity, classes.values), classes.counts)
+    if kept.all():
+        return passing
+    counts = np.where(kept, classes.counts, 0)
+    filled = counts.any(axis=1)
+    if filled.any():
+        rows = tuple(np.where(kept, classes.values.rows, 0).tolist())
+        passing[filled] &= satisfies(among(diversity, replace(classes.values, rows=rows)), counts[filled])
+    return passing

@@ -117,6 +117,7 @@ _VERDICTS = {
     Verdict.HOLDS: ("holds", "Nearest to failing"),
     Verdict.FAILS: ("does not hold", "Worst"),
     Verdict.UNDECIDED: ("could not be decided", "Worst found"),
+    Verdict.ATTESTED: ("attested by the publisher", ""),
 }
 
 
@@ -124,8 +125,8 @@ _VERDICTS = {
 class ClaimInWords:
     """One claim for a reader.
 
-    verdict: "holds", "fails" or "undecided"; said: the same in words. cell: labels of the worst class by attribute,
-    empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it. odds: what
+    verdict: "holds", "fails", "undecided" or "attested"; said: the same in words. cell: labels of the worst class by
+    attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it. odds: what
     somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
     """
 
@@ -247,7 +248,12 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
         )
 
 
-_SAID = {Verdict.HOLDS: "kept", Verdict.FAILS: "not kept", Verdict.UNDECIDED: "not decided"}
+_SAID = {
+    Verdict.HOLDS: "kept",
+    Verdict.FAILS: "not kept",
+    Verdict.UNDECIDED: "not decided",
+    Verdict.ATTESTED: "attested",
+}
 
 
 @dataclass(frozen=True)

@@ -309,7 +309,7 @@ class _Fit:
         def centred(step: Sequence[FloatArray]) -> FloatArray:
             """The change of each score, beside the mean of its class."""
             moved = self._moved(step)
-            return moved - (shares * moved).sum(axis=1, keepdims=True)
+            return np.asarray(moved - (shares * moved).sum(axis=1, keepdims=True), dtype=np.float64)
 
         tables = self.sums.tables
         residual = [table.counts - table.sums(expected) for table in tables]
