@@ -126,8 +126,8 @@ class ClaimInWords:
     """One claim for a reader.
 
     verdict: "holds", "fails", "undecided" or "attested"; said: the same in words. cell: labels of the worst class by
-    attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it. odds: what
-    somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
+    attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it.
+    odds: what somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
     """
 
     name: str

@@ -223,7 +223,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     """The search that a policy asks for; what it finds is also safe from readers with a register, where that is demanded.
 
     A search judges these readers by a fit where counting what they think possible takes long. Where the count refuses what
-    it found, another search looks for fewer tables with each sensitive attribute, in half of the time: with one, files decide.
+    it found, another search looks for fewer tables with each sensitive attribute, in half of the time; with one, files
+    decide.
     deadline and errors: as of `_searched`.
     """
     search = _searched(prepared, deadline, progress)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import comb, factorial, prod
+from math import factorial, prod
 
 import numpy as np
 
@@ -32,13 +32,17 @@ class SummedTable:
 
     def sums(self, cells: FloatArray) -> FloatArray:
         """The same sums of other cells. cells: shape (classes, values)."""
-        rows, columns = self.counts.shape
-        places = self.class_of[:, None] * columns + self.value_of
-        return np.asarray(np.bincount(places.ravel(), cells.ravel(), rows * columns).reshape(rows, columns), np.float64)
+        sums = np.bincount(self._places.ravel(), cells.ravel(), self.counts.size)
+        return np.asarray(sums.reshape(self.counts.shape), dtype=np.float64)
 
     def spread(self, sums: FloatArray) -> FloatArray:
         """For each class and value the number of its union: shape (classes, values)."""
-        return np.asarray(sums[self.class_of[:, None], self.value_of], dtype=np.float64)
+        return np.asarray(sums.ravel().take(self._places), dtype=np.float64)
+
+    @cached_property
+    def _places(self) -> IndexArray:
+        """Of each class and value where its union stands among the counts, row by row."""
+        return np.asarray(self.class_of[:, None] * self.counts.shape[1] + self.value_of, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +95,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
-    if _ways(int(sums.sizes[0]), lower[0].tolist(), upper[0].tolist()) > most or _largest(sums, lower, upper) > most:
+    if _largest(sums, lower, upper) > most:
         return None
     layers, start = _layers(sums, lower, upper, most, deadline) or (None, None)
     if layers is None or start is None:
@@ -123,32 +127,24 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     return shares
 
 
-def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> int:
+def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> float:
     """The ways to fill the class that has the most."""
     widest = int(np.log1p(upper - lower).sum(axis=1).argmax())
     return _ways(int(sums.sizes[widest]), lower[widest].tolist(), upper[widest].tolist())
 
 
-def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> int:
-    """How many whole numbers between some bounds add up to so many rows."""
-    ways = {0: 1}
+def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> float:
+    """How many whole numbers between some bounds add up to so many rows, about."""
     free = rows - sum(lower)
-    if free < 0:
-        return 0
+    if free < 0 or any(high < low for low, high in zip(lower, upper)):
+        return 0.0
+    ways = np.zeros(free + 1)
+    ways[0] = 1.0
     for low, high in zip(lower, upper):
-        if high - low < 0:
-            return 0
-        if high - low >= free:
-            continue
-        longer: dict[int, int] = {}
-        for spent, number in ways.items():
-            for own in range(min(high - low, free - spent) + 1):
-                longer[spent + own] = longer.get(spent + own, 0) + number
-        ways = longer
-    others = sum(high - low >= free for low, high in zip(lower, upper))
-    if not others:
-        return ways.get(free, 0)
-    return sum(number * comb(free - spent + others - 1, others - 1) for spent, number in ways.items() if spent <= free)
+        sums = np.concatenate([[0.0], np.cumsum(ways)])
+        first = np.maximum(np.arange(free + 1) - (high - low), 0)
+        ways = sums[1:] - sums[first]
+    return float(ways[free])
 
 
 def _layers(
@@ -237,28 +233,29 @@ class FittedShares:
     possible: BoolArray
 
 
-_SCALINGS, _STEPS, _SOLVING = 30, 80, 400
+_SCALINGS, _STEPS, _SOLVING = 50, 80, 400
+_SCALED = 1e-5
+"""Change of the logarithm of a count that is too small for another round: Newton's method does the rest sooner."""
 _SOLVED = 1e-28
 """As a share of all rows the sum of squared misfits, each divided by its count, at which a system is solved."""
-_NEGLIGIBLE = 1e-18
+_PROGRESS = 1e-16
+"""Of the misfit before a system is solved, what is left at most."""
+_NEGLIGIBLE = 1e-16
 """Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
 
 
 def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
     """The maximum-entropy shares given the sums. Raises TimeOverError when the deadline comes."""
     fit = _Fit(sums)
-    for _ in range(_SCALINGS):
-        deadline.check()
-        fit.scale()
-    distance = np.inf
+    deadline.check()
+    fit.scale()
+    rows = np.inf
     for _ in range(_STEPS):
         deadline.check()
         step, change = fit.newton_step()
-        distance = min(distance, fit.distance(change)) if np.isfinite(change).all() else distance
-        if fit.distance(change) <= _NEGLIGIBLE or not fit.follow(step):
+        rows = fit.distance(change)
+        if rows <= _NEGLIGIBLE or not fit.follow(step):
             break
-    step, change = fit.newton_step()
-    rows = fit.distance(change)
     sizes = sums.sizes.astype(np.float64)
     return FittedShares(fit.expected() / sizes[:, None], np.sqrt(2 * rows / sizes), fit.possible)
 
@@ -286,13 +283,22 @@ class _Fit:
         return moved
 
     def scale(self) -> None:
-        """One round of iterative proportional fitting."""
-        for place, table in enumerate(self.sums.tables):
-            present = table.sums(self.expected())
-            known = (table.counts > 0) & (present > 0)
-            factor = np.where(known, np.log(np.where(known, table.counts, 1) / np.where(known, present, 1)), 0.0)
-            self.logs[place] = self.logs[place] + factor
-            self.score = self.score + table.spread(factor)
+        """Rounds of iterative proportional fitting, until little changes."""
+        cells = np.where(self.possible, self.sizes, 0.0)
+        for _ in range(_SCALINGS):
+            largest = 0.0
+            for place, table in enumerate(self.sums.tables):
+                present = table.sums(cells)
+                known = (table.counts > 0) & (present > 0)
+                factor = np.divide(table.counts, present, out=np.zeros_like(present), where=known)
+                logs = np.log(factor, out=np.zeros_like(present), where=known)
+                self.logs[place] += logs
+                largest = max(largest, float(np.abs(logs).max()))
+                cells *= table.spread(factor)
+            cells *= self.sizes / cells.sum(axis=1, keepdims=True)
+            if largest < _SCALED:
+                break
+        self.score = self._moved(self.logs)
 
     def _dual(self, score: FloatArray, logs: Sequence[FloatArray]) -> float:
         masked = np.where(self.possible, score, -np.inf)
@@ -317,8 +323,9 @@ class _Fit:
         step = [np.zeros_like(own) for own in residual]
         towards = [own * by for own, by in zip(residual, scale)]
         product = _dot(residual, towards)
+        solved = max(_SOLVED * self.sizes.sum(), _PROGRESS * product)
         for _ in range(_SOLVING):
-            if product <= _SOLVED * self.sizes.sum():
+            if product <= solved:
                 break
             curved = expected * centred(towards)
             image = [table.sums(curved) for table in tables]
