@@ -391,6 +391,129 @@ class MaxentDiversity(AttributeClaim):
         return f"a distribution of {self.sensitive}{self._at_level} that is not {self.diversity}{people}"
 
 
+VERIFIED, ATTESTED = "verified", "attested"
+"""What a claim can rest on: the files, which anybody can check, or the word of the publisher, who has the table."""
+
+
+@dataclass(frozen=True)
+class Register(AttributeClaim):
+    """A diversity also holds of somebody who knows the nonsensitive values of everybody in the table.
+
+    of: the diversity. basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than
+    that it is claimed. What the worst class reaches could tell of the table what its marginals do not.
+    """
+
+    of: MaxentDiversity
+    basis: str = VERIFIED
+    criterion: ClassVar[str] = "register"
+    form: ClassVar[str] = "register=CRITERION"
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """As a diversity, with its basis."""
+        of, basis = MaxentDiversity.from_json(stated), stated.get("basis", VERIFIED)
+        return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
+
+    @classmethod
+    def stated_in(cls, text: str) -> dict[str, Any]:
+        """The text of a diversity; nobody attests what somebody else asks for."""
+        return {"diversity": text}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the diversity."""
+        return {name: value for name, value in super().parameters.items() if name != "basis"}
+
+    def check(self, question: Question) -> Finding:
+        """The finding on a collection: attested where its counts do not decide it and the publisher says that it holds.
+
+        Then single classes are looked at all the same, since one that fails refutes it.
+        """
+        from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
+
+        if (self.rows_per_person or 1) > 1:
+            return undecided(self, SEVERAL_ROWS)
+        if (diversity := self.class_diversity) is None:
+            return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
+        collection = question.collection
+        found = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
+        if found.verdict is Verdict.UNDECIDED and found.note in (UNKNOWN, UNLINKED):
+            if (failing := failing_class(collection, self.about, diversity)) is not None:
+                found = replace(
+                    found, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
+                )
+            elif self.basis == ATTESTED:
+                found = replace(found, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
+        basis = ATTESTED if found.verdict is Verdict.ATTESTED else VERIFIED
+        return replace(found, parameters=self.parameters, basis=basis)
+
+    def based_on(self, collection: Collection, sensitive: Sequence[str]) -> Self:
+        """The same claim with the basis that it has where these marginals are published."""
+        from checks.register import is_decided_by  # slow to import, and few need it
+
+        return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
+
+    def at_level(self, level: int) -> Self:
+        """The same claim where the level it judges has another number."""
+        return replace(self, of=self.of.at_level(level))
+
+    def stated_on(self, collection: Collection) -> Self:
+        """By no labels but those that a collection shows."""
+        return replace(self, of=self.of.stated_on(collection))
+
+    @property
+    def about(self) -> str:
+        """The attribute."""
+        return self.of.sensitive
+
+    @property
+    def level(self) -> int:
+        """That of the diversity."""
+        return self.of.level
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """That of the diversity."""
+        return replace(self.of, rows_per_person=self.rows_per_person).class_diversity
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        level = f" at level {self.level}" if self.level else ""
+        return f"Diversity of {self.about}{level} for readers with a register, {self.of.diversity}"
+
+    def meaning(self) -> str:
+        """What is left to such a reader, unless, and by what model where several tables show the attribute."""
+        criterion = (self.class_diversity or self.of.diversity).meaning()
+        said = (
+            "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
+            f"class, unless they assume how {self.about} varies within classes or reason from why these tables were chosen. "
+            f"In these shares, {criterion}."
+        )
+        if self.basis == VERIFIED:
+            return said
+        return (
+            f"{said} Several tables show {self.about}: a class is then that of all of them together, and its "
+            "shares are those over all arrangements of the values, equally likely, counted where they are few, else of the "
+            f"maximum-entropy fit. {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
+        )
+
+    def reached_in_words(self, worst: WorstClass) -> str:
+        """What the diversity says of the worst class."""
+        return self.of.reached_in_words(worst)
+
+    def reason(self) -> str:
+        """The wrong distribution."""
+        return self.of.reason()
+
+
+BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
+SEVERAL_ROWS = "readers with a register are not considered where a person can have several rows"
+
+
 def _without_odds(diversity: Diversity) -> Diversity:
     return diversity.plain if isinstance(diversity, AtOdds) else diversity
 
@@ -633,7 +756,9 @@ class KLink(CountClaim):
 # Claims in bundles and in texts. A new one is a line in the first table.
 
 
-_KINDS: dict[str, type[Claim]] = {kind.criterion: kind for kind in (KLink, KCombinatorial, MinCell, MaxentDiversity)}
+_KINDS: dict[str, type[Claim]] = {
+    kind.criterion: kind for kind in (KLink, KCombinatorial, MinCell, MaxentDiversity, Register)
+}
 """The class of each criterion in a bundle."""
 
 
@@ -652,7 +777,7 @@ def parse_claim(stated: Mapping[str, Any]) -> Claim:
 
 
 def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11` or `diversity=entropy:6`.
+    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11`, `diversity=entropy:6` or `register=entropy:6`.
 
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
 
@@ -735,7 +860,9 @@ class Requirements:
 
     diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside that.
     rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
-    Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
+    register: every diversity also of readers who know the nonsensitive values of everybody. Raises CriterionError for k
+    below 1, a diversity without a sensitive attribute, or one that cannot be decided of people, and for a register without
+    a diversity or of people of several rows.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -745,6 +872,7 @@ class Requirements:
     rows_per_person: int | None = None
     min_cell: int | None = None
     diversities: tuple[MaxentDiversity, ...] = ()
+    register: bool = False
 
     def __post_init__(self) -> None:
         for name in ("k_link", "k_combinatorial", "min_cell"):
@@ -753,6 +881,15 @@ class Requirements:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
         if (self.diversity is not None or self.diversities) and not self.sensitive:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
+        if self.register and not self.diversity_claims:
+            raise CriterionError(
+                "register = true is about a diversity, and none is demanded; demand one, or leave it out"
+            )
+        if self.register and (self.rows_per_person or 1) > 1:
+            raise CriterionError(
+                f"register = true cannot be promised of people of up to {self.rows_per_person} rows each; leave it out, or "
+                "keep one row of each person (one_row)"
+            )
         for claim in self.diversity_claims:
             if claim.sensitive not in self.sensitive:
                 listed = ", ".join(self.sensitive)
@@ -768,7 +905,8 @@ class Requirements:
     def about(self, attribute: str) -> "Requirements":
         """What is required of a table that shows one of the sensitive attributes and none of the others."""
         own = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
-        return replace(self, sensitive=(attribute,), diversities=own)
+        register = self.register and (self.diversity is not None or bool(own))
+        return replace(self, sensitive=(attribute,), diversities=own, register=register)
 
     @cached_property
     def class_size(self) -> int | None:
@@ -790,6 +928,12 @@ class Requirements:
         of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
         demanded = dict.fromkeys([*of_each, *self.diversities])
         return tuple(replace(claim, rows_per_person=self.rows_per_person) for claim in demanded)
+
+    @cached_property
+    def register_claims(self) -> tuple[Register, ...]:
+        """Each diversity, of readers with a register; none where that is not demanded."""
+        of_each = self.diversity_claims if self.register else ()
+        return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
 
     @property
     def common_diversity(self) -> Diversity | None:
@@ -825,8 +969,8 @@ class Requirements:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The requirements one by one, as a release claims them: k-link, k-combinatorial, least cell, diversity."""
-        return (*self._count_claims, *self.diversity_claims)
+        """The requirements one by one, as a release claims them: counts, diversity, readers with a register."""
+        return (*self._count_claims, *self.diversity_claims, *self.register_claims)
 
     @property
     def _count_claims(self) -> tuple[CountClaim, ...]:

@@ -8,15 +8,20 @@ from sys import maxsize
 from typing import Any, Protocol
 
 from models.deadline import NEVER, Deadline
+from models.inference.class_shares import LISTED
 from models.programs.consistent_tables import ALL_NODES
 
 
 class Verdict(Enum):
-    """Undecided is not a pass: it says that the work allowed did not prove either answer."""
+    """Undecided is not a pass: it says that the work allowed did not prove either answer.
+
+    Nor is attested: nobody but the publisher, who has the table, can decide it, and says that it holds.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
+    ATTESTED = "attested"
 
 
 class Algorithm(Enum):
@@ -36,6 +41,10 @@ class Algorithm(Enum):
     NOT_PUBLISHED = "not published", "at once: no table shows it"
     MINIMUM = "minimum", "by looking at every cell"
     EVERY_CLASS = "every class", "by looking at every class"
+    ARRANGEMENTS = (
+        "arrangements",
+        "by counting all arrangements of the values over people that the tables leave possible",
+    )
     EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
@@ -107,7 +116,8 @@ class Finding:
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
     cells, classes or bounds were looked at. odds: the largest that are proven for attackers with evidence of their own,
-    infinite for any; None where none are known.
+    infinite for any; None where none are known. basis: of a claim that the files decide of some releases and only the
+    publisher of others, "verified" or "attested"; None of any other.
     """
 
     criterion: str
@@ -118,6 +128,7 @@ class Finding:
     examined: int
     note: str = field(default="")
     odds: float | None = None
+    basis: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -145,6 +156,7 @@ class Finding:
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
+        plain |= {} if self.basis is None else {"basis": self.basis}
         plain |= {} if self.odds is None else {"odds": self.odds if isfinite(self.odds) else None}
         return plain | ({"note": self.note} if self.note else {})
 
@@ -180,6 +192,7 @@ class Budget:
     cell_branches, cell_vectors: partial combinations, and vectors of a step, for k-combinatorial anonymity.
     cells, cell_programs, nodes: for integer programming, the cells that can be occupied, the programs that a check
     solves, and the nodes and seconds of each.
+    arrangements: steps of a count of what the tables leave to a reader with a register, before it is fitted instead.
     deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
     """
 
@@ -198,6 +211,7 @@ class Budget:
     cell_programs: int
     nodes: int
     seconds: float
+    arrangements: int
     deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
@@ -226,6 +240,7 @@ FULL = Budget(
     cell_programs=2_000,
     nodes=ALL_NODES,
     seconds=5.0,
+    arrangements=LISTED,
 )
 """Of a check that somebody waits for: the verification of a release."""
 
@@ -245,5 +260,6 @@ SEARCHING = Budget(
     cell_programs=50,
     nodes=100,
     seconds=inf,
+    arrangements=20_000,
 )
 """Of one check within a search, which asks for hundreds: about a second at most."""

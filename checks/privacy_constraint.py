@@ -5,13 +5,14 @@ from collections.abc import Collection as AnyCollection
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Requirements
+from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Register, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup
+from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import among, satisfies
 from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.register import passing_classes
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope
@@ -99,7 +100,11 @@ class PrivacyConstraint(PruningConstraint):
             judged = self._cube.domain.mask({claim.about: claim.level})
             if not judged & ~clique:
                 classes = self._classes[claim.about](clique)
-                if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
+                if isinstance(claim, Register):
+                    passing = passing_classes(classes, claim.class_diversity)
+                else:
+                    passing = satisfies(among(claim.class_diversity, classes.values), classes.counts)
+                if not passing.all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
             elif self._shares_one_value(clique, claim):
@@ -143,6 +148,10 @@ class PrivacyConstraint(PruningConstraint):
         sensitive, shown = self._requirements.sensitive, sorted(cliques)
         if isinstance(claim, PartByPart):
             return claim.parts(SensitiveCliques(self._cube.domain, shown, sensitive))
+        if isinstance(claim, AttributeClaim):
+            # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
+            linked = sensitive_groups(self._cube.domain, shown, sensitive)
+            return [group for group in linked if claim.about in group.attributes]
         return [SensitiveGroup(sensitive, tuple(shown))]
 
     def _verdict(

@@ -122,6 +122,7 @@ _VERDICTS = {
     Verdict.HOLDS: ("holds", "Nearest to failing"),
     Verdict.FAILS: ("does not hold", "Worst"),
     Verdict.UNDECIDED: ("could not be decided", "Worst found"),
+    Verdict.ATTESTED: ("attested by the publisher", ""),
 }
 
 
@@ -129,9 +130,9 @@ _VERDICTS = {
 class ClaimInWords:
     """One claim for a reader.
 
-    verdict: "holds", "fails" or "undecided"; said: the same in words. cell: labels of the worst class by attribute,
-    empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it. odds: what
-    somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
+    verdict: "holds", "fails", "undecided" or "attested"; said: the same in words. cell: labels of the worst class by
+    attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it.
+    odds: what somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
     """
 
     name: str

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 from checks.claims import Claim, Question, answer
-from checks.finding import FULL, Finding
+from checks.finding import FULL, Finding, Verdict
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
 from marginals.tables.people import RowsPerPerson
@@ -31,7 +31,9 @@ INFORMATION_DECIMALS = 6
 
 @dataclass(frozen=True)
 class Verification:
-    """The findings on some claims. warnings: what else somebody should know who verifies; they decide nothing.
+    """The findings on some claims, those that only the publisher can know as attested.
+
+    warnings: what else somebody should know who verifies; they decide nothing.
 
     rules: the named rules that demand some of the claims, with what was found of each demand. smallest_sensitive: of each
     sensitive attribute that is published, the smallest published count that includes it; it decides nothing either.
@@ -44,8 +46,13 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every check is proven to hold."""
-        return all(finding.holds for finding in self.checks)
+        """Whether every check is proven to hold that is not attested: an attestation neither passes nor fails."""
+        return all(finding.holds for finding in self.checks if finding.verdict is not Verdict.ATTESTED)
+
+    @property
+    def attested(self) -> tuple[Finding, ...]:
+        """The findings that say no more than what the publisher attests."""
+        return tuple(finding for finding in self.checks if finding.verdict is Verdict.ATTESTED)
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""

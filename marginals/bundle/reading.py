@@ -542,7 +542,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():
         yield from _others(f"release.attributes.{name}", described, ("role", "description", "values"))
-    claimed = ("criterion", "k", "diversity", "sensitive", "level")
+    claimed = ("criterion", "k", "diversity", "sensitive", "level", "basis")
     for number, claim in enumerate(release.get("privacy", [])):
         yield from _others(f"release.privacy[{number}]", claim, claimed)
     for number, rule in enumerate(release.get("rules", [])):

@@ -287,7 +287,7 @@ def print_findings(findings: "Iterable[Finding]") -> None:
     from checks.finding import Verdict
     from marginals.wording import finding_lines
 
-    colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow"}
+    colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
     for finding in findings:
         first, *others = finding_lines(finding)
         click.echo(click.style(f"{finding.verdict.value:>9}", fg=colours[finding.verdict]) + f"  {printable(first)}")

@@ -339,7 +339,7 @@ _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
     "ladder", "population", "single_values",
 )  # fmt: skip
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules", "turnover")
+_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
     "must_publish", "must_not_publish", "wanted", "time_limit",

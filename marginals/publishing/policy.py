@@ -235,7 +235,8 @@ class Policy:
     come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at least k came
     and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
     ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
-    left; 1 for any.
+    left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
+    in the table, by a register; not of people with several rows, nor beside a ledger.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -261,6 +262,7 @@ class Policy:
     odds: float | Fraction | None = None
     turnover: str = "unknown"
     max_waiting: float = 0.1
+    register: bool = False
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -300,6 +302,13 @@ class Policy:
         )
         if odds is not None and not demanded:
             raise InputError("odds are about a diversity; demand one beside them")
+        if not isinstance(self.register, bool):
+            raise InputError(f"register is true or false, not {self.register!r}")
+        if self.register and not demanded:
+            raise InputError(
+                "register = true is about a diversity, and none is demanded; demand one beside it, such as "
+                'diversity = "entropy:4", or leave it out'
+            )
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:
@@ -394,7 +403,14 @@ class Policy:
             for claim in self.diversities(sensitive)
         )
         return Requirements(
-            sensitive, k_link, k_combinatorial, None, rows_per_person, min_cell=min_cell, diversities=demanded
+            sensitive,
+            k_link,
+            k_combinatorial,
+            None,
+            rows_per_person,
+            min_cell=min_cell,
+            diversities=demanded,
+            register=self.register,
         )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, Requirements
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, Requirements
 from checks.diversity.registry import require_readable
+from checks.finding import Verdict
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
@@ -18,7 +19,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, proposed_diversity
-from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
+from marginals.publishing.searching import Prepared, Progress, Search, attested, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
@@ -116,6 +117,8 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
     Raises InputError, CriterionError and NothingPublishableError for what no search can mend.
     """
+    if policy.register:
+        _require_one_look(table, ledger)
     requirements = policy.requirements_of(table)
     _require_publishable(policy, requirements, ledger)
     require_demanded(table, policy)
@@ -125,6 +128,21 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
     progress("settling", 0, 0)
     return Prepared(policy, requirements, series.table, series.shown, series)
+
+
+def _require_one_look(table: Table, ledger: str | Path | None) -> None:
+    """Refuse readers with a register where they see somebody more than once: by several rows, or in several releases."""
+    what = "register = true is about readers who know the nonsensitive values of everybody"
+    if table.rows_per_person not in (None, 1):
+        raise InputError(
+            f'{what}, and these cannot be judged where a person can have several rows; set one_row = "first" in [data], or '
+            "leave register out"
+        )
+    if ledger is not None:
+        raise InputError(
+            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; leave register out, "
+            "or publish without --ledger"
+        )
 
 
 def content(prepared: Prepared, cliques: tuple[Mask, ...], title: str, deadline: Deadline) -> BundleContent:
@@ -148,7 +166,9 @@ def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ..
     judged = [published]
     if prepared.shown is not prepared.table:
         judged.append(_content(prepared, prepared.table, cliques, published.title, published.deadline))
-    for finding in (finding for each in judged for finding in each.verify().checks):
+    findings = [finding for each in judged for finding in each.verify().checks]
+    findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
+    for finding in [*findings, *attested(prepared, cliques, published.deadline)]:
         if not finding.holds:
             raise NothingPublishableError(
                 f"the collection that the search found is not proven to be private, so it is not published: {finding}"
@@ -272,10 +292,14 @@ def _content(
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
         return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
 
+    def based(claim: Claim) -> Claim:
+        """On the files where these decide it, else on the word of the publisher."""
+        return claim.based_on(marginals, table.sensitive) if isinstance(claim, Register) else claim
+
     return BundleContent(
         marginals,
         table.roles,
-        tuple(map(stated, prepared.requirements.claims)),
+        tuple(based(stated(claim)) for claim in prepared.requirements.claims),
         title,
         rows_per_person=table.rows_per_person,
         codebook=table.codebook.of_labels(marginals.domain),

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from checks.claims import Requirements
+from checks.claims import Question, Requirements, answer
+from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
@@ -226,7 +227,38 @@ class Search:
         return _value(self.result)
 
 
+def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
+    """What the tables themselves say of readers with a register where some margins are published: of all, and of a part."""
+    tables = [prepared.table] if prepared.shown is prepared.table else [prepared.table, prepared.shown]
+    findings = []
+    for table in tables:
+        question = Question(Collection.of(table.cube, cliques), table.sensitive, FULL.until(deadline))
+        findings += [answer(claim, question) for claim in prepared.requirements.register_claims]
+    return findings
+
+
 def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
+    """The search that a policy asks for; what it finds is also safe from readers with a register, where that is demanded.
+
+    A search judges these readers by a fit where counting what they think possible takes long. Where the count refuses what
+    it found, another search looks for fewer tables with each sensitive attribute, in half of the time; with one, files
+    decide.
+    deadline and errors: as of `_searched`.
+    """
+    search = _searched(prepared, deadline, progress)
+    while not all(finding.holds for finding in attested(prepared, search.result.cliques, deadline)):
+        policy, masks = prepared.policy, search.result.cliques
+        own = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
+        most = max((sum(bool(mask & each) for mask in masks) for each in own.values()), default=0)
+        if most <= 1:
+            break
+        fewer = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
+        prepared = replace(prepared, policy=fewer)
+        search = _searched(prepared, deadline, progress)
+    return search
+
+
+def _searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
     """The search that a policy asks for.
 
     deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the

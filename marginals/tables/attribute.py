@@ -23,12 +23,13 @@ from marginals.tables.values import (
 )
 from models.arrays import CountArray
 from models.errors import HierarchyError
+from models.tables import hierarchy as hierarchies
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
 LABELS = ("private", "public")
 """Whether a hierarchy may be published as it is, or only those of its labels that a marginal shows."""
 
-MISSING = "missing"
+MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
 
 MISSING_AS = ("drop", "as a value")

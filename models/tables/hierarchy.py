@@ -15,6 +15,9 @@ from models.errors import DomainMismatchError, HierarchyError
 
 SUPPRESSED = "*"
 
+MISSING = "missing"
+"""What a value is called that stands for none."""
+
 _MAX_GRID = 1_000_000
 """Integer ranges longer than this are not filled up with the integers that nobody has."""
 _MAX_INT64 = np.iinfo(np.int64).max

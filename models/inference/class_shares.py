@@ -1,0 +1,378 @@
+"""How values are spread over classes of known size, given some tables of classes by values: counted, or fitted.
+
+A table says how many rows some unions of classes have of some unions of values. An *arrangement* gives each row of each
+class a value, so that all tables come out. Where all arrangements are equally likely, the share of a value in a class is
+the mean over the tables classes by values with these sums, each weighted by its arrangements, a multinomial for each
+class. Where these are too many to be listed, the maximum-entropy distribution stands for them: their limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import factorial, prod
+
+import numpy as np
+
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.deadline import NEVER, Deadline
+
+
+@dataclass(frozen=True, eq=False)
+class SummedTable:
+    """Counts of unions of classes by unions of values.
+
+    class_of: the row of `counts` that each class is in, shape (classes,). value_of: the column that each value is in, shape
+    (values,). counts: whole numbers, shape (unions of classes, unions of values).
+    """
+
+    class_of: IndexArray
+    value_of: IndexArray
+    counts: FloatArray
+
+    def sums(self, cells: FloatArray) -> FloatArray:
+        """The same sums of other cells. cells: shape (classes, values)."""
+        sums = np.bincount(self._places.ravel(), cells.ravel(), self.counts.size)
+        return np.asarray(sums.reshape(self.counts.shape), dtype=np.float64)
+
+    def spread(self, sums: FloatArray) -> FloatArray:
+        """For each class and value the number of its union: shape (classes, values)."""
+        return np.asarray(sums.ravel().take(self._places), dtype=np.float64)
+
+    @cached_property
+    def _places(self) -> IndexArray:
+        """Of each class and value where its union stands among the counts, row by row."""
+        return np.asarray(self.class_of[:, None] * self.counts.shape[1] + self.value_of, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums:
+    """Classes of known sizes, and tables that some table of classes by values has.
+
+    sizes: rows of each class, positive, shape (classes,). tables: with the same values each.
+    """
+
+    sizes: IndexArray
+    tables: tuple[SummedTable, ...]
+
+    @cached_property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of each cell, each proven by one sum and the bounds of its other cells: shape (classes, values)."""
+        shape = len(self.sizes), len(self.tables[0].value_of)
+        sizes = self.sizes.astype(np.float64)[:, None]
+        whole = SummedTable(np.arange(shape[0]), np.zeros(shape[1], dtype=np.intp), sizes)
+        lower, upper = np.zeros(shape), np.repeat(sizes, shape[1], axis=1)
+        for _ in range(_ROUNDS):
+            before = lower.sum() - upper.sum()
+            for table in (whole, *self.tables):
+                target = table.spread(table.counts)
+                upper = np.minimum(upper, target - table.spread(table.sums(lower)) + lower)
+                lower = np.maximum(lower, target - table.spread(table.sums(upper)) + upper)
+            if lower.sum() - upper.sum() == before:
+                break
+        return lower, upper
+
+
+_ROUNDS = 100
+"""Of bounds, at most; most settle in a few."""
+
+
+# Arrangements, counted: class by class, what is left of each sum being all that the next class need know.
+
+
+LISTED = 1_000_000
+"""Steps of a count, at most: ways to fill a class, from each state that those before it can leave."""
+
+_State = tuple[int, ...]
+_Step = tuple[_State, _State, int, _State]
+"""From what is left to what is left after a class, the arrangements within it, and its rows by value."""
+
+
+def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> list[list[Fraction]] | None:
+    """The mean share of each value in each class over all arrangements, all equally likely, exactly.
+
+    None where counting them takes more than `most` steps. Raises TimeOverError when the deadline comes, ValueError where no
+    arrangement has the sums.
+    """
+    lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
+    if _largest(sums, lower, upper) > most:
+        return None
+    layers, start = _layers(sums, lower, upper, most, deadline) or (None, None)
+    if layers is None or start is None:
+        return None
+    behind: list[dict[_State, int]] = [{} for _ in range(len(layers) + 1)]
+    behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], 1)
+    for place in reversed(range(len(layers))):
+        for state, after, weight, _ in layers[place]:
+            ways = weight * behind[place + 1].get(after, 0)
+            if ways:
+                behind[place][state] = behind[place].get(state, 0) + ways
+    total = behind[0].get(start, 0)
+    if not total:
+        raise ValueError("no arrangement has these sums")
+    ahead: dict[_State, int] = {start: 1}
+    shares = []
+    for place, steps in enumerate(layers):
+        deadline.check()
+        rows = [0] * lower.shape[1]
+        reached: dict[_State, int] = {}
+        for state, after, weight, filled in steps:
+            before = ahead.get(state, 0) * weight
+            reached[after] = reached.get(after, 0) + before
+            ways = before * behind[place + 1].get(after, 0)
+            if ways:
+                rows = [known + ways * own for known, own in zip(rows, filled)]
+        ahead = reached
+        shares.append([Fraction(own, total * int(sums.sizes[place])) for own in rows])
+    return shares
+
+
+def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> float:
+    """The ways to fill the class that has the most."""
+    widest = int(np.log1p(upper - lower).sum(axis=1).argmax())
+    return _ways(int(sums.sizes[widest]), lower[widest].tolist(), upper[widest].tolist())
+
+
+def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> float:
+    """How many whole numbers between some bounds add up to so many rows, about."""
+    free = rows - sum(lower)
+    if free < 0 or any(high < low for low, high in zip(lower, upper)):
+        return 0.0
+    ways = np.zeros(free + 1)
+    ways[0] = 1.0
+    for low, high in zip(lower, upper):
+        sums = np.concatenate([[0.0], np.cumsum(ways)])
+        first = np.maximum(np.arange(free + 1) - (high - low), 0)
+        ways = sums[1:] - sums[first]
+    return float(ways[free])
+
+
+def _layers(
+    sums: ClassSums, lower: IndexArray, upper: IndexArray, most: int, deadline: Deadline
+) -> tuple[list[list[_Step]], _State] | None:
+    """For each class the steps from each state that those before it can leave, and the first state; None for too many."""
+    values = lower.shape[1]
+    offsets: list[int] = []
+    start: list[int] = []
+    for table in sums.tables:
+        offsets.append(len(start))
+        start += np.rint(table.counts).astype(int).ravel().tolist()
+    places = [
+        [
+            [offset + int(table.class_of[own]) * table.counts.shape[1] + int(table.value_of[v]) for v in range(values)]
+            for offset, table in zip(offsets, sums.tables)
+        ]
+        for own in range(len(sums.sizes))
+    ]
+    last = {place: own for own, of_tables in enumerate(places) for of_table in of_tables for place in of_table}
+    states: list[_State] = [tuple(start)]
+    layers: list[list[_Step]] = []
+    left = most
+    for own, of_tables in enumerate(places):
+        ended = [place for place, final in last.items() if final == own]
+        size = int(sums.sizes[own])
+        steps: list[_Step] = []
+        for state in states:
+            deadline.check()
+            for filled in _filled(state, size, lower[own].tolist(), upper[own].tolist(), of_tables):
+                left -= 1
+                if left < 0:
+                    return None
+                after = list(state)
+                for of_table in of_tables:
+                    for place, rows in zip(of_table, filled):
+                        after[place] -= rows
+                if not any(after[place] for place in ended):
+                    weight = factorial(size) // prod(map(factorial, filled))
+                    steps.append((state, tuple(after), weight, filled))
+        states = list(dict.fromkeys(step[1] for step in steps))
+        layers.append(steps)
+    return layers, tuple(start)
+
+
+def _filled(
+    state: _State, rows: int, lower: Sequence[int], upper: Sequence[int], of_tables: Sequence[Sequence[int]]
+) -> list[_State]:
+    """The ways to give the rows of a class values, within bounds and what is left of each sum."""
+    high = [min(top, *(state[of_table[v]] for of_table in of_tables)) for v, top in enumerate(upper)]
+    ahead = [0] * (len(high) + 1)
+    needed = [0] * (len(high) + 1)
+    for v in reversed(range(len(high))):
+        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + lower[v]
+    found: list[_State] = [()]
+    for v in range(len(high)):
+        found = [
+            (*head, own)
+            for head in found
+            for left in [rows - sum(head)]
+            for own in range(max(lower[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
+        ]
+    return found
+
+
+# The maximum-entropy distribution of given sums, with a proof of how near it is.
+#
+# It is n_r times a softmax over the values of sums of multipliers, one for each published count; the multipliers
+# minimize the convex dual function, by scaling a few times and then by Newton's method, whose systems are solved by
+# conjugate gradients. The proof: let q be the distribution of some multipliers and p any table with the sums that is
+# positive only where q is. Then KL(p || q) = KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all
+# have the same rows in each class, n_r KL(p*_r || q_r) is at most that, in rows. Such a p is what a last Newton step
+# would give if q were linear in the multipliers. Pinsker bounds the difference of the shares.
+
+
+@dataclass(frozen=True, eq=False)
+class FittedShares:
+    """Shares of the values in each class, shape (classes, values), and how far the exact ones can be from them.
+
+    distance: sum of absolute differences, of each class, shape (classes,); infinite where nothing is proven. possible:
+    cells that the sums do not prove, one by one, to be empty.
+    """
+
+    shares: FloatArray
+    distance: FloatArray
+    possible: BoolArray
+
+
+_SCALINGS, _STEPS, _SOLVING = 50, 80, 400
+_SCALED = 1e-5
+"""Change of the logarithm of a count that is too small for another round: Newton's method does the rest sooner."""
+_SOLVED = 1e-28
+"""As a share of all rows the sum of squared misfits, each divided by its count, at which a system is solved."""
+_PROGRESS = 1e-16
+"""Of the misfit before a system is solved, what is left at most."""
+_NEGLIGIBLE = 1e-16
+"""Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
+
+
+def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
+    """The maximum-entropy shares given the sums. Raises TimeOverError when the deadline comes."""
+    fit = _Fit(sums)
+    deadline.check()
+    fit.scale()
+    rows = np.inf
+    for _ in range(_STEPS):
+        deadline.check()
+        step, change = fit.newton_step()
+        rows = fit.distance(change)
+        if rows <= _NEGLIGIBLE or not fit.follow(step):
+            break
+    sizes = sums.sizes.astype(np.float64)
+    return FittedShares(fit.expected() / sizes[:, None], np.sqrt(2 * rows / sizes), fit.possible)
+
+
+class _Fit:
+    """Multipliers of the sums, one for each published count above 0."""
+
+    def __init__(self, sums: ClassSums) -> None:
+        self.sums = sums
+        self.sizes = sums.sizes.astype(np.float64)[:, None]
+        self.possible = np.asarray(sums.bounds[1] > 0)
+        self.logs = [np.zeros(table.counts.shape) for table in sums.tables]
+        self.score = np.zeros(self.possible.shape)
+
+    def expected(self) -> FloatArray:
+        """The rows of each cell by the multipliers, those of each class adding up to its size."""
+        masked = np.where(self.possible, self.score, -np.inf)
+        weights = np.exp(masked - masked.max(axis=1, keepdims=True))
+        return np.asarray(weights * (self.sizes / weights.sum(axis=1, keepdims=True)))
+
+    def _moved(self, step: Sequence[FloatArray]) -> FloatArray:
+        moved = np.zeros(self.possible.shape)
+        for table, own in zip(self.sums.tables, step):
+            moved += table.spread(own)
+        return moved
+
+    def scale(self) -> None:
+        """Rounds of iterative proportional fitting, until little changes."""
+        cells = np.where(self.possible, self.sizes, 0.0)
+        for _ in range(_SCALINGS):
+            largest = 0.0
+            for place, table in enumerate(self.sums.tables):
+                present = table.sums(cells)
+                known = (table.counts > 0) & (present > 0)
+                factor = np.divide(table.counts, present, out=np.zeros_like(present), where=known)
+                logs = np.log(factor, out=np.zeros_like(present), where=known)
+                self.logs[place] += logs
+                largest = max(largest, float(np.abs(logs).max()))
+                cells *= table.spread(factor)
+            cells *= self.sizes / cells.sum(axis=1, keepdims=True)
+            if largest < _SCALED:
+                break
+        self.score = self._moved(self.logs)
+
+    def _dual(self, score: FloatArray, logs: Sequence[FloatArray]) -> float:
+        masked = np.where(self.possible, score, -np.inf)
+        top = masked.max(axis=1, keepdims=True)
+        normal = np.log(np.exp(masked - top).sum(axis=1, keepdims=True)) + top
+        linear = sum(float((table.counts * own).sum()) for table, own in zip(self.sums.tables, logs))
+        return float((self.sizes * normal).sum()) - linear
+
+    def newton_step(self) -> tuple[list[FloatArray], FloatArray]:
+        """The multipliers to add, and by what share each cell would change if it were linear in them."""
+        expected = self.expected()
+        shares = expected / self.sizes
+
+        def centred(step: Sequence[FloatArray]) -> FloatArray:
+            """The change of each score, beside the mean of its class."""
+            moved = self._moved(step)
+            return np.asarray(moved - (shares * moved).sum(axis=1, keepdims=True), dtype=np.float64)
+
+        tables = self.sums.tables
+        residual = [table.counts - table.sums(expected) for table in tables]
+        scale = [np.where(table.counts > 0, 1 / np.maximum(table.counts, 1), 0.0) for table in tables]
+        step = [np.zeros_like(own) for own in residual]
+        towards = [own * by for own, by in zip(residual, scale)]
+        product = _dot(residual, towards)
+        solved = max(_SOLVED * self.sizes.sum(), _PROGRESS * product)
+        for _ in range(_SOLVING):
+            if product <= solved:
+                break
+            curved = expected * centred(towards)
+            image = [table.sums(curved) for table in tables]
+            curvature = _dot(towards, image)
+            if not curvature > 0:
+                break
+            length = product / curvature
+            step = [own + length * way for own, way in zip(step, towards)]
+            residual = [own - length * way for own, way in zip(residual, image)]
+            scaled = [own * by for own, by in zip(residual, scale)]
+            before, product = product, _dot(residual, scaled)
+            towards = [own + product / before * way for own, way in zip(scaled, towards)]
+        return step, np.where(self.possible, centred(step), 0.0)
+
+    def distance(self, change: FloatArray) -> float:
+        """Rows by which the exact distribution differs from this one, at most, in the sense of the KL divergence.
+
+        change: by what share each cell changes to have the sums. Infinite where the changed cells are no table with them.
+        """
+        expected = self.expected()
+        changed = expected * (1 + change)
+        misfit = max(float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in self.sums.tables)
+        if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * self.sizes.sum():
+            return np.inf
+        ratio = np.maximum(1 + change, 0.0)
+        terms = np.where(ratio > 0, ratio * np.log(np.where(ratio > 0, ratio, 1.0)) - ratio + 1, 1.0)
+        small = np.abs(change) < 1e-4  # where the logarithm loses the digits
+        return float((expected * np.where(small, change**2, terms)).sum())
+
+    def follow(self, step: Sequence[FloatArray]) -> bool:
+        """Go as far as the dual function falls; False where it does not."""
+        moved = self._moved(step)
+        before = self._dual(self.score, self.logs)
+        length = 1.0
+        for _ in range(30):
+            logs = [own + length * way for own, way in zip(self.logs, step)]
+            score = self.score + length * moved
+            if self._dual(score, logs) <= before + 1e-12 * abs(before):
+                self.logs, self.score = logs, score
+                return True
+            length /= 2
+        return False
+
+
+_ROUNDED = 1e-13
+"""Rows of one, by which floating point may miss."""
+
+
+def _dot(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
+    return sum((float((own * way).sum()) for own, way in zip(one, other)), 0.0)

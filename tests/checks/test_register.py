@@ -1,0 +1,244 @@
+"""Readers with a register, against an enumeration of everything that they can think possible."""
+
+import os
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from checks.diversity.registry import parse_diversity
+from checks.finding import FULL, Verdict
+from checks.register import Model, is_chain, register_diversity, register_shares, showing
+from models.graphs.junction_tree import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import MISSING, Domain, Hierarchy
+
+CASES = int(os.environ.get("MARGINALS_REGISTER_CASES", "60"))
+"""Random cases of each kind."""
+
+CRITERIA = (
+    "distinct:2",
+    "distinct:2",
+    "entropy:6/5",
+    "distinct:2",
+    "entropy:2",
+    "entropy:3/2",
+    "recursive:3,2",
+    "recursive:1,2",
+    "simple:2",
+    "simple:3/2",
+)
+
+FITTING = replace(FULL, arrangements=0)
+"""Never count."""
+
+
+def domain_of(rng: np.random.Generator) -> Domain:
+    """Three nonsensitive and two sensitive attributes; S has a level of groups, X too; one value of S may be none."""
+    absent = MISSING if rng.random() < 0.4 else "s2"
+    s = Hierarchy.from_rows(
+        [("s0", "low", "*"), ("s1", "low" if rng.random() < 0.7 else "s1", "*"), (absent, absent, "*")]
+    )
+    x = Hierarchy.from_rows([("x0", "x01", "*"), ("x1", "x01", "*"), ("x2", "x2", "*")])
+    return Domain.of({"X": x, "Y": Hierarchy.flat(["y0", "y1"]), "S": s, "Q": Hierarchy.flat(["q0", "q1"])})
+
+
+def random_case(rng: np.random.Generator) -> tuple[Domain, np.ndarray, list[dict[str, int]]]:
+    """A domain, people by their codes at base values (people, 4), and margins that are published."""
+    domain = domain_of(rng)
+    count = int(rng.integers(3, 7))
+    people = np.column_stack([rng.integers(0, size, count) for size in (3, 2, 3, 2)])
+    for column, share in ((0, 0.3), (1, 0.4), (3, 0.4)):
+        if rng.random() < share:
+            people[:, column] = 0
+    margins = []
+    for _ in range(int(rng.integers(1, 5))):
+        margin = {}
+        for name in domain.attributes:
+            height = domain.hierarchy(name).height
+            level = int(rng.integers(0, height + 1))
+            if level < height:
+                margin[name] = level
+        if margin:
+            margins.append(margin)
+    return domain, people, margins
+
+
+def base_table(domain: Domain, people: np.ndarray) -> ContingencyTable:
+    columns = dict(zip(domain.attributes, people.T))
+    ones = np.ones(len(people), dtype=np.int64)
+    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), columns, ones)
+
+
+def generalized(domain: Domain, name: str, level: int, codes: np.ndarray) -> np.ndarray:
+    """Written out from the rows of the hierarchy: the label at a level of each base value."""
+    rows = domain.hierarchy(name).rows()
+    numbers = np.array([sorted({row[level] for row in rows}).index(row[level]) for row in rows])
+    return np.asarray(numbers[codes])
+
+
+def posterior(
+    domain: Domain, people: np.ndarray, margins: list[dict[str, int]], knows_others: bool, level: int
+) -> list[dict[int, Fraction]]:
+    """Of each person the share of each value of S at a level, over all that a reader with a register thinks possible.
+
+    One world is what everybody's S and Q are; with `knows_others` Q is known. All worlds with the published counts are
+    equally likely. This is nothing but the definition.
+    """
+    count = len(people)
+    worlds = np.array(list(product(range(3), repeat=count)))
+    of_q = np.array(list(product(range(2), repeat=count))) if not knows_others else people[None, :, 3]
+    totals: list[dict[int, int]] = [{} for _ in range(count)]
+    number = 0
+    for q in of_q:
+        fits = np.ones(len(worlds), dtype=bool)
+        for margin in margins:
+            real = _keys(domain, margin, people[:, 2][None, :], people[:, 3], people)[0]
+            keys = np.sort(_keys(domain, margin, worlds, q, people), axis=1)
+            fits &= (keys == np.sort(real)).all(axis=1)
+        number += int(fits.sum())
+        seen = generalized(domain, "S", level, worlds[fits])
+        for person in range(count):
+            for value, times in zip(*np.unique(seen[:, person], return_counts=True)):
+                totals[person][int(value)] = totals[person].get(int(value), 0) + int(times)
+    return [{value: Fraction(times, number) for value, times in own.items()} for own in totals]
+
+
+def _keys(domain: Domain, margin: dict[str, int], s: np.ndarray, q: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """For each world and person a number of the published cell that the person is in: shape (worlds, people)."""
+    keys = np.zeros(s.shape, dtype=int)
+    columns = {"X": people[:, 0][None, :], "Y": people[:, 1][None, :], "S": s, "Q": np.asarray(q)[None, :]}
+    for name, level in margin.items():
+        keys = keys * 4 + generalized(domain, name, level, columns[name])
+    return keys
+
+
+def passes(diversity: str, shares: dict[int, Fraction], missing: int | None) -> bool:
+    """The criterion of all values, and of those that are known."""
+    criterion = parse_diversity(diversity)
+    whole = list(shares.values())
+    known = [share for value, share in shares.items() if value != missing]
+    return criterion.decide(whole) and (not known or criterion.decide(known))
+
+
+def finest(margins: list[dict[str, int]]) -> int | None:
+    return min((margin["S"] for margin in margins if "S" in margin), default=None)
+
+
+def expected(domain: Domain, people: np.ndarray, margins: list[dict[str, int]], diversity: str) -> bool:
+    """Whether the criterion holds of readers who know nobody's Q, and of those who know everybody's."""
+    level = finest(margins)
+    assert level is not None
+    labels = sorted({row[level] for row in domain.hierarchy("S").rows()})
+    missing = labels.index(MISSING) if MISSING in labels else None
+    return all(
+        passes(diversity, shares, missing)
+        for knows_others in (False, True)
+        for shares in posterior(domain, people, margins, knows_others, level)
+    )
+
+
+def collection_of(domain: Domain, people: np.ndarray, margins: list[dict[str, int]]) -> Collection:
+    cube = DataCube([base_table(domain, people)])
+    return Collection.of(cube, [domain.mask(margin) for margin in margins])
+
+
+def published(collection: Collection) -> Collection:
+    """The same marginals over a cube of nothing else, as anybody has them."""
+    return Collection.of(DataCube(list(collection.tables)), collection.masks)
+
+
+@pytest.mark.slow
+def test_what_is_said_is_what_all_worlds_say() -> None:
+    """Of the table itself and from the files alone, where these decide; the files always do for a chain."""
+    rng = np.random.default_rng(20_260)
+    decided = {"files": 0, "table": 0, "not by files": 0, "not by the table": 0, "chains": 0, "holds": 0, "several": 0}
+    for _ in range(CASES):
+        domain, people, margins = random_case(rng)
+        if finest(margins) is None:
+            continue
+        collection = collection_of(domain, people, margins)
+        masks = showing(domain, collection.masks, "S")
+        chain = is_chain(domain, masks, "S")
+        decided["chains"] += chain
+        decided["several"] += len(masks) > 1
+        for diversity in rng.choice(CRITERIA, 2, replace=False):
+            criterion = parse_diversity(str(diversity))
+            right = expected(domain, people, margins, str(diversity))
+            own = register_diversity(collection, "S", ["S", "Q"], criterion)
+            public = register_diversity(published(collection), "S", ["S", "Q"], criterion)
+            for name, found in (("table", own), ("files", public)):
+                if found.verdict is Verdict.UNDECIDED:
+                    decided[f"not by {'the table' if name == 'table' else name}"] += 1
+                    assert not chain
+                else:
+                    decided[name] += 1
+                    assert found.holds == right, (people, margins, diversity, found)
+            decided["holds"] += right
+    print(decided)
+    assert min(decided["files"], decided["table"], decided["holds"], decided["several"]) > CASES // 20
+
+
+def dense_fit(people: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]], classes: np.ndarray) -> np.ndarray:
+    """Shares of S in each class by proportional fitting without end. tables: of each person a row and a column number."""
+    cells = np.ones((classes.max() + 1, 3))
+    cell = classes, people[:, 2]
+    where = np.zeros((*cells.shape, len(tables)), dtype=int)
+    targets = []
+    for number, (row, column) in enumerate(tables):
+        # Every person of a class is in the same row of a table, and every person with a value in the same column.
+        row_of, column_of = np.zeros(len(cells), dtype=int), np.zeros(3, dtype=int)
+        row_of[classes], column_of[cell[1]] = row, column
+        where[:, :, number] = row_of[:, None] * 3 + column_of
+        targets.append(np.bincount(row * 3 + column, minlength=where[:, :, number].max() + 1))
+    sizes = np.bincount(classes)
+    for _ in range(3_000):
+        for number, target in enumerate(targets):
+            present = np.bincount(where[:, :, number].ravel(), cells.ravel(), len(target))
+            factor = np.divide(target, present, out=np.zeros(len(target)), where=present > 0)
+            cells = cells * factor[where[:, :, number]]
+        cells = cells * (sizes / cells.sum(axis=1))[:, None]
+    return np.asarray(cells / sizes[:, None])
+
+
+@pytest.mark.slow
+def test_a_fit_decides_as_one_without_end() -> None:
+    """Of tables too large to count arrangements; what is near the bound is undecided."""
+    rng = np.random.default_rng(7)
+    sure = undecided = 0
+    for _ in range(CASES):
+        domain = domain_of(rng)
+        count = int(rng.integers(150, 600))
+        people = np.column_stack([rng.integers(0, size, count) for size in (3, 2, 3, 2)])
+        people[:, 2] = np.where(
+            rng.random(count) < 0.7, (people[:, 0] + people[:, 1] * rng.integers(0, 2, count)) % 3, people[:, 2]
+        )
+        people[:, 3] = 0
+        collection = collection_of(domain, people, [{"X": 0, "S": 0}, {"Y": 0, "S": 0}])
+        found = register_shares(collection.cube, showing(domain, collection.masks, "S"), "S", FITTING)
+        assert found is not None
+        assert found.model is Model.FITTED
+        labels = domain.hierarchy("S").labels[0]
+        classes = np.unique(people[:, 0] * 2 + people[:, 1], return_inverse=True)[1].reshape(-1)
+        oracle = dense_fit(people, [(people[:, 0], people[:, 2]), (people[:, 1], people[:, 2])], classes)
+        for text in CRITERIA:
+            criterion = parse_diversity(text)
+            judged = [oracle]
+            if MISSING in labels:
+                judged.append(np.where(np.array(labels) != MISSING, oracle, 0.0))
+            slack = min(float(criterion.slack(own[own.any(axis=1)]).min()) for own in judged)
+            verdict = register_diversity(collection, "S", ["S", "Q"], criterion, FITTING).verdict
+            if verdict is Verdict.UNDECIDED:
+                undecided += 1
+                assert abs(slack) < 1e-4
+            else:
+                sure += 1
+                assert (verdict is Verdict.HOLDS) == (slack > 0)
+            files = register_diversity(published(collection), "S", ["S", "Q"], criterion, FITTING)
+            assert files.verdict is Verdict.UNDECIDED
+            classes_too = Collection.of(collection.cube, [*collection.masks, domain.mask({"X": 0, "Y": 0})])
+            assert register_diversity(published(classes_too), "S", ["S", "Q"], criterion, FITTING).verdict is verdict
+    assert sure > 10 * undecided
