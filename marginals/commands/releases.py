@@ -220,7 +220,8 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
     click.echo(
-        f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
+        'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them. '
+        f"More of them, for you alone: {page.path}"
     )
     click.echo(f"A page about the release to read and print: {folder / REPORT}")
 
