@@ -148,7 +148,7 @@ def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ..
     for finding in (finding for each in judged for finding in each.verify().checks):
         if not finding.holds:
             raise NothingPublishableError(
-                f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+                f"the claims of the collection that the search found are not proven, so it is not published: {finding}"
                 + _base_values_hint(prepared.policy, prepared.table)
             )
 
