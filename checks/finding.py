@@ -54,7 +54,7 @@ class Algorithm(Enum):
     VECTOR_SETS = "vector sets", "by putting the tables together, keeping only what could still break it (vector sets)"
     BRANCH_AND_BOUND = (
         "branch and bound",
-        "by a search that leaves out what provably cannot break it (branch and bound)",
+        "by branch and bound, which skips only combinations that are proven unable to break the claim",
     )
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = (

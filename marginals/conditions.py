@@ -651,7 +651,8 @@ class Labels:
             return self.between(between, text)
         if inside is None and text.lstrip().startswith(("<", ">")):
             raise InputError(
-                f"{self.attribute!r} cannot be asked for {text!r}: ranges are of numbers; name the values, with | between"
+                f"{self.attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {self.attribute}>3 or "
+                f"{self.attribute}=20-39; or name values, with | between"
             )
         if inside is None and (exact := unquoted(text)) is not None:
             inside = self.labelled(exact)

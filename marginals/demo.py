@@ -381,7 +381,8 @@ strategy = "look-ahead"      # improves the release step by step, and looks at w
                              # "greedy-both": then also takes steps back where others then gain more
                              # "greedy-backward": from all that each table may show, back to what they may show together
                              # "anneal", "genetic": try many ways at random; slower, often better
-                             # "exact": the best there is, with proof, for few columns with few levels
+                             # "exact": proves that no decomposable release within the policy is better; for few columns
+                             #          with few levels
 start = "independence"       # where it begins, besides the table above: every column by itself; or "nothing"
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check

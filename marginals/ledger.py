@@ -565,9 +565,9 @@ class Continuation:
                     cell = getattr(finding.worst, "cell", None) or {}
                     where = ", ".join(f"{name}={label}" for name, label in cell.items())
                     raise NothingPublishableError(
-                        f"beside release {entry.number} of the ledger {self.ledger.path} this one is not proven to be "
-                        f"private, so it is not published: {finding.criterion} {finding.verdict.value} for those by whom "
-                        f"they differ{f' in {where}' if where else ''}; "
+                        f"the claims are not proven for those by whom this release and release {entry.number} of the ledger "
+                        f"{self.ledger.path} differ, so it is not published: {finding.criterion} {finding.verdict.value}"
+                        f"{f' in {where}' if where else ''}; "
                         "demand no more, and assume no less, than the earlier releases do"
                     )
             if not envelope.turnover_known and (entry.where or self.part is not None):
@@ -895,7 +895,9 @@ def entry_line(entry: Entry) -> str:
 
 def pair_lines(pair: Pair) -> Iterator[str]:
     """What two releases tell together."""
-    verdict = "safe together" if pair.ok else "not proven to be safe together"
+    verdict = (
+        "the claims hold for their differences" if pair.ok else "not proven that the claims hold for their differences"
+    )
     yield (
         f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
         + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")

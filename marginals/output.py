@@ -67,7 +67,9 @@ def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_clo
         with _reading(read):
             resolved(read)
         if is_part(read, path):
-            raise InputError(f"{path} would replace or join what is read, {read}; choose another name")
+            raise InputError(
+                f"{path} is an input file, or would be read with the input {read} the next time; choose another name"
+            )
     for folder in place.parents:
         if what := closed(folder):
             raise InputError(f"{path} lies in {what}; choose another place")

@@ -218,7 +218,8 @@ def _of_several(word: str, names: tuple[str, ...]) -> InputError:
 
 def _no_range(attribute: str, text: str) -> InputError:
     return InputError(
-        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers; name the values, with | between"
+        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {attribute}>3 or {attribute}=20-39; or name "
+        "values, with | between"
     )
 
 

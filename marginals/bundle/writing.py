@@ -264,7 +264,7 @@ class OutputFolder:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; a release is written to a folder")
         if folder.is_dir() and any(folder.iterdir()) and not holds_bundle(folder):
-            raise InputError(f"{folder} holds other things than a release; choose a new folder")
+            raise InputError(f"{folder} contains files that are not part of a release; choose another folder")
         if folder.is_dir() and folder.samefile(Path.cwd()):
             raise InputError(f"{folder} is the current folder; name one of its own")
 

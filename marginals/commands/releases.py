@@ -222,7 +222,8 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
     click.echo(
-        f"These numbers do not follow from the release and are not in it. More of them, for you alone: {page.path}"
+        'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them. '
+        f"More of them, for you alone: {page.path}"
     )
     click.echo(f"A page about the release to read and print: {folder / REPORT}")
 
@@ -479,12 +480,12 @@ def _pairs_path(rows: Path) -> Path:
 @stops_after
 @JSON
 def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
-    """List what is out of a table that changes, and what it tells.
+    """List the published releases of a changing table, and what each pair reveals.
 
-    DIR is the private folder of `publish --ledger DIR`. Of each two of its releases it is said how many rows came and left
-    between them, whether both are safe together, and the smallest difference that readers can compute. It holds a copy of
-    each release and the people that it shows, so it is never for publication. Its files are compared with their hashes
-    first. Exit status 1 when two releases are not proven to be safe together.
+    DIR is the folder of `publish --ledger DIR`. For each pair of releases the command lists how many rows joined and left,
+    whether the claims hold for those by whom the two differ, and the smallest difference that readers can compute. DIR holds
+    a copy of each release and the people that it shows, so it is never for publication. Its files are compared with their
+    hashes first. Exit status 1 when the claims are not proven for a pair.
 
     \b
     Examples:

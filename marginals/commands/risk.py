@@ -335,7 +335,10 @@ def audit(
 
         if spec is None:
             print_lines(
-                ["It is guessed how the tables are read, and that all count the same people; --init writes that down."]
+                [
+                    "The layout is guessed, and all tables are assumed to count the same people; run with --init to write "
+                    "the guess to a file and review it."
+                ]
             )
         print_lines(audit_lines(found))
     if not found.ok:

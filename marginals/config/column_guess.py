@@ -830,7 +830,7 @@ def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess
     if not uncommon:
         why = f"{distinct} {kind}, none of them rare; levels merge them step by step"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
-    why = f"{distinct} {kind}, of which {uncommon} are rare and go together with others"
+    why = f"{distinct} {kind}, of which {uncommon} {'is' if uncommon == 1 else 'are'} rare and merged with others"
     return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
 
 

@@ -55,10 +55,11 @@ def frontier(
     that of k_link, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the
     system can fork; counts of the table are shared among the policies of each.
 
-    Columns: `kl_divergence` of the data from the release, nats; `gap`, by how many nats at most another release is better,
-    and `optimal`, whether none is; `margins`, how many; `base`, whether it contains the best single table; `least`, the
-    smallest divergence of the frame with at least this k and the same diversity, which this policy allows too: where it is
-    smaller than `kl_divergence`, the search missed it; `seconds` of the search; `reason`, why nothing can be published.
+    Columns: `kl_divergence` of the data from the release, nats; `gap`, by how many nats at most another decomposable release
+    is better, and `optimal`, whether none is; `margins`, how many; `base`, whether it contains the best single table;
+    `least`, the smallest divergence of the frame with at least this k and the same diversity, which this policy allows too:
+    where it is smaller than `kl_divergence`, the search missed it; `seconds` of the search; `reason`, why nothing can be
+    published.
     These numbers come of the table and are not for publication; a release is verified when `publish` makes it. Raises
     InputError for values that make no sense.
 

@@ -171,7 +171,7 @@ def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ..
     for finding in [*findings, *attested(prepared, cliques, published.deadline)]:
         if not finding.holds:
             raise NothingPublishableError(
-                f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+                f"the claims of the collection that the search found are not proven, so it is not published: {finding}"
                 + _base_values_hint(prepared.policy, prepared.table)
             )
 

@@ -101,9 +101,11 @@ def require_any_base(table: Table, requirements: Requirements) -> None:
     """Raise NothingPublishableError where not even all quasi-identifiers suppressed make a table that may be published."""
     parts, masks = _parts(table, requirements), _masks(table, _suppressing(table), requirements)
     if not all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts)):
-        raise NothingPublishableError(
-            f'{_nothing(table, parts)}; weaken it, or look for a release without a base table (base "none")'
-        )
+        if any(part.class_size is not None and part.class_size > table.rows for part in parts):
+            advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
+        else:
+            advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
+        raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
 def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:

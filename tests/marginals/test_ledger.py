@@ -92,7 +92,7 @@ def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     answer = CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger")])
     assert answer.exit_code == 0, answer.output
     assert "1 and 2" in answer.output
-    assert "safe together" in answer.output
+    assert "the claims hold for their differences" in answer.output
     told = json.loads(CliRunner().invoke(main, ["ledger", str(tmp_path / "ledger"), "--json"]).output)
     assert [each["rows"] for each in told["releases"]] == [400, later.release.rows]
     assert told["pairs"][0]["ok"]

@@ -105,7 +105,7 @@ def test_what_is_read_is_never_replaced(
     for written in (name, f"rel/../{name}", folder / name, "soft.csv", "hard.csv"):
         result = run(*command, written, "--force")
         assert result.exit_code == 2, result.output
-        assert "what is read" in result.stderr
+        assert "would be read with the input" in result.stderr
     assert contents(folder) == before
 
 
@@ -158,7 +158,7 @@ def test_every_file_of_a_folder_or_glob_is_read_and_so_is_what_would_join_it(fol
         for name in ("parts/a.csv", "parts/new.csv"):
             result = run("disclose", "release.toml", "--out", name, "--force")
             assert result.exit_code == 2, (path, name, result.output)
-            assert "what is read" in result.stderr
+            assert "would be read with the input" in result.stderr
     assert not (folder / "parts" / "new.csv").exists()
     reads = marginals.read_config(folder / "release.toml").reads
     OutputFile(folder / "parts" / "new.html", reads)
@@ -188,8 +188,8 @@ def test_publishing_checks_its_folder_before_the_search(folder: Path, monkeypatc
     (folder / "package" / "datapackage.json").write_text('{"resources": []}')
     before = contents(folder)
     refused = {
-        "thesis": "holds other things than a release",
-        "package": "holds other things than a release",
+        "thesis": "contains files that are not part of a release",
+        "package": "contains files that are not part of a release",
         "people.csv": "is a file",
         ".": "release",
         "rel/new": "lies in the release",

@@ -377,8 +377,8 @@ def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
 def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
     single = Collection.of(release.collection.cube, release.collection.masks[:1])
     text = " ".join(" ".join(Page(report_html(BundleContent(single, release.published.roles))).text).split())
-    assert "1 small table of counts stands for one table" in text
-    assert "It shows a few attributes" in text
+    assert "1 table of counts of" in text
+    assert "It shows some of the attributes" in text
 
 
 @pytest.mark.parametrize("algorithm", Algorithm)
@@ -388,4 +388,4 @@ def test_how_a_claim_was_decided_is_said_in_plain_words(algorithm: Algorithm) ->
     plain, sentence = (re.sub(r" \(.*?\)", "", text) for text in (how, algorithm.sentence))
     assert plain.startswith("Decided by ")
     assert f", then {sentence}" in plain
-    assert not re.search(r"branch and|hull|k-link|fitting,|supports|vector", plain)
+    assert not re.search(r"hull|k-link|fitting,|supports|vector", plain)

@@ -218,7 +218,7 @@ def test_another_file_is_left_alone(config: Path, tmp_path: Path, there: bytes) 
         StewardFile(tmp_path, tmp_path / "out")
     with pytest.raises(InputError, match="there is no folder"):
         StewardFile(tmp_path / "none" / "page.html", tmp_path / "out")
-    with pytest.raises(InputError, match="replace or join what is read"):
+    with pytest.raises(InputError, match="would be read with the input"):
         StewardFile(config, tmp_path / "out", (config,))
 
 

@@ -139,7 +139,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path, kind: str) -> None
 def test_a_folder_whose_descriptor_never_ends_holds_no_release(tmp_path: Path, kind: str) -> None:
     endless(tmp_path, kind).rename(tmp_path / "datapackage.json")
     assert not holds_bundle(tmp_path)
-    with pytest.raises(InputError, match="holds other things than a release"):
+    with pytest.raises(InputError, match="contains files that are not part of a release"):
         require_replaceable(tmp_path)
 
 
