@@ -33,7 +33,6 @@ from checks.attacks.minimality import (
     confident,
     definetti,
     levels_told,
-    naive_bayes,
     published_groups,
     refinements,
 )
@@ -69,24 +68,21 @@ from models.tables.hierarchy import Domain
 
 @dataclass(frozen=True)
 class Expected:
-    """Shares of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
+    """Share of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
 
-    class_shares: who guesses the likeliest value of each class. naive_bayes: who learns across classes in one round. In
-    the model nobody does better than the first; in the data the second often does. confident: the same of the rows that
-    the guesses are most confident of, so many as `people`.
+    class_shares: who guesses the likeliest value of each class. In the model nobody does better; in the data who learns
+    across classes often does. confident: the same of the rows that the guesses are most confident of, so many as `people`.
     """
 
     class_shares: float
-    naive_bayes: float
     people: int
-    confident: Mapping[str, float]
+    confident: float
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "class_shares": self.class_shares,
-            "naive_bayes": self.naive_bayes,
-            "confident": {"people": self.people, **self.confident},
+            "confident": {"people": self.people, "class_shares": self.confident},
         }
 
 
@@ -207,14 +203,8 @@ def _expected(classes: ClassTable) -> Expected:
     people = EquivalenceClasses(
         classes.domain, classes.margin, ordered, classes.sensitive, classes.level, classes.rows[held]
     )
-    own, learned = people.counts, naive_bayes(people, people.counts)
-    number = _confident_rows(round(float(own.sum())))
-    return Expected(
-        accuracy(own, people),
-        accuracy(learned, people),
-        number,
-        {"class_shares": confident(own, people, number), "naive_bayes": confident(learned, people, number)},
-    )
+    number = _confident_rows(round(float(people.counts.sum())))
+    return Expected(accuracy(people.counts, people), number, confident(people.counts, people, number))
 
 
 def _first(pair: tuple[int, Any]) -> int:
@@ -458,8 +448,8 @@ def _change(pair: TablePair) -> TableChange:
 class Guessing:
     """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
 
-    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: who learns
-    across classes in one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
+    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: the same
+    after one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
     the shares of each class. base_rate: who guesses the most frequent value without a release. confident: for each of the
     first three the same share of the rows that its guesses are most confident of, so many as `people`.
     """
@@ -725,7 +715,7 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
     groups = published_groups(tables_with_attribute, people)
     # Both know everybody's nonsensitive values; only one learns across classes.
     learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
-    once = naive_bayes(people, unlearned)
+    once = definetti(people, groups, rounds=1)
     number = _confident_rows(int(people.counts.sum()))
     guesses = {"definetti": learned, "naive_bayes": once, "maxent": unlearned}
     return Guessing(

@@ -799,13 +799,11 @@ def _guessing_lines(attacked: "Attacked") -> Iterator[str]:
 def expected_in_words(measures: DisclosureMeasures) -> str:
     """How often guesses are right in the model, where the truth is not given, and that this is no limit."""
     expected = measures.expected
-    sure = expected.confident
     return (
-        "deFinetti: not examined without the table (--truth CONFIG). If everybody were as the maximum-entropy model says, "
-        f"guesses by the shares of each class would be right for {expected.class_shares:.1%}, and for "
-        f"{sure['class_shares']:.1%} of the {expected.people:,} surest; by one round of naive Bayes for "
-        f"{expected.naive_bayes:.1%} and {sure['naive_bayes']:.1%}. That is no limit: in real data learning across classes "
-        "can be right more often."
+        "one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody were as the "
+        f"maximum-entropy model says, guesses by the shares of each class would be right for {expected.class_shares:.1%}, and "
+        f"for {expected.confident:.1%} of the {expected.people:,} surest. That is no limit: in real data readers who learn "
+        "across classes can be right more often."
     )
 
 

@@ -298,10 +298,12 @@ class _Rules:
         return self.collection.domain
 
     def limit(self, clique: Mask) -> str:
-        """Which limit that a search has by default an addition breaks, whatever the data; empty for none."""
+        """Why it cannot be judged whether an addition would be allowed; empty where it can."""
         after = maximal_masks([*self.cliques, clique])
         for attribute in self.sensitive:
             own = self.domain.attribute_masks[self.domain.index(attribute)]
+            if clique & own and any(claim.criterion == "register" for claim in self.claims):
+                return "it had to hold for readers with a register too, which the published files alone do not tell"
             if clique & own and sum(bool(mask & own) for mask in after) > USUAL_SENSITIVE_MARGINS:
                 return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {attribute}, which no search tries by default"
         return ""
