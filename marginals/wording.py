@@ -801,9 +801,9 @@ def expected_in_words(measures: DisclosureMeasures) -> str:
     expected = measures.expected
     return (
         "one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody were as the "
-        f"maximum-entropy model says, guesses by the shares of each class would be right for {expected.class_shares:.1%}, and "
-        f"for {expected.confident:.1%} of the {expected.people:,} surest. That is no limit: in real data readers who learn "
-        "across classes can be right more often."
+        f"maximum-entropy model says, guesses by the shares of each class would be right for {expected.class_shares:.1%}, "
+        f"and for {expected.confident:.1%} of the {expected.people:,} surest. That is no limit: in real data readers who "
+        "learn across classes can be right more often."
     )
 
 
@@ -983,7 +983,7 @@ def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, 
     yield lead
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
-        if step.suspects is None:
+        if step.suspects is None or step.is_certain:
             steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, shown))
         else:
             yield f"    {step_in_words(step, shown)}: {refusal_in_words(step)}"
