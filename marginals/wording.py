@@ -343,9 +343,14 @@ def determined_in_words(measures: DisclosureMeasures) -> str:
     sure = "" if known.sharp else ", as far as the bounds tell"
     combinations = "combination" if known.cells == 1 else "combinations"
     return (
-        f"Of the {known.cells:,} possible {combinations} of {listed(measures.shown)}, {found} {has} that readers can "
+        f"Of the {known.cells:,} possible {combinations} of {_and(measures.shown)}, {found} {has} that readers can "
         f"determine{sure}."
     )
+
+
+def _and(names: Sequence[str]) -> str:
+    """All of some names."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def reconstruction_in_words(known: Reconstruction) -> str:
@@ -772,6 +777,8 @@ def _certain_lines(attacks: "Attacks") -> Iterator[str]:
             yield f"  {shared_in_words(certain.shared)}"
     for attribute, reason in attacks.left_out.items():
         yield f"{attribute}: not examined all together; {reason}"
+    if attacks.published is not None and not attacks.certain:
+        yield "What follows for certain from several tables: not examined, since none shows a sensitive attribute."
 
 
 def _guessing_lines(attacked: "Attacked") -> Iterator[str]:
@@ -913,7 +920,7 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
     for note, same in by_note.items():
         yield f"not examined: {'; '.join(same)}: {note}"
     if told.unnamed:
-        yield f"not examined: {listed(told.unnamed)}, of which the release names no values"
+        yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
@@ -927,7 +934,7 @@ def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
     """What is missing: "age with ill, beside sex"."""
     names = " with ".join(shown(attribute, level) for attribute, level in addition.added)
     added = dict(addition.added)
-    others = listed([shown(a, level) for a, level in addition.margin.items() if a not in added])
+    others = _and([shown(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 
 
@@ -958,6 +965,8 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
             return "what is left possible has no small count and no sensitive value in common, as far as this one tells"
         case Outcome.UNEXPLAINED:
             return "no claim can have refused it, so it was left out for another reason"
+        case Outcome.ALWAYS if addition.counts_only:
+            return f"it would show {few_rows(least)} whatever the data, so that it is missing excludes no table"
         case Outcome.ALWAYS:
             return "refused whatever the data, so by itself it excludes no table"
     return "not examined"

@@ -234,12 +234,14 @@ def test_the_report_says_how_far_a_class_is_from_everybody_and_how_much_is_certa
     assert f"town {town}" in skewness
     assert f"sex {sex}" in skewness
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "Of the 8 possible combinations of town in 2 groups, sex, ill, none has a count that readers can" in certain
+    assert (
+        "Of the 8 possible combinations of town in 2 groups, sex and ill, none has a count that readers can" in certain
+    )
     # By the sea all have flu, and 3 of 5 of everybody: 40 points more. What is published are these counts themselves.
     few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
     articles = Page(report_html(published_of(table_of(few), [{"town": 1, "ill": 0}]))).texts("article")
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "Of the 3 possible combinations of town in 2 groups, ill, 3 have counts that readers can" in certain
+    assert "Of the 3 possible combinations of town in 2 groups and ill, 3 have counts that readers can" in certain
     (skewness,) = (text for text in articles if text.startswith("Skewness: ill"))
     assert "The class furthest from everybody: 40.0 percentage points." in skewness
     assert "town sea" in skewness
@@ -286,7 +288,7 @@ def test_the_report_shows_what_attackers_could_conclude(monkeypatch: pytest.Monk
     assert page == report_html(published).decode()
     (measures,) = disclosure_measures(published, MarginalModel(published.collection)).measures
     assert (
-        f"Of the {measures.reconstruction.cells:,} possible combinations of town in 2 groups, sex, ill, none has"
+        f"Of the {measures.reconstruction.cells:,} possible combinations of town in 2 groups, sex and ill, none has"
         in page
     )
     assert f"{100 * measures.skewness:.1f} percentage points" in page
