@@ -639,15 +639,18 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         )
         attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
+    minimality = _minimality(bundles, model if true is None else true, truth)
+    likely = _likely(published, model if true is None else true, truth)
+    # What is certain is looked for as long as there is time, so it comes last.
     return Attacks(
         tuple(attacked),
         release_measures.thresholds,
         release_measures.left_out,
-        _minimality(bundles, model if true is None else true, truth),
+        minimality,
         together,
         certainties(published, model, _for_certain(published.deadline)),
         published=published_counts(published.collection, published.sensitive, small_below(published)),
-        likely=_likely(published, model if true is None else true, truth),
+        likely=likely,
     )
 
 
@@ -657,7 +660,7 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    return likely_small(model, public, small_below(published), published.deadline, counted)
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:

@@ -818,6 +818,8 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
     """How often a reader is right who takes the combinations for small that the model does."""
     if likely is None:
         return "not examined; the tables form no junction tree."
+    if not likely.tops and likely.unread:
+        return f"not examined; {likely.unread:,} tables are too many or too large for the time given."
     if not likely.tops:
         return "not examined; there is no combination of two or three nonsensitive attributes to rank."
     known = all(top.right is not None for top in likely.tops)
@@ -913,12 +915,12 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         for addition in told.of(outcome):
             by_reason.setdefault(_outcome_in_words(addition, told.least), []).append(_missing(addition, shown))
         for reason, same in by_reason.items():
-            yield f"{'; '.join(same)}: {reason}"
+            yield f"{_first_of(same)}: {reason}"
     by_note: dict[str, list[str]] = {}
     for addition in told.of(Outcome.NOT_EXAMINED):
         by_note.setdefault(addition.note, []).append(_missing(addition, shown))
     for note, same in by_note.items():
-        yield f"not examined: {'; '.join(same)}: {note}"
+        yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
         yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
     several = "" if told.together else "what several of these refusals prove together, and "
@@ -928,6 +930,15 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
             "not examined: levels that the release does not name, finer than any published or between, and attributes that "
             "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
         )
+
+
+_ADDITIONS_LISTED = 8
+"""Additions with the same outcome that are named at most; JSON has all."""
+
+
+def _first_of(additions: Sequence[str]) -> str:
+    rest = len(additions) - _ADDITIONS_LISTED
+    return "; ".join([*additions[:_ADDITIONS_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
 def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
