@@ -328,6 +328,10 @@ class _Rules:
         classes = np.any((public >= 1) & (public < self.least_class), axis=1)
         return np.asarray(classes | np.any((cells >= 1) & (cells < self.least_cell), axis=1))
 
+    def shows(self, mask: Mask) -> bool:
+        """Whether a margin shows a sensitive attribute."""
+        return self.public(mask) != mask
+
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         """The claims that an addition can break though all of its classes and cells are large enough.
 
@@ -554,8 +558,8 @@ def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Add
             return _laid_out(scope, one, judged, common)
     except MarginalsError as error:
         return Addition(margin, added, Outcome.NOT_EXAMINED, note=str(error))
-    if rules.beyond_counts(one.clique):
-        note = f"more than {most:,} tables are possible, and not only counts decide"
+    if rules.beyond_counts(one.clique) or rules.shows(one.separator):
+        note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
         return Addition(margin, added, Outcome.NOT_EXAMINED, counts_only=False, note=note)
     return _by_bounds(rules, one, most)
 
@@ -574,7 +578,8 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     else:
         parts = np.bincount(shared)
         lower = np.where(parts[shared] == 1, total, 0)
-    least = max(rules.least_class, rules.least_cell if rules.public(one.clique) != one.clique else 1)
+    # Beside a sensitive attribute that is added classes are published ones, so only the counts of cells can be too small.
+    least = rules.least_cell if rules.shows(one.clique) else max(rules.least_class, rules.least_cell)
     can_be = np.maximum(lower, 1) <= np.minimum(upper, least - 1)
     must_be = (lower >= 1) & (upper < least)
     suspects = np.unique(shared[can_be])
@@ -608,7 +613,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
         low, high = max(int(lower[alone[0]]), 1), min(int(upper[alone[0]]), least - 1)
         ranges = [(int(alone[0]), low, high)]
     else:
-        refused = tables[rules.is_small(tables, tables[:, :0])]
+        refused = tables[np.any((tables >= 1) & (tables < least), axis=1)]
         if not len(refused):
             return addition(Outcome.UNEXPLAINED)
         is_small = _small(refused, rules.least) & ~_small(tables, rules.least)

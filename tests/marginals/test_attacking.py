@@ -399,3 +399,30 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     (tmp_path / "public.toml").write_text(text + 'population = "people.csv"\n')
     public = marginals.read_config(tmp_path / "public.toml").read_table()
     assert marginals.attack(release.path, truth=public).minimality.ladders == ()
+
+
+@pytest.mark.parametrize("both", range(4))
+def test_what_is_missing_tells_those_who_know_the_algorithm(both: int, tmp_path: Path) -> None:
+    """100 old and 100 young, 3 ill: only where 1 or 2 of the old are ill are there two tables, and these say so."""
+    counts = {("old", "yes"): both, ("young", "yes"): 3 - both, ("old", "no"): 100 - both, ("young", "no"): 97 + both}
+    rows = [cell for cell, number in counts.items() for _ in range(number)]
+    table = marginals.read_table(
+        pd.DataFrame(rows, columns=["age", "ill"]), dict.fromkeys(["age", "ill"], "quasi-identifier")
+    )
+    policy = marginals.Policy(k_link=3, k_combinatorial=3, min_cell=3)
+    path = marginals.publish(table, policy).release.write(tmp_path / "out").path
+    words = run("attack", path).output
+    report_page = Page((tmp_path / "out" / "report.html").read_bytes()).texts("li")
+    answer = json.loads(run("attack", path, "--json").stdout)["minimality"]["refusals"]
+    said = "certain, though no table shows it: age=old, ill=yes: 1 to 2 rows"
+    if both in (0, 3):
+        assert len(marginals.open_release(path).collection.margins) == 1 or answer["small"] == []
+        assert said not in words
+        return
+    assert said in words
+    assert any(said in line for line in report_page)
+    assert {(*cell["values"].values(), cell["lower"], cell["upper"]) for cell in answer["small"]} == {
+        ("old", "yes", 1, 2),
+        ("young", "yes", 1, 2),
+    }
+    assert (answer["tables"], answer["left"]) == (4, 2)

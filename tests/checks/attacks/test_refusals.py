@@ -92,7 +92,7 @@ def test_what_is_not_looked_at_is_said() -> None:
     many = told(counts, [{"age": 0}, {"ill": 0}], [*CLAIMS, MaxentDiversity(parse_diversity("distinct:2"), "ill")], most=1,
                 sensitive=["ill"])  # fmt: skip
     notes = {addition.note for addition in many.of(Outcome.NOT_EXAMINED)}
-    assert "more than 1 tables are possible, and not only counts decide" in notes
+    assert "more than 1 tables are possible, and not only counts of the margin decide" in notes
 
 
 def test_more_tables_with_a_sensitive_attribute_than_a_search_tries_are_not_examined() -> None:
