@@ -506,8 +506,10 @@ def _together(
             judged.append(scope.judged(one))
         except MarginalsError:
             return None
+    # What no claim can have refused was left out for another reason, and excludes nothing.
+    explained = [own.kept for own in judged if own.kept.any()]
     everything: BoolArray = np.ones(len(scope.tables), dtype=np.bool_)
-    return scope, reduce(and_, [own.kept for own in judged], everything), judged
+    return scope, reduce(and_, explained, everything), judged
 
 
 def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> Addition:
@@ -607,23 +609,16 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
         totals.append(at)
     tables = all_tables(keys, totals, most)
     if tables is None:
-        alone = np.flatnonzero(can_be)
-        if len(alone) > 1:
-            return addition(Outcome.SOME)
-        low, high = max(int(lower[alone[0]]), 1), min(int(upper[alone[0]]), least - 1)
-        ranges = [(int(alone[0]), low, high)]
-    else:
-        refused = tables[np.any((tables >= 1) & (tables < least), axis=1)]
-        if not len(refused):
-            return addition(Outcome.UNEXPLAINED)
-        is_small = _small(refused, rules.least) & ~_small(tables, rules.least)
-        ranges = [(int(own[p]), int(refused[:, p].min()), int(refused[:, p].max())) for p in np.flatnonzero(is_small)]
+        return addition(Outcome.SOME)
+    left = tables[np.any((tables >= 1) & (tables < least), axis=1)]
+    certain = np.flatnonzero(_small(left, rules.least) & ~_small(tables, rules.least)) if len(left) else ()
     small = tuple(
-        CertainRange(_labels(domain, margin, cell), dict(margin), low, high)
-        for cell, low, high in ranges
-        if high < rules.least
+        CertainRange(
+            _labels(domain, margin, int(own[at])), dict(margin), int(left[:, at].min()), int(left[:, at].max())
+        )
+        for at in certain
     )
-    return addition(Outcome.PROVES, small=small) if small else addition(Outcome.SOME)
+    return addition(Outcome.PROVES if small else Outcome.SOME, small=small)
 
 
 def _small(rows: CountArray, least: int) -> BoolArray:

@@ -1,5 +1,7 @@
 """What is concluded from additions that a release lacks, in cases small enough to be seen through."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,70 @@ def test_more_tables_with_a_sensitive_attribute_than_a_search_tries_are_not_exam
     found = refusals(collection, ["s"], [KLink(3)], 3)
     limited = {frozenset(dict(addition.added)) for addition in found.additions if "no search tries" in addition.note}
     assert limited == {frozenset({"x3", "s"}), frozenset({"x4", "s"})}
+
+
+MANY = Domain.of(
+    {
+        "zip": Hierarchy.flat([f"{number:04}" for number in range(1100)]),
+        "age": Hierarchy.flat(["old", "young"]),
+        "ill": Hierarchy.flat(["no", "yes"]),
+    }
+)
+
+
+def beside_many_zips(first: dict[tuple[int, int], int], others: dict[tuple[int, int], int], **how) -> Refusals:
+    """Age and illness by zip, each in a table of its own: of the first zip, and of a thousand others, all alike."""
+    counts = {(0, *cell): number for cell, number in first.items()}
+    counts |= {(number, *cell): rows for number, (cell, rows) in product(range(1, 1100), others.items())}
+    codes = dict(zip(MANY.attributes, np.array(list(counts)).T))
+    table = ContingencyTable.from_cells(MANY, dict.fromkeys(MANY.attributes, 0), codes, list(counts.values()))
+    masks = [MANY.mask({"zip": 0, "age": 0}), MANY.mask({"zip": 0, "ill": 0})]
+    return refusals(Collection.of(DataCube([table.rolled_up_to(mask) for mask in masks]), masks), (), CLAIMS, 3, **how)
+
+
+def test_where_one_class_of_many_can_have_refused_a_pair_it_did() -> None:
+    """In all other zips everybody is old, so that nothing can be small there."""
+    few = {(0, 1): 1, (1, 1): 2, (0, 0): 99, (1, 0): 98}
+    (edge,) = beside_many_zips(few, {(0, 0): 3, (0, 1): 3}).additions
+    assert (edge.outcome, edge.suspects, edge.classes) == (Outcome.PROVES, 1, 1100)
+    assert [(dict(cell.values), cell.lower, cell.upper) for cell in edge.small] == [
+        ({"age": "old", "ill": "yes", "zip": "0000"}, 1, 2),
+        ({"age": "young", "ill": "yes", "zip": "0000"}, 1, 2),
+    ]
+    (edge,) = beside_many_zips(few, {(0, 0): 3, (0, 1): 3}, most=2).additions
+    assert (edge.outcome, edge.small) == (Outcome.SOME, ())
+
+
+def test_where_several_classes_can_have_refused_a_pair_it_is_not_told_which() -> None:
+    even = {(0, 0): 5, (1, 1): 5}
+    (edge,) = beside_many_zips({(0, 0): 3, (1, 1): 3}, even).additions
+    assert (edge.outcome, edge.suspects, edge.may_gain_nothing) == (Outcome.SOME, 1100, False)
+    (edge,) = beside_many_zips({(0, 0): 4, (1, 1): 4}, {(0, 0): 4, (1, 1): 4}).additions
+    assert (edge.outcome, edge.may_gain_nothing) == (Outcome.OPEN, True)  # 2, 2, 2, 2 would tell nothing
+    (edge,) = beside_many_zips({(0, 0): 4, (0, 1): 4}, {(0, 0): 4, (0, 1): 4}).additions
+    assert edge.outcome is Outcome.UNEXPLAINED
+
+
+def test_what_no_claim_can_have_refused_excludes_nothing() -> None:
+    """Nothing is claimed of illness, so it could stand beside age; 3 by the sea, 1 or 2 of them old, could not."""
+    counts = {(2, 0, 1): 1, (2, 1, 0): 2, (0, 0, 0): 99, (0, 1, 1): 98}
+    found = told(counts, [{"town": 1}, {"age": 0}, {"ill": 0}], [KLink(3)], sensitive=["ill"])
+    outcomes = {frozenset(dict(addition.added)): addition.outcome for addition in found.additions}
+    assert outcomes[frozenset({"age", "ill"})] is Outcome.UNEXPLAINED
+    assert outcomes[frozenset({"age", "town"})] is Outcome.PROVES
+    assert not found.contradict
+    assert {(*cell.values.values(), cell.lower, cell.upper) for cell in found.small} == {
+        ("old", "sea", 1, 2),
+        ("young", "sea", 1, 2),
+    }
+
+
+def test_readers_with_a_register_are_not_judged_by_the_files() -> None:
+    class Register(KLink):
+        criterion = "register"
+
+    counts = {(0, 0, 1): 4, (0, 1, 0): 4}
+    found = told(counts, [{"town": 1}, {"age": 0}, {"ill": 0}], [KLink(2), Register(2)], sensitive=["ill"])
+    (edge,) = [addition for addition in found.additions if dict(addition.added) == {"age": 0, "ill": 0}]
+    assert edge.outcome is Outcome.NOT_EXAMINED
+    assert "readers with a register" in edge.note
