@@ -33,7 +33,6 @@ from checks.attacks.minimality import (
     confident,
     definetti,
     levels_told,
-    naive_bayes,
     published_groups,
     refinements,
 )
@@ -69,24 +68,21 @@ from models.tables.hierarchy import Domain
 
 @dataclass(frozen=True)
 class Expected:
-    """Shares of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
+    """Share of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
 
-    class_shares: who guesses the likeliest value of each class. naive_bayes: who learns across classes in one round. In
-    the model nobody does better than the first; in the data the second often does. confident: the same of the rows that
-    the guesses are most confident of, so many as `people`.
+    class_shares: who guesses the likeliest value of each class. In the model nobody does better; in the data who learns
+    across classes often does. confident: the same of the rows that the guesses are most confident of, so many as `people`.
     """
 
     class_shares: float
-    naive_bayes: float
     people: int
-    confident: Mapping[str, float]
+    confident: float
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "class_shares": self.class_shares,
-            "naive_bayes": self.naive_bayes,
-            "confident": {"people": self.people, **self.confident},
+            "confident": {"people": self.people, "class_shares": self.confident},
         }
 
 
@@ -207,14 +203,8 @@ def _expected(classes: ClassTable) -> Expected:
     people = EquivalenceClasses(
         classes.domain, classes.margin, ordered, classes.sensitive, classes.level, classes.rows[held]
     )
-    own, learned = people.counts, naive_bayes(people, people.counts)
-    number = _confident_rows(round(float(own.sum())))
-    return Expected(
-        accuracy(own, people),
-        accuracy(learned, people),
-        number,
-        {"class_shares": confident(own, people, number), "naive_bayes": confident(learned, people, number)},
-    )
+    number = _confident_rows(round(float(people.counts.sum())))
+    return Expected(accuracy(people.counts, people), number, confident(people.counts, people, number))
 
 
 def _first(pair: tuple[int, Any]) -> int:
@@ -458,8 +448,8 @@ def _change(pair: TablePair) -> TableChange:
 class Guessing:
     """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
 
-    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: who learns
-    across classes in one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
+    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: the same
+    after one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
     the shares of each class. base_rate: who guesses the most frequent value without a release. confident: for each of the
     first three the same share of the rows that its guesses are most confident of, so many as `people`.
     """
@@ -649,15 +639,18 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         )
         attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
+    minimality = _minimality(bundles, model if true is None else true, truth)
+    likely = _likely(published, model if true is None else true, truth)
+    # What is certain is looked for as long as there is time, so it comes last.
     return Attacks(
         tuple(attacked),
         release_measures.thresholds,
         release_measures.left_out,
-        _minimality(bundles, model if true is None else true, truth),
+        minimality,
         together,
         certainties(published, model, _for_certain(published.deadline)),
         published=published_counts(published.collection, published.sensitive, small_below(published)),
-        likely=_likely(published, model if true is None else true, truth),
+        likely=likely,
     )
 
 
@@ -667,7 +660,7 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    return likely_small(model, public, small_below(published), published.deadline, counted)
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
@@ -725,7 +718,7 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
     groups = published_groups(tables_with_attribute, people)
     # Both know everybody's nonsensitive values; only one learns across classes.
     learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
-    once = naive_bayes(people, unlearned)
+    once = definetti(people, groups, rounds=1)
     number = _confident_rows(int(people.counts.sum()))
     guesses = {"definetti": learned, "naive_bayes": once, "maxent": unlearned}
     return Guessing(

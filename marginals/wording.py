@@ -402,9 +402,14 @@ def determined_in_words(measures: DisclosureMeasures) -> str:
     sure = "" if known.sharp else ", as far as the bounds tell"
     combinations = "combination" if known.cells == 1 else "combinations"
     return (
-        f"Of the {known.cells:,} possible {combinations} of {listed(measures.shown)}, {found} {has} that readers can "
+        f"Of the {known.cells:,} possible {combinations} of {_and(measures.shown)}, {found} {has} that readers can "
         f"determine{sure}."
     )
+
+
+def _and(names: Sequence[str]) -> str:
+    """All of some names."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def reconstruction_in_words(known: Reconstruction) -> str:
@@ -869,6 +874,8 @@ def _certain_lines(attacks: "Attacks") -> Iterator[str]:
             yield f"  {shared_in_words(certain.shared)}"
     for attribute, reason in attacks.left_out.items():
         yield f"{attribute}: not examined all together; {reason}"
+    if attacks.published is not None and not attacks.certain:
+        yield "What follows for certain from several tables: not examined, since none shows a sensitive attribute."
 
 
 def _guessing_lines(attacked: "Attacked") -> Iterator[str]:
@@ -896,13 +903,11 @@ def _guessing_lines(attacked: "Attacked") -> Iterator[str]:
 def expected_in_words(measures: DisclosureMeasures) -> str:
     """How often guesses are right in the model, where the truth is not given, and that this is no limit."""
     expected = measures.expected
-    sure = expected.confident
     return (
-        "deFinetti: not examined without the table (--truth CONFIG). If everybody were as the maximum-entropy model says, "
-        f"guesses by the shares of each class would be right for {expected.class_shares:.1%}, and for "
-        f"{sure['class_shares']:.1%} of the {expected.people:,} surest; by one round of naive Bayes for "
-        f"{expected.naive_bayes:.1%} and {sure['naive_bayes']:.1%}. That is no limit: in real data learning across classes "
-        "can be right more often."
+        "one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody were as the "
+        f"maximum-entropy model says, guesses by the shares of each class would be right for {expected.class_shares:.1%}, "
+        f"and for {expected.confident:.1%} of the {expected.people:,} surest. That is no limit: in real data readers who "
+        "learn across classes can be right more often."
     )
 
 
@@ -910,6 +915,8 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
     """How often a reader is right who takes the combinations for small that the model does."""
     if likely is None:
         return "not examined; the tables form no junction tree."
+    if not likely.tops and likely.unread:
+        return f"not examined; {likely.unread:,} tables are too many or too large for the time given."
     if not likely.tops:
         return "not examined; there is no combination of two or three nonsensitive attributes to rank."
     known = all(top.right is not None for top in likely.tops)
@@ -1005,14 +1012,14 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         for addition in told.of(outcome):
             by_reason.setdefault(_outcome_in_words(addition, told.least), []).append(_missing(addition, shown))
         for reason, same in by_reason.items():
-            yield f"{'; '.join(same)}: {reason}"
+            yield f"{_first_of(same)}: {reason}"
     by_note: dict[str, list[str]] = {}
     for addition in told.of(Outcome.NOT_EXAMINED):
         by_note.setdefault(addition.note, []).append(_missing(addition, shown))
     for note, same in by_note.items():
-        yield f"not examined: {'; '.join(same)}: {note}"
+        yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
-        yield f"not examined: {listed(told.unnamed)}, of which the release names no values"
+        yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
@@ -1022,11 +1029,20 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         )
 
 
+_ADDITIONS_LISTED = 8
+"""Additions with the same outcome that are named at most; JSON has all."""
+
+
+def _first_of(additions: Sequence[str]) -> str:
+    rest = len(additions) - _ADDITIONS_LISTED
+    return "; ".join([*additions[:_ADDITIONS_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
+
+
 def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
     """What is missing: "age with ill, beside sex"."""
     names = " with ".join(shown(attribute, level) for attribute, level in addition.added)
     added = dict(addition.added)
-    others = listed([shown(a, level) for a, level in addition.margin.items() if a not in added])
+    others = _and([shown(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 
 
@@ -1057,6 +1073,8 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
             return "what is left possible has no small count and no sensitive value in common, as far as this one tells"
         case Outcome.UNEXPLAINED:
             return "no claim can have refused it, so it was left out for another reason"
+        case Outcome.ALWAYS if addition.counts_only:
+            return f"it would show {few_rows(least)} whatever the data, so that it is missing excludes no table"
         case Outcome.ALWAYS:
             return "refused whatever the data, so by itself it excludes no table"
     return "not examined"
@@ -1082,7 +1100,7 @@ def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, 
     yield lead
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
-        if step.suspects is None:
+        if step.suspects is None or step.is_certain:
             steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, shown))
         else:
             yield f"    {step_in_words(step, shown)}: {refusal_in_words(step)}"

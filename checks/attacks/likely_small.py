@@ -13,6 +13,7 @@ import numpy as np
 
 from models.arrays import CountArray, FloatArray
 from models.deadline import Deadline
+from models.errors import MarginalsError
 from models.inference.marginal_model import MarginalModel
 
 _ATTRIBUTES = 3
@@ -75,7 +76,12 @@ def likely_small(
             if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
                 unread += 1
                 continue
-            chances = _small_chances(np.asarray(model.expected(margin)).ravel(), least)
+            try:
+                expected = np.asarray(model.expected(margin)).ravel()
+            except MarginalsError:  # it takes too much, or too long
+                unread += 1
+                continue
+            chances = _small_chances(expected, least)
             first = np.argsort(-chances, kind="stable")[: TOPS[-1]]
             ranked += int(np.count_nonzero(chances))
             scores.append(chances[first])

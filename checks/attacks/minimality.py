@@ -215,7 +215,7 @@ def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int 
     rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
     guess = _fitted(np.ones(people.counts.shape), rows, groups)
     for _ in range(rounds):
-        fresh = _fitted(naive_bayes(people, guess), rows, groups)
+        fresh = _fitted(_naive_bayes(people, guess), rows, groups)
         change = np.abs(fresh - guess).sum() / max(rows.sum(), 1)
         guess = fresh
         if change < _CHANGE:
@@ -223,11 +223,8 @@ def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int 
     return guess
 
 
-def naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
-    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing.
-
-    Shape (classes, values), as that of the guess: rows by class and sensitive value.
-    """
+def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
+    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing."""
     values = guess.sum(axis=0)
     log_odds = np.tile(np.log(values + 1), (len(guess), 1))
     for attribute, codes in zip(people.attributes, people.codes):

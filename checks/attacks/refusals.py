@@ -298,10 +298,12 @@ class _Rules:
         return self.collection.domain
 
     def limit(self, clique: Mask) -> str:
-        """Which limit that a search has by default an addition breaks, whatever the data; empty for none."""
+        """Why it cannot be judged whether an addition would be allowed; empty where it can."""
         after = maximal_masks([*self.cliques, clique])
         for attribute in self.sensitive:
             own = self.domain.attribute_masks[self.domain.index(attribute)]
+            if clique & own and any(claim.criterion == "register" for claim in self.claims):
+                return "it had to hold for readers with a register too, which the published files alone do not tell"
             if clique & own and sum(bool(mask & own) for mask in after) > USUAL_SENSITIVE_MARGINS:
                 return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {attribute}, which no search tries by default"
         return ""
@@ -325,6 +327,10 @@ class _Rules:
         """Of tables: which have a class or a cell with too few rows. Shapes (tables, classes) and (tables, cells)."""
         classes = np.any((public >= 1) & (public < self.least_class), axis=1)
         return np.asarray(classes | np.any((cells >= 1) & (cells < self.least_cell), axis=1))
+
+    def shows(self, mask: Mask) -> bool:
+        """Whether a margin shows a sensitive attribute."""
+        return self.public(mask) != mask
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         """The claims that an addition can break though all of its classes and cells are large enough.
@@ -500,8 +506,10 @@ def _together(
             judged.append(scope.judged(one))
         except MarginalsError:
             return None
+    # What no claim can have refused was left out for another reason, and excludes nothing.
+    explained = [own.kept for own in judged if own.kept.any()]
     everything: BoolArray = np.ones(len(scope.tables), dtype=np.bool_)
-    return scope, reduce(and_, [own.kept for own in judged], everything), judged
+    return scope, reduce(and_, explained, everything), judged
 
 
 def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> Addition:
@@ -552,8 +560,8 @@ def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Add
             return _laid_out(scope, one, judged, common)
     except MarginalsError as error:
         return Addition(margin, added, Outcome.NOT_EXAMINED, note=str(error))
-    if rules.beyond_counts(one.clique):
-        note = f"more than {most:,} tables are possible, and not only counts decide"
+    if rules.beyond_counts(one.clique) or rules.shows(one.separator):
+        note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
         return Addition(margin, added, Outcome.NOT_EXAMINED, counts_only=False, note=note)
     return _by_bounds(rules, one, most)
 
@@ -572,7 +580,8 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     else:
         parts = np.bincount(shared)
         lower = np.where(parts[shared] == 1, total, 0)
-    least = max(rules.least_class, rules.least_cell if rules.public(one.clique) != one.clique else 1)
+    # Beside a sensitive attribute that is added classes are published ones, so only the counts of cells can be too small.
+    least = rules.least_cell if rules.shows(one.clique) else max(rules.least_class, rules.least_cell)
     can_be = np.maximum(lower, 1) <= np.minimum(upper, least - 1)
     must_be = (lower >= 1) & (upper < least)
     suspects = np.unique(shared[can_be])
@@ -600,23 +609,16 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
         totals.append(at)
     tables = all_tables(keys, totals, most)
     if tables is None:
-        alone = np.flatnonzero(can_be)
-        if len(alone) > 1:
-            return addition(Outcome.SOME)
-        low, high = max(int(lower[alone[0]]), 1), min(int(upper[alone[0]]), least - 1)
-        ranges = [(int(alone[0]), low, high)]
-    else:
-        refused = tables[rules.is_small(tables, tables[:, :0])]
-        if not len(refused):
-            return addition(Outcome.UNEXPLAINED)
-        is_small = _small(refused, rules.least) & ~_small(tables, rules.least)
-        ranges = [(int(own[p]), int(refused[:, p].min()), int(refused[:, p].max())) for p in np.flatnonzero(is_small)]
+        return addition(Outcome.SOME)
+    left = tables[np.any((tables >= 1) & (tables < least), axis=1)]
+    certain = np.flatnonzero(_small(left, rules.least) & ~_small(tables, rules.least)) if len(left) else ()
     small = tuple(
-        CertainRange(_labels(domain, margin, cell), dict(margin), low, high)
-        for cell, low, high in ranges
-        if high < rules.least
+        CertainRange(
+            _labels(domain, margin, int(own[at])), dict(margin), int(left[:, at].min()), int(left[:, at].max())
+        )
+        for at in certain
     )
-    return addition(Outcome.PROVES, small=small) if small else addition(Outcome.SOME)
+    return addition(Outcome.PROVES if small else Outcome.SOME, small=small)
 
 
 def _small(rows: CountArray, least: int) -> BoolArray:

@@ -536,15 +536,18 @@ def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
     """Measure what readers of a release can conclude.
 
-    Shown are: cells whose count is determined exactly (reconstruction), with all that is published and in tables of up to
-    three attributes, and how many of these certainly have a row; the class whose sensitive values differ most from
-    everybody's (skewness), claims that are met without a row to spare, and what a reader infers who knows that the release
-    is as fine as its claims allow (minimality). Of several releases: what all show together, and each alone. With --truth
-    also: how often sensitive values are guessed right (deFinetti). Of releases that generalize an attribute
-    differently what both together determine is measured, and the rest of each alone. Of releases of a table that changed,
-    which count different numbers of rows or contradict each other, each two show the smallest changes that both tell, how
-    many people came or left at least, and classes in which one sensitive value alone rose or fell. These are measures, not
-    verdicts; exit
+    Shown are, the plainest first: how many published counts are small, those with a sensitive value apart; cells whose
+    count is determined exactly, with all that is published and in tables of up to three attributes, and how many of these
+    certainly have a row; claims that are met without a row to spare; what a reader concludes who knows that whatever the
+    claims allow is published, from attributes, levels and pairs that are not (minimality); the class whose sensitive
+    values differ most from everybody's (skewness); how often sensitive values are guessed right by readers who learn
+    across classes (one round of naive Bayes, and deFinetti); and how many of the combinations that the model ranks as
+    small are. Each part says what was not examined. With --truth guesses are judged by the table, and finer values than
+    any published are looked at too. Of several releases: what all show together, and each alone. Of releases that
+    generalize an attribute differently what both together determine is measured, and the rest of each alone. Of releases
+    of a table that changed, which count different numbers of rows or contradict each other, each two show the smallest
+    changes that both tell, how many people came or left at least, and classes in which one sensitive value alone rose or
+    fell. These are measures, not verdicts; exit
     status 1 only when the releases cannot be put together because their labels do not tell how they overlap.
 
     \b

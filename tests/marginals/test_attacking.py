@@ -234,12 +234,14 @@ def test_the_report_says_how_far_a_class_is_from_everybody_and_how_much_is_certa
     assert f"town {town}" in skewness
     assert f"sex {sex}" in skewness
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "Of the 8 possible combinations of town in 2 groups, sex, ill, none has a count that readers can" in certain
+    assert (
+        "Of the 8 possible combinations of town in 2 groups, sex and ill, none has a count that readers can" in certain
+    )
     # By the sea all have flu, and 3 of 5 of everybody: 40 points more. What is published are these counts themselves.
     few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
     articles = Page(report_html(published_of(table_of(few), [{"town": 1, "ill": 0}]))).texts("article")
     (certain,) = (text for text in articles if text.startswith("Reconstruction: ill"))
-    assert "Of the 3 possible combinations of town in 2 groups, ill, 3 have counts that readers can" in certain
+    assert "Of the 3 possible combinations of town in 2 groups and ill, 3 have counts that readers can" in certain
     (skewness,) = (text for text in articles if text.startswith("Skewness: ill"))
     assert "The class furthest from everybody: 40.0 percentage points." in skewness
     assert "town sea" in skewness
@@ -286,7 +288,7 @@ def test_the_report_shows_what_attackers_could_conclude(monkeypatch: pytest.Monk
     assert page == report_html(published).decode()
     (measures,) = disclosure_measures(published, MarginalModel(published.collection)).measures
     assert (
-        f"Of the {measures.reconstruction.cells:,} possible combinations of town in 2 groups, sex, ill, none has"
+        f"Of the {measures.reconstruction.cells:,} possible combinations of town in 2 groups, sex and ill, none has"
         in page
     )
     assert f"{100 * measures.skewness:.1f} percentage points" in page
@@ -397,3 +399,30 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     (tmp_path / "public.toml").write_text(text + 'population = "people.csv"\n')
     public = marginals.read_config(tmp_path / "public.toml").read_table()
     assert marginals.attack(release.path, truth=public).minimality.ladders == ()
+
+
+@pytest.mark.parametrize("both", range(4))
+def test_what_is_missing_tells_those_who_know_the_algorithm(both: int, tmp_path: Path) -> None:
+    """100 old and 100 young, 3 ill: only where 1 or 2 of the old are ill are there two tables, and these say so."""
+    counts = {("old", "yes"): both, ("young", "yes"): 3 - both, ("old", "no"): 100 - both, ("young", "no"): 97 + both}
+    rows = [cell for cell, number in counts.items() for _ in range(number)]
+    table = marginals.read_table(
+        pd.DataFrame(rows, columns=["age", "ill"]), dict.fromkeys(["age", "ill"], "quasi-identifier")
+    )
+    policy = marginals.Policy(k_link=3, k_combinatorial=3, min_cell=3)
+    path = marginals.publish(table, policy).release.write(tmp_path / "out").path
+    words = run("attack", path).output
+    report_page = Page((tmp_path / "out" / "report.html").read_bytes()).texts("li")
+    answer = json.loads(run("attack", path, "--json").stdout)["minimality"]["refusals"]
+    said = "certain, though no table shows it: age=old, ill=yes: 1 to 2 rows"
+    if both in (0, 3):
+        assert len(marginals.open_release(path).collection.margins) == 1 or answer["small"] == []
+        assert said not in words
+        return
+    assert said in words
+    assert any(said in line for line in report_page)
+    assert {(*cell["values"].values(), cell["lower"], cell["upper"]) for cell in answer["small"]} == {
+        ("old", "yes", 1, 2),
+        ("young", "yes", 1, 2),
+    }
+    assert (answer["tables"], answer["left"]) == (4, 2)

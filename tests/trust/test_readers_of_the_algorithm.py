@@ -87,7 +87,7 @@ def case(seed: int) -> Case:
     k = int(rng.integers(2, 5))
     policy = Policy(
         k_link=k,
-        k_combinatorial=k,
+        k_combinatorial=k if rng.random() < 0.7 else None,
         min_cell=k if rng.random() < 0.5 else None,
         diversity=str(rng.choice(["distinct:2", "entropy:1.5"])) if sensitive and rng.random() < 0.7 else None,
         base="none" if rng.random() < 0.5 else "auto",

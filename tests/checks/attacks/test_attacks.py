@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checks.attacks.knowledge import class_table, reconstruction, sensitive_levels, skewness, smallest_class
-from checks.attacks.minimality import accuracy, base_rate, definetti, published_groups
+from checks.attacks.minimality import accuracy, base_rate, confident, definetti, published_groups
 from checks.classes import equivalence_classes
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
@@ -150,3 +150,26 @@ def test_learning_across_classes_tells_more_than_maximum_entropy() -> None:
     posterior = learned / learned.sum(axis=1, keepdims=True)
     assert posterior[smokers, 1].mean() > (maxent / maxent.sum(axis=1, keepdims=True))[smokers, 1].mean() + 0.05
     assert accuracy(learned, people) >= 0.8 - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_surest_guesses_are_right_as_often_as_picking_rows_one_by_one_says(seed: int) -> None:
+    """On average over all orders of rows that are equally sure."""
+    rng = np.random.default_rng(seed)
+    cube = cube_of(random_counts(seed, 40))
+    people = equivalence_classes(cube.table(DOMAIN.mask({"z": 0, "s": 0, "a": 0})), "s")
+    guess = rng.integers(1, 4, people.counts.shape).astype(float)
+    rows = []
+    for own, held in zip(guess, people.counts):
+        best = np.flatnonzero(own == own.max())
+        right = held[best].sum() / len(best) / held.sum()
+        rows += [(own.max() / own.sum(), right)] * int(held.sum())
+    for number in (1, 7, 40, 1000):
+        left, expected = number, 0.0
+        for sure in sorted({round(sure, 9) for sure, _ in rows}, reverse=True):
+            same = [right for other, right in rows if round(other, 9) == sure]
+            taken = min(left, len(same))
+            expected += taken * float(np.mean(same))
+            left -= taken
+        assert confident(guess, people, number) == pytest.approx(expected / min(number, len(rows)))
+    assert confident(guess, people, 1000) == pytest.approx(accuracy(guess, people))

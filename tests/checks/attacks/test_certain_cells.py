@@ -66,6 +66,13 @@ def check(collection: Collection, sensitive: str, k: int) -> CertainCells:
     assert found.determined == sum(np.count_nonzero((low == high) & (low > 0)) for low, high in at_finest)
     assert found.exists == sum(np.count_nonzero(low) for low, _ in at_finest)
     assert found.small == sum(np.count_nonzero((low == high) & (low > 0) & (low < k)) for low, high in at_finest)
+    alone = 0
+    for margin in margins_with(sensitive, {a: own[:1] for a, own in levels.items()}):
+        shape = [collection.domain.hierarchy(a).size(level) for a, level in margin.items()]
+        low, high = (np.moveaxis(own.reshape(shape), list(margin).index(sensitive), -1) for own in bounds[str(margin)])
+        alone += np.count_nonzero(((high > 0).sum(axis=-1) == 1) & (low.max(axis=-1) > 0))
+    assert found.one_value == alone
+    assert (found.shared is not None) == bool(alone)
     smallest = min((int(low[(low == high) & (low > 0)].min(initial=10**9)) for low, high in bounds.values()))
     assert (10**9 if found.worst is None else found.worst.rows) == smallest
     if found.worst is not None:
