@@ -188,7 +188,7 @@ def proposed_diversity(table: Table, attribute: str) -> str | None:
 
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
-    'recursive:3,2'
+    'recursive:3,3'
     """
     counted = table.cube.table(table.domain.mask({attribute: 0}))
     known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
