@@ -12,7 +12,7 @@ from small_release import write_config
 
 QUASI = ["age", "sex", "town"]
 K_ALONE, DISTINCT, ENTROPY = (
-    "k_link = 5\n",
+    'k_link = 5\ndiversity = "none"\n',
     'k_link = 5\ndiversity = "distinct:2"\n',
     'k_link = 5\ndiversity = "entropy:2"\n',
 )
