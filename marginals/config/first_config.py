@@ -371,9 +371,6 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
-_LEAST_CELL = 3
-"""The smallest count that a first config lets a release show."""
-
 
 def config_text(
     name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
@@ -452,8 +449,8 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
-        f"min_cell = {_LEAST_CELL}",
+        "# and no published count is 1 or 2, a sensitive column counted too, and none follows from the tables;",
+        "min_cell = 3",
     ]
     if not table.sensitive:
         lines += [
