@@ -123,7 +123,7 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     Examples:
       marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=3,postcode=3,education=3,marital_status=2,occupation=3 --out chosen.csv --suppression 0.05
+      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
     asked = _Asked(**chosen)
