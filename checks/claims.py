@@ -275,17 +275,23 @@ class MaxentDiversity(AttributeClaim):
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
-    def leaving_out(self, label: str) -> Self:
-        """Of those whose value is known alone. label: what stands for no value.
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The labels that stand for no value, where it is about those whose value is known alone."""
+        plain = _without_odds(self.diversity)
+        return plain.labels if isinstance(plain, LeavingOut) else ()
 
-        A criterion that says itself what becomes of that label stays as it is.
+    def leaving_out(self, *labels: str) -> Self:
+        """Of those whose value is known alone. labels: what stands for no value; none changes nothing.
+
+        A criterion that says itself what becomes of such a label stays as it is.
         """
         odds = self.diversity.odds if isinstance(self.diversity, AtOdds) else None
         plain = _without_odds(self.diversity)
-        names_it = any(isinstance(named, tuple) and label in named for named in vars(plain).values())
-        if isinstance(plain, LeavingOut) or names_it:
+        names_it = any(isinstance(named, tuple) and {*labels} & {*named} for named in vars(plain).values())
+        if not labels or isinstance(plain, LeavingOut) or names_it:
             return self
-        known = LeavingOut(plain, (label,))
+        known = LeavingOut(plain, tuple(sorted(labels)))
         return replace(self, diversity=known if odds is None else AtOdds(known, odds))
 
     def at_level(self, level: int) -> Self:

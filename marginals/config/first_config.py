@@ -152,8 +152,17 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, wanted)
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
-    attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-    table = read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
+
+    def counted(guesses: Mapping[str, Guess]) -> Table:
+        attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
+        return read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
+
+    table = counted(guesses)
+    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
+        guesses = guesses | hidden
+        if not any(guessed.role.is_used for guessed in guesses.values()):
+            raise _nothing_published(source.name, guesses)
+        table = counted(guesses)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
@@ -253,8 +262,7 @@ def _coarse(guessed: Guess, text: str, decimal: str) -> str:
 def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], name: str) -> dict[str, Guess]:
     """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values."""
     if not any(guessed.role.is_used for guessed in guesses.values()):
-        reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
-        raise InputError(f"no column of {name} can be published as it is ({reasons})")
+        raise _nothing_published(name, guesses)
     lacking = {
         column: factorized(frame[column], missing)[0] < 0 for column, guessed in guesses.items() if guessed.role.is_used
     }
@@ -266,6 +274,30 @@ def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collectio
         emptiest = max(drops, key=lambda column: int(drops[column].sum()))
         why = f"{guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
         guesses = guesses | {emptiest: replace(guesses[emptiest], why=why, missing="as a value")}
+
+
+def _nothing_published(name: str, guesses: Mapping[str, Guess]) -> InputError:
+    reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
+    return InputError(f"no column of {name} can be published as it is ({reasons})")
+
+
+_LEAST_CELL = 3
+"""The smallest count that a release shows under a first config."""
+
+
+def _can_be_shown(table: Table, name: str) -> bool:
+    """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
+    levels = range(table.domain.hierarchy(name).height)
+    counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
+    return proposed_diversity(table, name) is not None and any(
+        len(own) > 1 and own.min() >= _LEAST_CELL for own in counts
+    )
+
+
+def _left_out(guessed: Guess) -> Guess:
+    """A sensitive column that nothing can be told of."""
+    why = f"{guessed.why}, which nobody should learn, and nearly all rows that have a value have the same one"
+    return replace(guessed, role=Role.IGNORED, why=why)
 
 
 def _recounted(
@@ -371,9 +403,6 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
-_LEAST_CELL = 3
-"""The smallest count that a first config lets a release show."""
-
 
 def config_text(
     name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
@@ -453,7 +482,7 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
+        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:

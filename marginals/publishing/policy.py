@@ -179,7 +179,7 @@ NO_DIVERSITY = "none"
 PROPOSED = "recursive:3,4"
 """The diversity that is proposed where nobody has demanded one."""
 
-_WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
 """That, and weaker ones for attributes that do not satisfy it, the strongest first."""
 
 
@@ -188,12 +188,12 @@ def proposed_diversity(table: Table, attribute: str) -> str | None:
 
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
-    'recursive:3,2'
+    'recursive:3,3'
     """
     counted = table.cube.table(table.domain.mask({attribute: 0}))
     known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
     counts = counted.counts[known | (attribute not in table.counts_missing)].tolist()
-    return next((text for text in _WEAKER if counts and parse_diversity(text).decide(counts)), None)
+    return next((text for text in WEAKER if counts and parse_diversity(text).decide(counts)), None)
 
 
 BASES = ("auto", "best", "none")

@@ -63,7 +63,7 @@ def test_a_table_beside_the_release_shows_no_more_of_what_is_sensitive_than_the_
     paid = pd.DataFrame({"age": years.astype(str), "pay": (years // 10 * 10 + rng.integers(0, 40, 400)).astype(str)})
     attributes = {
         "age": marginals.Attribute("quasi-identifier", intervals=[5, 10, 20]),
-        "pay": marginals.Attribute("sensitive", intervals=[10, 20]),
+        "pay": marginals.Attribute("sensitive", intervals=[10, 20], single_values=True),
     }
     read = marginals.read_table(paid, attributes)
     policy = Policy(k_link=10, diversity="distinct:2", base="none", must_not_publish=[{"pay": 0}])
@@ -124,7 +124,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     (tmp_path / "release.toml").write_text(
         "data.path = 'gaps.csv'\nattributes.age.role = 'quasi-identifier'\nattributes.sex.role = 'quasi-identifier'\n"
-        "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nbase.table = 'none'\n"
+        "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nprivacy.diversity = 'none'\nbase.table = 'none'\n"
     )
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert "Used 48 of 85 rows; dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
