@@ -33,7 +33,7 @@ from checks.attacks.minimality import (
     refinements,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim
+from checks.claims import CountClaim, Register
 from checks.classes import equivalence_classes
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
@@ -49,6 +49,7 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TooManyCellsError
@@ -429,6 +430,7 @@ class Attacks:
     certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
     of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
     changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
+    register: what somebody believes of each sensitive attribute who knows the nonsensitive values of everybody.
     """
 
     attacked: tuple[Attacked, ...]
@@ -440,6 +442,7 @@ class Attacks:
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
     changes: tuple[TableChange, ...] = ()
+    register: tuple[RegisterReaders, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
@@ -454,6 +457,7 @@ class Attacks:
             "left_out": dict(self.left_out),
             "minimality": self.minimality.as_json(),
             "composition": [composition.as_json() for composition in self.compositions],
+            "register": [readers.as_json() for readers in self.register],
         }
 
     def _attributes(self) -> list[str]:
@@ -552,6 +556,7 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         _minimality(bundles, model if true is None else true, truth),
         together,
         certainties(published, model, _for_certain(published.deadline)),
+        register=register_readers(published, truth),
     )
 
 
@@ -565,7 +570,9 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
         return Minimality(note="its marginals form no junction tree, so no search of this project made it")
     if not published.verify().ok:
         return Minimality(note="its claims are not proven to hold, so they refused nothing")
-    sensitive, claims = published.sensitive, published.claims
+    sensitive = published.sensitive
+    # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
+    claims = [claim for claim in published.claims if not isinstance(claim, Register)]
     ladders = {} if truth is None else truth.ladders
     holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
     if truth is None:
