@@ -361,8 +361,8 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #                       likeliest taken together
                              #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
                              #                       together at most 0.67, 0.83 and 1
-register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register; not
-                             # beside a ledger (--ledger), where people are in several releases
+register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register;
+                             # not beside a ledger (--ledger), where people are in several releases
 # min_cell = 11              # no published count is from 1 to 10, the sensitive column counted too, and none follows
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule

@@ -188,6 +188,8 @@ def odds_in_words(odds: float) -> str:
 
 
 def _how(finding: Finding) -> str:
+    if finding.verdict is Verdict.ATTESTED:
+        return "Not decided by these tables"
     ways = [algorithm.sentence for algorithm in finding.algorithms]
     return f"Decided {', then '.join(ways)}" + (f"; {finding.note}" if finding.note else "")
 

@@ -478,8 +478,8 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
         ]
         if table.rows_per_person in (None, 1):
             lines += [
-                "# That also holds of somebody who knows all columns but the sensitive ones of everybody, from a register. Leave",
-                "# it out beside a ledger (publish --ledger), where people are in several releases.",
+                "# That also holds of somebody who knows all columns but the sensitive ones of everybody, from a register.",
+                "# Leave it out beside a ledger (publish --ledger), where people are in several releases.",
                 "register = true",
             ]
     return "\n".join(lines) + "\n"
