@@ -260,6 +260,6 @@ SEARCHING = Budget(
     cell_programs=50,
     nodes=100,
     seconds=inf,
-    arrangements=20_000,
+    arrangements=5_000,
 )
 """Of one check within a search, which asks for hundreds: about a second at most."""

@@ -274,6 +274,11 @@ def _holds_nearby(criterion: Diversity, shares: FloatArray, slack: FloatArray, d
     return True
 
 
+def _reached(found: RegisterShares, diversity: Diversity, position: int) -> float:
+    """The strongest parameter of the criterion that a class satisfies."""
+    return float(among(diversity, found.values).reached(found.shares[[position]])[0])
+
+
 UNKNOWN = "several tables show it, and how many people are in each of their joint classes is not published"
 UNLINKED = (
     "several tables show it, and sensitive attributes that stand in one of them beside it do so in others too; what that "
@@ -318,7 +323,7 @@ def register_diversity(
         algorithms.append(found.model.value)
         examined += len(found.shares)
         if worst is None or answer is not Verdict.HOLDS:
-            worst, verdict = found.worst(position), answer
+            worst, verdict = found.worst(position, _reached(found, diversity, position)), answer
         if answer is not Verdict.HOLDS:
             break
     note = "" if verdict is not Verdict.UNDECIDED else "the shares are within the fit's error of the bound"

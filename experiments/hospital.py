@@ -85,6 +85,7 @@ def main() -> None:
         months = simulate_hospital(np.random.default_rng(asked.seed), asked.people, asked.months)
         (folder / "census.csv").write_text("\n")
         policy = marginals.read_config(folder / "release.toml").policy
+        policy = replace(policy, register=False)  # people are in several releases
         policy = replace(policy, turnover=asked.turnover, max_waiting=asked.max_waiting)
         for line in published(months, policy, folder):
             print(json.dumps(line), file=out, flush=True)

@@ -39,7 +39,7 @@ from checks.attacks.minimality import (
 from checks.attacks.published_counts import USUAL_BOUND, PublishedCounts, published_counts
 from checks.attacks.refusals import Refusals, refusals
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim
+from checks.claims import CountClaim, Register
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.finding import Verdict
 from marginals.bundle.content import BundleContent
@@ -56,6 +56,7 @@ from marginals.bundle.together import (
 from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.names import shown_at
+from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TooManyCellsError
@@ -516,7 +517,8 @@ class Attacks:
     of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
     changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
     published: the published counts by themselves. likely: what the fitted model ranks as small. Both None where the
-    releases are apart.
+    releases are apart. register: what somebody believes of each sensitive attribute who knows the
+    nonsensitive values of everybody.
     """
 
     attacked: tuple[Attacked, ...]
@@ -530,6 +532,7 @@ class Attacks:
     changes: tuple[TableChange, ...] = ()
     published: PublishedCounts | None = None
     likely: LikelySmall | None = None
+    register: tuple[RegisterReaders, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
@@ -546,6 +549,7 @@ class Attacks:
             "minimality": self.minimality.as_json(),
             "composition": [composition.as_json() for composition in self.compositions],
             "likely": None if self.likely is None else self.likely.as_json(),
+            "register": [readers.as_json() for readers in self.register],
         }
 
     def _attributes(self) -> list[str]:
@@ -651,6 +655,7 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         certainties(published, model, _for_certain(published.deadline)),
         published=published_counts(published.collection, published.sensitive, small_below(published)),
         likely=likely,
+        register=register_readers(published, truth),
     )
 
 
@@ -695,7 +700,9 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
         return Minimality(note="each release by itself says which finer ones were refused; name one")
     if note := not_judged(published):
         return Minimality(note=note)
-    sensitive, claims = published.sensitive, published.claims
+    sensitive = published.sensitive
+    # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
+    claims = [claim for claim in published.claims if not isinstance(claim, Register)]
     ladders = {} if truth is None else truth.ladders
     holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
     told = refused(published, model.collection)

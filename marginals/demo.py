@@ -365,6 +365,8 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #   "none"              nothing is demanded, on purpose; without any of these lines the
                              #                       diagnosis is not published
 min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
+register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register;
+                             # not beside a ledger (--ledger), where people are in several releases
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 
@@ -437,7 +439,8 @@ CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
 
 def hospital_config(table: str) -> str:
     """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
-    return CENSUS_CONFIG.replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
+    config = CENSUS_CONFIG.replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
+    return config.replace("register = true  ", "# register = true")
 
 
 def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Iterator[pd.DataFrame]:

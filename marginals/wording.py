@@ -40,6 +40,7 @@ from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
 from marginals.named_rules import JudgedDemand, JudgedRule
+from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.tables.people import ANY
 from models.graphs.basis import Basis, Kind
 
@@ -191,6 +192,8 @@ def odds_in_words(odds: float) -> str:
 
 
 def _how(finding: Finding) -> str:
+    if finding.verdict is Verdict.ATTESTED:
+        return "Not decided by these tables"
     ways = [algorithm.sentence for algorithm in finding.algorithms]
     return f"Decided {', then '.join(ways)}" + (f"; {finding.note}" if finding.note else "")
 
@@ -816,8 +819,8 @@ def attack_lines(attacks: "Attacks") -> Iterator[str]:
     for composition in attacks.compositions:
         yield from _composition_lines(composition)
     yield from _minimality_lines(attacks.minimality)
+    yield from map(register_in_words, attacks.register)
     if attacks.published is not None:
-        yield REGISTER_NOT_EXAMINED
         for attacked in attacks.attacked:
             yield from _guessing_lines(attacked)
         for attribute, reason in attacks.left_out.items():
@@ -825,7 +828,31 @@ def attack_lines(attacks: "Attacks") -> Iterator[str]:
         yield f"Readers who rank small counts by the model: {likely_in_words(attacks.likely)}"
 
 
-REGISTER_NOT_EXAMINED = "Readers with a register, who know all nonsensitive values of everybody: not examined."
+def register_in_words(readers: RegisterReaders) -> str:
+    """What somebody concludes about a sensitive attribute who knows the nonsensitive values of everybody.
+
+    >>> from marginals.register_readers import FROM_FILES, NOT_EXAMINED, RegisterReaders
+    >>> print(register_in_words(RegisterReaders("job", FROM_FILES, 220, 1.0, 20, {"A": "a1"}, "cook")))
+    Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 people.
+    >>> print(register_in_words(RegisterReaders("job", NOT_EXAMINED, 220, note="it takes too long")))
+    Readers with a register, who know the nonsensitive values of everybody: of job not examined; it takes too long.
+    """
+    who = "Readers with a register, who know the nonsensitive values of everybody"
+    if readers.largest is None and readers.basis == ATTESTED:
+        return (
+            f"{who}: attested by the publisher that {readers.sensitive} stays as diverse for them as claimed; the files "
+            "cannot show it, and the attestation itself excludes some tables that could have been published so."
+        )
+    if readers.largest is None:
+        return f"{who}: of {readers.sensitive} not examined; {readers.note}."
+    if readers.certain:
+        return f"{who}, know {readers.sensitive} for certain of {readers.certain:,} of {readers.people:,} people."
+    cell = ", ".join(f"{attribute}={label}" for attribute, label in readers.labels.items()) or "all"
+    return (
+        f"{who}, give no value of {readers.sensitive} of anybody a probability above {100 * readers.largest:.1f} percent "
+        f"({readers.value} in {cell}), unless they assume how it varies within classes or reason from why these tables were "
+        "chosen."
+    )
 
 
 def published_lines(published: "PublishedCounts") -> Iterator[str]:

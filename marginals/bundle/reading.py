@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.claims import Claim, parse_claim
+from checks.claims import VERIFIED, Claim, Register, parse_claim
 from marginals.bundle.content import (
     DESCRIPTOR,
     KNOWN,
@@ -670,11 +670,19 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
         if table.total != rows:
             raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
     check_agreement(tables)
-    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in published.claims))
+    claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in _claims_beside(published, bundles)))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
     roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
     return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+
+
+def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[Claim]:
+    """The claims of a bundle as they are made of all: what is attested of its tables is not of others beside them."""
+    others = (own for _, own in bundles if own is not published)
+    is_alone = not any(own.collection.shows(name) for own in others for name in own.sensitive)
+    for claim in published.claims:
+        yield claim if is_alone or not isinstance(claim, Register) else replace(claim, basis=VERIFIED)
 
 
 def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:

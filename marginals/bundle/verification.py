@@ -11,6 +11,7 @@ from checks.claims import (
     AgainstEvidence,
     Claim,
     MaxentDiversity,
+    Register,
     claims_from_text,
     diversities_by_attribute,
     number_of_rows,
@@ -40,6 +41,10 @@ _OF_THE_DATA = ("kl_divergence", "kl_suppressed")
 """Stated numbers that tell the entropy of the data: what must be added to it follows from the marginals."""
 _OF_ANOTHER_TABLE = "kl_best_table"
 """A stated number that tells, beside those, the entropy of a table that is not published."""
+_NOBODY = (
+    "an attestation without a checked signature names nobody; whoever made these files can have written it. Verify with the "
+    "public key of the publisher: --key PUBLICKEY (in Python key=)"
+)
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
@@ -109,6 +114,8 @@ def verify(
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
     notes += [] if judged.checks else [_UNCLAIMED]
+    if judged.attested and signer is None:
+        warnings.append(_NOBODY)
     checks = (integrity(None, notes, signer), *judged.checks)
     return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles))
 
@@ -250,7 +257,9 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
     rules: list[JudgedRule] = []
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
-        findings += (replace(own, parameters={"release": table.name, **own.parameters}) for own in of_table.checks)
+        others = [bundle for other in tables if other is not table for bundle in other.bundles]
+        found = (_unless_seen(own, {}, others) for own in of_table.checks)
+        findings += (replace(own, parameters={"release": table.name, **own.parameters}) for own in found)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
     findings += differences(list(pairs_of_tables(tables, asked.difference)))
     return Verification(tuple(findings), rules=tuple(rules))
@@ -277,15 +286,39 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
         claims = asked.claims_on(refined.content, refined.content.sensitive)
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
-        for finding in refined.with_violations(hurried.verify(claims).checks):
+        attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
+        for judged in refined.with_violations(hurried.verify(claims).checks):
+            finding = _unless_seen(judged, attribute_of, bundles, 2)
             yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
     except (IncompatibleReleasesError, ContradictionError) as problem:
         yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for number, (folder, alone) in enumerate(bundles):
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for finding in published.verify(asked.claims_on(published, sensitive)).checks:
+            for judged in published.verify(asked.claims_on(published, sensitive)).checks:
+                finding = _unless_seen(judged, {}, bundles, 2)
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
+
+
+def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bundles, most: int = 1) -> Finding:
+    """What is found of readers with a register, undecided where so many bundles show the sensitive attribute, or any that is
+    needed to judge it: what these tell of somebody together was not judged. attribute_of: of names that stand for parts.
+    """
+    is_settled = finding.verdict is Verdict.FAILS or Algorithm.NOT_PUBLISHED in finding.algorithms
+    if finding.criterion != Register.criterion or is_settled:
+        return finding
+    name = finding.parameters["sensitive"]
+    attribute = attribute_of.get(name, name)
+    by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
+    seeing = [
+        own
+        for _, own in bundles
+        if any(own.collection.shows(each) for each in own.sensitive if not by_files or each == attribute)
+    ]
+    if len(seeing) < most:
+        return finding
+    why = f"more than one release shows {attribute}, and what they tell together to readers with a register was not judged"
+    return Finding(finding.criterion, Verdict.UNDECIDED, finding.parameters, None, (Algorithm.NONE,), 0, why)
 
 
 # Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`.

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -282,13 +282,16 @@ def print_lines(lines: Iterable[str]) -> None:
         click.echo(line if width is None else wrapped(line, width))
 
 
-def print_findings(findings: "Iterable[Finding]") -> None:
-    """Print findings, each verdict in its colour."""
+def print_findings(findings: "Sequence[Finding]") -> None:
+    """Print findings, each verdict in its colour; those apart that the publisher attests."""
     from checks.finding import Verdict
     from marginals.wording import finding_lines
 
     colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
-    for finding in findings:
+    apart = [finding for finding in findings if finding.verdict is Verdict.ATTESTED]
+    for finding in [*(finding for finding in findings if finding.verdict is not Verdict.ATTESTED), *apart]:
+        if apart and finding is apart[0]:
+            click.echo("Attested by the publisher, and not verified:")
         first, *others = finding_lines(finding)
         click.echo(click.style(f"{finding.verdict.value:>9}", fg=colours[finding.verdict]) + f"  {printable(first)}")
         for line in others:

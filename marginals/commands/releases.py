@@ -258,8 +258,9 @@ FAILED = 1
     multiple=True,
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
-    "diversity=CRITERION, also of single attributes and levels as in a config, or odds=G, the diversity against attackers "
-    "with evidence of such odds; of releases of a table that changed also difference=K. May be repeated.",
+    "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
+    "know the nonsensitive values of everybody, or odds=G, the diversity against attackers with evidence of such odds; of "
+    "releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
     "--rule",
@@ -295,6 +296,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     is claimed. Values that the releases generalize differently are compared at the finest value that both tell; where they
     overlap and no difference is small, the check is undecided. One that holds is no proof that nothing else follows.
     Without --key no signature is checked, and the answer says so.
+    What the publisher attests, since only the table shows it, is listed apart, and neither passes nor fails.
     With --config a single table is checked class by class, also one of the methods sweep and hilbert.
 
     \b

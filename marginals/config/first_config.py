@@ -506,6 +506,12 @@ def _privacy(table: Table) -> str:
             f'# "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines nothing sensitive is published.',
             f'diversity = "{diversity}"',
         ]
+        if table.rows_per_person in (None, 1):
+            lines += [
+                "# That also holds of somebody who knows all columns but the sensitive ones of everybody, from a register.",
+                "# Leave it out beside a ledger (publish --ledger), where people are in several releases.",
+                "register = true",
+            ]
     return "\n".join(lines) + "\n"
 
 

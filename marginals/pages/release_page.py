@@ -21,10 +21,10 @@ from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at
+from marginals.register_readers import NOT_EXAMINED, register_readers
 from marginals.tables.attribute import Role
 from marginals.wording import (
     ALGORITHM_KNOWN,
-    REGISTER_NOT_EXAMINED,
     ClaimInWords,
     determined_in_words,
     expected_in_words,
@@ -33,6 +33,7 @@ from marginals.wording import (
     published_lines,
     reconstruction_in_words,
     refusal_lines,
+    register_in_words,
     rule_in_words,
     sensitive_lines,
     skewness_in_words,
@@ -504,6 +505,7 @@ def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
+    readers = register_readers(published)
     attackers = disclosure_measures(published, MarginalModel(published.collection, published.deadline), most_cells)
     least = small_below(published)
     return page(
@@ -527,10 +529,11 @@ def report_html(published: BundleContent) -> bytes:
         ],
         algorithm_known=ALGORITHM_KNOWN,
         refused=_refused(published),
-        register=REGISTER_NOT_EXAMINED,
         guesses=[(c.sensitive, expected_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
+        register=[(own.sensitive, register_in_words(own)) for own in readers],
+        not_for_register=[own.sensitive for own in readers if own.basis == NOT_EXAMINED],
         least_cell=_least_cell(published),
         overall=_overall(published),
         sensitive=published.sensitive,

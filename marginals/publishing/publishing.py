@@ -19,7 +19,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEAKER, Policy, proposed_diversity
-from marginals.publishing.searching import Prepared, Progress, Search, attested, no_progress, searched
+from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
@@ -105,7 +105,7 @@ def publish(
     search = searched(prepared, deadline, progress)
     published = content(prepared, search.result.cliques, title, deadline)
     progress("verifying", 0, 0)
-    verify(prepared, published, search.result.cliques)
+    verify(prepared, published, search)
     steward = steward_report(prepared, published, search, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
@@ -158,17 +158,17 @@ def content(prepared: Prepared, cliques: tuple[Mask, ...], title: str, deadline:
     return published
 
 
-def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ...]) -> None:
+def verify(prepared: Prepared, published: BundleContent, search: Search) -> None:
     """Raise NothingPublishableError unless every claim of a release is proven, as its readers would.
 
     Of a part everybody is judged too: in the ledger they are entered as if all were shown.
     """
     judged = [published]
     if prepared.shown is not prepared.table:
-        judged.append(_content(prepared, prepared.table, cliques, published.title, published.deadline))
+        judged.append(_content(prepared, prepared.table, search.result.cliques, published.title, published.deadline))
     findings = [finding for each in judged for finding in each.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
-    for finding in [*findings, *attested(prepared, cliques, published.deadline)]:
+    for finding in [*findings, *search.register]:
         if not finding.holds:
             raise NothingPublishableError(
                 f"the claims of the collection that the search found are not proven, so it is not published: {finding}"

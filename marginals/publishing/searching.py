@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from checks.claims import Question, Requirements, answer
+from checks.claims import Question, Requirements, answer, undecided
 from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
+from checks.register import is_chain, showing
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
 from marginals.anonymizers.recoded_file import is_file, published_base
@@ -213,7 +214,8 @@ class Search:
 
     problem: what was searched for. base: the base tables that were looked for or given. first: what the strategy found;
     result: what became of it, with its bound. choice: what was done about the base tables. kept: of the first release of a
-    ledger, its share of what could be shown beyond single attributes if everybody might wait; None of any other.
+    ledger, its share of what could be shown beyond single attributes if everybody might wait; None of any other. register:
+    what the table itself says of readers with a register.
     """
 
     problem: Problem
@@ -222,6 +224,7 @@ class Search:
     result: SearchResult
     choice: BaseChoice
     kept: float | None = None
+    register: tuple[Finding, ...] = ()
 
     @property
     def value(self) -> float:
@@ -230,12 +233,25 @@ class Search:
 
 
 def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
-    """What the tables themselves say of readers with a register where some margins are published: of all, and of a part."""
+    """What the tables themselves say of readers with a register where some margins are published: of all, and of a part.
+
+    What a criterion says of base values that readers do not know is left to the files, which can show it of a chain.
+    """
     tables = [prepared.table] if prepared.shown is prepared.table else [prepared.table, prepared.shown]
     findings = []
     for table in tables:
         question = Question(Collection.of(table.cube, cliques), table.sensitive, FULL.until(deadline))
-        findings += [answer(claim, question) for claim in prepared.requirements.register_claims]
+        for claim in prepared.requirements.register_claims:
+            name = claim.about
+            unknown = name not in table.public and table.domain.hierarchy(name).height > 1
+            if claim.of.diversity.about_base_values and unknown:
+                masks = showing(table.domain, cliques, name)
+                if not is_chain(table.domain, masks, name):
+                    findings.append(
+                        undecided(claim, f"{claim.of.diversity} is about base values, which are not published")
+                    )
+                    continue
+            findings.append(answer(claim, question))
     return findings
 
 
@@ -248,7 +264,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     deadline and errors: as of `_searched`.
     """
     search = _searched(prepared, deadline, progress)
-    while not all(finding.holds for finding in attested(prepared, search.result.cliques, deadline)):
+    found = attested(prepared, search.result.cliques, deadline)
+    while not all(finding.holds for finding in found):
         policy, masks = prepared.policy, search.result.cliques
         own = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
         most = max((sum(bool(mask & each) for mask in masks) for each in own.values()), default=0)
@@ -257,7 +274,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
         fewer = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
         prepared = replace(prepared, policy=fewer)
         search = _searched(prepared, deadline, progress)
-    return search
+        found = attested(prepared, search.result.cliques, deadline)
+    return replace(search, register=tuple(found))
 
 
 def _searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:

@@ -84,8 +84,10 @@ LISTED = 1_000_000
 """Steps of a count, at most: ways to fill a class, from each state that those before it can leave."""
 
 _State = tuple[int, ...]
-_Step = tuple[_State, _State, int, _State]
-"""From what is left to what is left after a class, the arrangements within it, and its rows by value."""
+"""What is left of each sum that a later class is in."""
+
+_Step = tuple[int, int, int, _State]
+"""The number of a state, that of the one after a class, the arrangements within the class, and its rows by value."""
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> list[list[Fraction]] | None:
@@ -97,30 +99,30 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _largest(sums, lower, upper) > most:
         return None
-    layers, start = _layers(sums, lower, upper, most, deadline) or (None, None)
-    if layers is None or start is None:
+    layers = _layers(sums, lower, upper, most, deadline)
+    if layers is None:
         return None
-    behind: list[dict[_State, int]] = [{} for _ in range(len(layers) + 1)]
+    behind: list[dict[int, int]] = [{} for _ in range(len(layers) + 1)]
     behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], 1)
     for place in reversed(range(len(layers))):
+        deadline.check()
         for state, after, weight, _ in layers[place]:
-            ways = weight * behind[place + 1].get(after, 0)
-            if ways:
+            if ways := weight * behind[place + 1].get(after, 0):
                 behind[place][state] = behind[place].get(state, 0) + ways
-    total = behind[0].get(start, 0)
+    total = behind[0].get(0, 0)
     if not total:
         raise ValueError("no arrangement has these sums")
-    ahead: dict[_State, int] = {start: 1}
+    ahead: dict[int, int] = {0: 1}
     shares = []
     for place, steps in enumerate(layers):
         deadline.check()
         rows = [0] * lower.shape[1]
-        reached: dict[_State, int] = {}
+        reached: dict[int, int] = {}
         for state, after, weight, filled in steps:
             before = ahead.get(state, 0) * weight
-            reached[after] = reached.get(after, 0) + before
             ways = before * behind[place + 1].get(after, 0)
             if ways:
+                reached[after] = reached.get(after, 0) + before
                 rows = [known + ways * own for known, own in zip(rows, filled)]
         ahead = reached
         shares.append([Fraction(own, total * int(sums.sizes[place])) for own in rows])
@@ -149,52 +151,55 @@ def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> float:
 
 def _layers(
     sums: ClassSums, lower: IndexArray, upper: IndexArray, most: int, deadline: Deadline
-) -> tuple[list[list[_Step]], _State] | None:
-    """For each class the steps from each state that those before it can leave, and the first state; None for too many."""
-    values = lower.shape[1]
-    offsets: list[int] = []
-    start: list[int] = []
-    for table in sums.tables:
-        offsets.append(len(start))
-        start += np.rint(table.counts).astype(int).ravel().tolist()
+) -> list[list[_Step]] | None:
+    """For each class the steps from each state that those before it can leave; None for too many."""
+    offsets = np.cumsum([0, *(table.counts.size for table in sums.tables)])
+    counts = np.concatenate([np.rint(table.counts).astype(int).ravel() for table in sums.tables]).tolist()
     places = [
         [
-            [offset + int(table.class_of[own]) * table.counts.shape[1] + int(table.value_of[v]) for v in range(values)]
+            (offset + table.class_of[own] * table.counts.shape[1] + table.value_of).tolist()
             for offset, table in zip(offsets, sums.tables)
         ]
         for own in range(len(sums.sizes))
     ]
     last = {place: own for own, of_tables in enumerate(places) for of_table in of_tables for place in of_table}
-    states: list[_State] = [tuple(start)]
+    live = sorted(last)
+    states: dict[_State, int] = {tuple(counts[place] for place in live): 0}
     layers: list[list[_Step]] = []
     left = most
     for own, of_tables in enumerate(places):
-        ended = [place for place, final in last.items() if final == own]
-        size = int(sums.sizes[own])
+        index = {place: number for number, place in enumerate(live)}
+        inside = [[index[place] for place in of_table] for of_table in of_tables]
+        ended = [index[place] for place in live if last[place] == own]
+        kept = [index[place] for place in live if last[place] > own]
+        size, low, high = int(sums.sizes[own]), lower[own].tolist(), upper[own].tolist()
         steps: list[_Step] = []
-        for state in states:
+        reached: dict[_State, int] = {}
+        for state, number in states.items():
             deadline.check()
-            for filled in _filled(state, size, lower[own].tolist(), upper[own].tolist(), of_tables):
-                left -= 1
-                if left < 0:
-                    return None
+            found = _filled(state, size, low, high, inside)
+            left -= len(found)
+            if left < 0:
+                return None
+            for filled in found:
                 after = list(state)
-                for of_table in of_tables:
+                for of_table in inside:
                     for place, rows in zip(of_table, filled):
                         after[place] -= rows
                 if not any(after[place] for place in ended):
+                    key = tuple(after[place] for place in kept)
                     weight = factorial(size) // prod(map(factorial, filled))
-                    steps.append((state, tuple(after), weight, filled))
-        states = list(dict.fromkeys(step[1] for step in steps))
+                    steps.append((number, reached.setdefault(key, len(reached)), weight, filled))
+        states, live = reached, [place for place in live if last[place] > own]
         layers.append(steps)
-    return layers, tuple(start)
+    return layers
 
 
 def _filled(
-    state: _State, rows: int, lower: Sequence[int], upper: Sequence[int], of_tables: Sequence[Sequence[int]]
+    state: _State, rows: int, lower: Sequence[int], upper: Sequence[int], inside: Sequence[Sequence[int]]
 ) -> list[_State]:
     """The ways to give the rows of a class values, within bounds and what is left of each sum."""
-    high = [min(top, *(state[of_table[v]] for of_table in of_tables)) for v, top in enumerate(upper)]
+    high = [min(top, *(state[of_table[v]] for of_table in inside)) for v, top in enumerate(upper)]
     ahead = [0] * (len(high) + 1)
     needed = [0] * (len(high) + 1)
     for v in reversed(range(len(high))):

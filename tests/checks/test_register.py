@@ -16,7 +16,7 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MISSING, Domain, Hierarchy
 
-CASES = int(os.environ.get("MARGINALS_REGISTER_CASES", "60"))
+CASES = min(int(os.environ.get("MARGINALS_TRIALS", "60")), 5_000)
 """Random cases of each kind."""
 
 CRITERIA = (

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from models.arrays import FloatArray
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 
-CASES = int(os.environ.get("MARGINALS_REGISTER_CASES", "60"))
+CASES = min(int(os.environ.get("MARGINALS_TRIALS", "60")), 5_000)
 
 
 def random_sums(rng: np.random.Generator, most: int, rows: int) -> tuple[ClassSums, np.ndarray]:
