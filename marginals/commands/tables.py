@@ -30,7 +30,6 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import installing
 
 if TYPE_CHECKING:
-    from checks.claims import Requirements
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
