@@ -565,8 +565,8 @@ class Continuation:
                     cell = getattr(finding.worst, "cell", None) or {}
                     where = ", ".join(f"{name}={label}" for name, label in cell.items())
                     raise NothingPublishableError(
-                        f"the claims are not proven for those by whom this release and release {entry.number} of the ledger "
-                        f"{self.ledger.path} differ, so it is not published: {finding.criterion} {finding.verdict.value}"
+                        f"beside release {entry.number} of the ledger {self.ledger.path} the claims are not proven for "
+                        f"those by whom the two differ, so it is not published: {finding.criterion} {finding.verdict.value}"
                         f"{f' in {where}' if where else ''}; "
                         "demand no more, and assume no less, than the earlier releases do"
                     )

@@ -408,7 +408,7 @@ class Selection:
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
     >>> marginals.select(people)
-    Selection(smokes coughs; deviance 0 on 0 degrees of freedom; none is better by the criterion)
+    Selection(smokes coughs; deviance 0 on 0 degrees of freedom; no decomposable model is better)
     """
 
     found: SelectedModel
@@ -417,9 +417,13 @@ class Selection:
 
     def __repr__(self) -> str:
         gap = self.gap
-        told = "how far from the best is not known" if gap is None else f"at most {gap:.6g} from the best"
+        told = (
+            "how far from the best is not known"
+            if gap is None
+            else f"at most {gap:.6g} from the best decomposable model"
+        )
         if gap == 0:
-            told = "none is better by the criterion"
+            told = "no decomposable model is better"
         if self.search.strategy == "given":
             told = "given, not searched for"
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""

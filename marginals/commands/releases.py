@@ -482,7 +482,7 @@ def _pairs_path(rows: Path) -> Path:
 @stops_after
 @JSON
 def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
-    """List the published releases of a changing table, and what each pair reveals.
+    """List the releases of a changing table, and what each pair reveals.
 
     DIR is the folder of `publish --ledger DIR`. For each pair of releases the command lists how many rows joined and left,
     whether the claims hold for those by whom the two differ, and the smallest difference that readers can compute. DIR holds

@@ -37,7 +37,7 @@ def test_a_frame_of_rows_and_one_of_counts_give_the_same(selected):
     assert selected.cliques == other.cliques == (("age", "smokes"), ("sign",), ("smokes", "coughs"))
     assert selected.deviance == pytest.approx(other.deviance)
     assert selected.gap == 0
-    assert "none is better" in repr(selected)
+    assert "no decomposable model is better" in repr(selected)
     assert marginals.select(selected.rows.counts).cliques == selected.cliques
 
 

@@ -1,10 +1,13 @@
 """What a terminal says of a number of rows, and of how well was searched."""
 
+from dataclasses import replace
+
 import pytest
 
+from checks.claims import KCombinatorial
 from marginals.estimates import Estimate
-from marginals.example import release
-from marginals.wording import estimate_lines, search_line
+from marginals.example import publication, release
+from marginals.wording import estimate_lines, odds_in_words, removed_in_words, search_line
 from models.graphs.basis import CERTAIN as PUBLISHED
 from models.graphs.basis import Basis, Kind
 from models.search import SearchResult
@@ -64,3 +67,41 @@ def test_what_no_release_can_beat_is_said(
 ) -> None:
     search = SearchResult("greedy", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound, wanted=wanted)
     assert search_line(search) == f"Search: greedy, 9 collections looked at{said}"
+
+
+@pytest.mark.parametrize(
+    ("release", "best", "said"),
+    [
+        (6.0, 7.0, "the release removes 25 percent of the KL divergence; the best single table removes 12 percent."),
+        (6.0, None, "the release removes 25 percent of the KL divergence."),
+        (10.0, 8.0, "the release adds 25 percent of the KL divergence; the best single table removes 0 percent."),
+    ],
+)
+def test_what_is_gained_has_its_reference_and_gets_larger_with_what_it_praises(
+    release: float, best: float | None, said: str
+) -> None:
+    report = replace(publication.steward, kl_divergence=release, kl_suppressed=8.0, kl_best_table=best)
+    assert removed_in_words(report) == f"Relative to suppressing all quasi-identifiers, {said}"
+    assert removed_in_words(replace(report, kl_suppressed=0.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("odds", "said"),
+    [(1.19799, "at most 1.197"), (1.0, "however little"), (1.0004, "however little"), (1e6, "at most 1,000,000")],
+)
+def test_odds_are_rounded_down_so_that_the_sentence_holds(odds: float, said: str) -> None:
+    assert odds_in_words(odds).endswith(said) or said in odds_in_words(odds)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (KCombinatorial(1), ""),
+        (KCombinatorial(2), "has only 1 row. It does not mean that 2 rows have it."),
+        (KCombinatorial(10), "has only 1 to 9 rows. It does not mean that 10 rows have it."),
+        (KCombinatorial(3, rows_per_person=1), "has only 1 to 2 people. It does not mean that 3 people have it."),
+    ],
+)
+def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
+    assert claim.meaning().endswith(said)
+    assert ("It does not mean" in claim.meaning()) == bool(said)
