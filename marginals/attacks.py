@@ -199,6 +199,8 @@ def _confident_rows(total: int) -> int:
 
 def _expected(classes: ClassTable) -> Expected:
     held = np.flatnonzero(classes.rows.sum(axis=1) > 0)
+    if not len(held):
+        return Expected(0.0, 0, 0.0)
     codes = tuple(own[held] for attribute, own in classes.codes().items())
     ordered = tuple(code for _, code in sorted(zip(map(classes.domain.index, classes.margin), codes), key=_first))
     people = EquivalenceClasses(

@@ -1086,8 +1086,9 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
             )
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Outcome.SOME:
+            nothing = ", or tell nothing" if addition.may_gain_nothing else ""
             if not addition.classes:
-                return f"it would show {few_rows(least)}"
+                return f"it would show {few_rows(least)}{nothing}"
             whose = f"at least one of {addition.suspects:,} classes (of {addition.classes:,})"
             if addition.suspects == addition.classes:
                 whose = (
@@ -1095,7 +1096,7 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
                 )
             elif addition.suspects == 1:
                 whose = f"one class (of {addition.classes:,})"
-            return f"in {whose} it would show {few_rows(least)}"
+            return f"in {whose} it would show {few_rows(least)}{nothing}"
         case Outcome.OPEN:
             return "what is left possible has no small count and no sensitive value in common, as far as this one tells"
         case Outcome.UNEXPLAINED:

@@ -77,7 +77,7 @@ class Outcome(Enum):
     PROVES = "proves"
     """A count or a sensitive value that the tables leave open is certain."""
     SOME = "some"
-    """Some combination of several has a small count, and it is not certain which."""
+    """Some combination of several has a small count, or the addition would tell nothing; it is not certain which."""
     OPEN = "open"
     """Tables are excluded, or may be, but those that are left have no small count and no sensitive value in common."""
     ALWAYS = "always"
@@ -118,7 +118,8 @@ class Addition:
     margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves, or
     two that would be shown together. suspects, classes: of the classes that both share, how many can have refused it, and
     how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only reason that there
-    can be. may_gain_nothing: whether it can also have been left out since it tells nothing. note: why it was not examined.
+    can be, for what tells something. may_gain_nothing: whether it can also have been left out since it tells nothing.
+    note: why it was not examined.
     """
 
     margin: Margin
@@ -515,7 +516,8 @@ def _together(
 def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> Addition:
     """What an addition tells by itself, of tables that are laid out. common: to those in which it is not taken."""
     domain, kept = scope.domain, judged.kept
-    counts_only, nothing = bool(np.all(judged.small[kept])), bool(np.any(judged.nothing))
+    telling = kept & ~judged.nothing
+    counts_only, nothing = bool(np.all(judged.small[telling])), bool(np.any(judged.nothing & ~judged.small))
     found = Addition(
         domain.margin(one.clique),
         one.added(domain),
@@ -533,10 +535,10 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
     if not kept.any():
         return replace(found, outcome=Outcome.UNEXPLAINED)
     if kept.all():
-        return replace(found, outcome=Outcome.ALWAYS)
+        return replace(found, outcome=Outcome.ALWAYS, counts_only=bool(judged.small.all()))
     if found.small or found.values:
         return replace(found, outcome=Outcome.PROVES)
-    return replace(found, outcome=Outcome.SOME if counts_only else Outcome.OPEN)
+    return replace(found, outcome=Outcome.SOME if counts_only and telling.any() else Outcome.OPEN)
 
 
 def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
@@ -596,7 +598,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     if not len(suspects):
         return addition(Outcome.UNEXPLAINED)
     if len(suspects) > 1 or nothing:
-        return addition(Outcome.OPEN if nothing else Outcome.SOME)
+        return addition(Outcome.SOME)
     own = np.flatnonzero((shared == suspects[0]) & (upper > 0))
     whole = np.array([int(total[own[0]])])
     keys: list[IndexArray] = [np.zeros(len(own), dtype=np.intp)]
