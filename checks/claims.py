@@ -727,9 +727,12 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
 class Requirements:
     """k-link, k-combinatorial, maxent diversity and a least cell, each optional.
 
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside that.
-    rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
-    Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
+    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
+    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
+    rows. at_every_level: whether a margin that shows coarser sensitive values than a diversity judges may not have a
+    class with one of them alone, unless the criterion allows that of the coarse values. It is no claim: other margins
+    can show finer values, of which the class has several. Raises CriterionError for k below 1, a diversity without a
+    sensitive attribute, or one that cannot be decided of people.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -739,6 +742,7 @@ class Requirements:
     rows_per_person: int | None = None
     min_cell: int | None = None
     diversities: tuple[MaxentDiversity, ...] = ()
+    at_every_level: bool = False
 
     def __post_init__(self) -> None:
         for name in ("k_link", "k_combinatorial", "min_cell"):
