@@ -864,11 +864,13 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
 class Requirements:
     """k-link, k-combinatorial, maxent diversity and a least cell, each optional.
 
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside that.
-    rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
-    register: every diversity also of readers who know the nonsensitive values of everybody. Raises CriterionError for k
-    below 1, a diversity without a sensitive attribute, or one that cannot be decided of people, and for a register without
-    a diversity or of people of several rows.
+    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
+    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
+    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level:
+    whether a margin that shows coarser sensitive values than a diversity judges may not have a class with one of them
+    alone, unless the criterion allows that of the coarse values. It is no claim: other margins can show finer values,
+    of which the class has several. Raises CriterionError for k below 1, a diversity without a sensitive attribute, or
+    one that cannot be decided of people, and for a register without a diversity or of people of several rows.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -879,6 +881,7 @@ class Requirements:
     min_cell: int | None = None
     diversities: tuple[MaxentDiversity, ...] = ()
     register: bool = False
+    at_every_level: bool = False
 
     def __post_init__(self) -> None:
         for name in ("k_link", "k_combinatorial", "min_cell"):

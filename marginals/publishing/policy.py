@@ -411,6 +411,7 @@ class Policy:
             min_cell=min_cell,
             diversities=demanded,
             register=self.register,
+            at_every_level=True,
         )
 
 
