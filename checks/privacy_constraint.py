@@ -155,7 +155,7 @@ class PrivacyConstraint(PruningConstraint):
         sensitive, shown = self._requirements.sensitive, sorted(cliques)
         if isinstance(claim, PartByPart):
             return claim.parts(SensitiveCliques(self._cube.domain, shown, sensitive))
-        if isinstance(claim, AttributeClaim):
+        if isinstance(claim, Register):
             # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
             linked = sensitive_groups(self._cube.domain, shown, sensitive)
             return [group for group in linked if claim.about in group.attributes]

@@ -26,7 +26,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import Deadline
-from models.errors import DomainMismatchError
+from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import CodedCells
@@ -139,7 +139,8 @@ def register_shares(
     """The shares that the tables of a sensitive attribute leave; None where the sizes of joint classes are needed, unknown.
 
     cube: it counts the margins, and knows the joint classes where it can count these. masks: maximal, as `showing` gives
-    them, at least one. Raises TimeOverError when the budget's deadline comes.
+    them, at least one. Raises TimeOverError when the budget's deadline comes, TooManyCellsError where the joint
+    classes times the values are more than it joins.
     """
     if is_chain(cube.domain, masks, sensitive):
         return _of_chain(cube, masks, sensitive, budget.deadline)
@@ -150,6 +151,10 @@ def register_shares(
     classes = [equivalence_classes(cube.table(mask), sensitive) for mask in masks]
     finest = min(classes, key=lambda own: own.level)
     hierarchy = cube.domain.hierarchy(sensitive)
+    if (cells := len(joint) * hierarchy.size(finest.level)) > budget.joined:
+        raise TooManyCellsError(
+            f"{cells:,} joint classes and values are more than the {budget.joined:,} that are fitted"
+        )
     tables = tuple(
         SummedTable(
             joint.coded_cells.positions_in(own.coded_cells),
@@ -312,7 +317,10 @@ def register_diversity(
         readers += [] if alone == masks else [alone]
     worst, algorithms, examined, verdict = None, [], 0, Verdict.HOLDS
     for tables in readers:
-        found = register_shares(cube, tables, attribute, budget)
+        try:
+            found = register_shares(cube, tables, attribute, budget)
+        except TooManyCellsError as error:
+            return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
         if found is None:
             return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, UNKNOWN)
         try:

@@ -9,7 +9,7 @@ from checks.finding import FULL, Verdict
 from checks.register import UNKNOWN, UNLINKED, RegisterShares, is_chain, register_shares, showing, without_others
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import over_table
-from models.errors import TimeOverError
+from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Mask
 
@@ -75,8 +75,8 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str, i
     masks = showing(collection.domain, collection.masks, sensitive)
     try:
         found = list(_shares(collection, sensitive, published.sensitive, masks, published))
-    except TimeOverError:
-        return RegisterReaders(sensitive, NOT_EXAMINED, people, note="the time was over before")
+    except (TimeOverError, TooManyCellsError) as reason:
+        return RegisterReaders(sensitive, NOT_EXAMINED, people, note=str(reason))
     if not found or None in found:
         if _is_attested(published, sensitive):
             return RegisterReaders(sensitive, ATTESTED, people)
