@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from checks.attacks.knowledge import (
+    CertainCell,
     CertainCells,
     ClassTable,
     Knowledge,
     Levels,
     Reconstruction,
     certain_cells,
+    certainly_small,
     class_table,
     knowledge,
     reconstruction,
@@ -512,15 +514,33 @@ class Minimality:
 
 
 @dataclass(frozen=True)
+class NonsensitiveSmall:
+    """Whether a combination of up to three nonsensitive attributes has a small count for certain.
+
+    below: counts below are small. proven_by: the claim that proves that none has; empty where none does. cell: one that has,
+    found by bounds, with the most rows that it can have; None where none was found. is_complete: whether all were looked at.
+    """
+
+    below: int
+    proven_by: str = ""
+    cell: CertainCell | None = None
+    is_complete: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Attacks:
     """All measures, and why a sensitive attribute was left out, if one was.
 
     certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
     of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
     changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
-    published: the published counts by themselves. likely: what the fitted model ranks as small. Both None where the
-    releases are apart. register: what somebody believes of each sensitive attribute who knows the
-    nonsensitive values of everybody.
+    published: the published counts by themselves. nonsensitive: what is certain of nonsensitive attributes alone. likely:
+    what the fitted model ranks as small. All three None where the releases are apart.
+    register: what somebody believes of each sensitive attribute who knows the nonsensitive values of everybody.
     """
 
     attacked: tuple[Attacked, ...]
@@ -533,6 +553,7 @@ class Attacks:
     note: str = ""
     changes: tuple[TableChange, ...] = ()
     published: PublishedCounts | None = None
+    nonsensitive: NonsensitiveSmall | None = None
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
 
@@ -545,6 +566,7 @@ class Attacks:
         each |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
         return (each if self.apart else {}) | {
             "published": None if self.published is None else self.published.as_json(),
+            "nonsensitive": None if self.nonsensitive is None else self.nonsensitive.as_json(),
             "attacks": [*map(self._attribute_json, self._attributes())],
             "thresholds": [threshold.as_json() for threshold in self.thresholds],
             "left_out": dict(self.left_out),
@@ -647,6 +669,7 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
     minimality = _minimality(bundles, model if true is None else true, truth)
     likely = _likely(published, model if true is None else true, truth)
+    nonsensitive = _nonsensitive_small(published, model)
     # What is certain is looked for as long as there is time, so it comes last.
     return Attacks(
         tuple(attacked),
@@ -656,9 +679,32 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         together,
         certainties(published, model, _for_certain(published.deadline)),
         published=published_counts(published.collection, published.sensitive, small_below(published)),
+        nonsensitive=nonsensitive,
         likely=likely,
         register=register_readers(published, truth),
     )
+
+
+_NONSENSITIVE_SECONDS = 5.0
+"""To look for small counts of nonsensitive attributes, where no claim proves that there are none."""
+
+
+def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> NonsensitiveSmall:
+    """By the claims, or by bounds."""
+    below = small_below(published)
+    for claim, finding in zip(published.claims, published.verify().checks):
+        # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
+        room = isinstance(claim, CountClaim) and (not claim.is_about_single_margins or claim.least_cell is not None)
+        if room and isinstance(claim, CountClaim) and claim.least_count >= below and finding.holds:
+            return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
+    collection = published.collection
+    shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
+    views = {attribute: published_views(collection, attribute) for attribute in shown}
+    deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
+    if published.deadline.at < inf:
+        deadline = published.deadline.share(3)
+    cell = certainly_small(knowledge(model.frechet_bounds), views, below, deadline)
+    return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 
 
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
-    from marginals.attacks import Attacked, Attacks, Composition, Minimality, TableChange, Threshold
+    from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
     from marginals.steward import BaseChoice, StewardReport, WantedTable
@@ -887,7 +887,25 @@ def one_value_in_words(attribute: str, own: "SensitiveCounts") -> str:
     )
 
 
+def nonsensitive_in_words(found: "NonsensitiveSmall") -> str:
+    """Whether a combination of nonsensitive attributes certainly has few rows."""
+    few = few_rows(found.below).removeprefix("a group of ")
+    lead = "Nonsensitive attributes alone, from the tables alone"
+    if found.proven_by:
+        return f"{lead}: no combination certainly has {few}, since {found.proven_by} holds."
+    if found.cell is not None:
+        most = f"{found.cell.rows:,} {'row' if found.cell.rows == 1 else 'rows'}"
+        return (
+            f"{lead}: {_cell(found.cell.values)}: certainly 1 row at least, and {most} at most; there may be more such."
+        )
+    if not found.is_complete:
+        return f"{lead}: not all examined; the time was over before a small count was found."
+    return f"{lead}: no combination of up to three was found that certainly has {few}; of more: not examined."
+
+
 def _certain_lines(attacks: "Attacks") -> Iterator[str]:
+    if attacks.nonsensitive is not None:
+        yield nonsensitive_in_words(attacks.nonsensitive)
     for attacked in attacks.attacked:
         measures = attacked.measures
         known = measures.reconstruction
@@ -902,7 +920,7 @@ def _certain_lines(attacks: "Attacks") -> Iterator[str]:
     for attribute, reason in attacks.left_out.items():
         yield f"{attribute}: not examined all together; {reason}"
     if attacks.published is not None and not attacks.certain:
-        yield "What follows for certain from several tables: not examined, since none shows a sensitive attribute."
+        yield "What follows for certain of a sensitive attribute: not examined, since no table shows one."
 
 
 def _guessing_lines(attacked: "Attacked") -> Iterator[str]:

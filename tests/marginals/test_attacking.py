@@ -19,13 +19,13 @@ from checks.diversity.registry import parse_diversity
 from html_pages import Page
 from marginals import Attribute, Table
 from marginals import attacks as composition_module
-from marginals.attacks import Threshold, disclosure_measures
+from marginals.attacks import NonsensitiveSmall, Threshold, disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import union
 from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
-from marginals.wording import certain_in_words, refusal_in_words, threshold_in_words
+from marginals.wording import certain_in_words, nonsensitive_in_words, refusal_in_words, threshold_in_words
 from models.deadline import NEVER
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
@@ -426,3 +426,25 @@ def test_what_is_missing_tells_those_who_know_the_algorithm(both: int, tmp_path:
         ("young", "yes", 1, 2),
     }
     assert (answer["tables"], answer["left"]) == (4, 2)
+
+
+def test_small_counts_of_nonsensitive_attributes_are_looked_for_where_no_claim_excludes_them(tmp_path: Path) -> None:
+    rows = [("oak", "flu", "f")] * 4 + [("oak", "gout", "m")] * 2 + [("elm", "gout", "f")] + [("bay", "flu", "m")] * 2
+    published = published_of(table_of(rows), [{"town": 0}, {"sex": 0}, {"ill": 0}], (KLink(1),))
+    write_bundle(published, tmp_path / "release")
+    attacks = marginals.attack(tmp_path / "release")
+    assert attacks.nonsensitive is not None
+    assert attacks.nonsensitive.cell is not None
+    # 1 of Elm and 2 by the bay are published counts already: the first that is found is one of these.
+    assert attacks.nonsensitive.cell.rows < 10
+    assert "certainly 1 row at least" in run("attack", tmp_path / "release").output
+    many = [(town, ill, sex) for town in ("oak", "elm") for ill in ("flu", "gout") for sex in "fm"] * 5
+    claims = (KLink(5), KCombinatorial(5))
+    write_bundle(published_of(table_of(many), [{"town": 0, "sex": 0}, {"ill": 0}], claims), tmp_path / "claimed")
+    claimed = marginals.attack(tmp_path / "claimed").nonsensitive
+    assert claimed == NonsensitiveSmall(5, "k-combinatorial 5")
+    assert "since k-combinatorial 5 holds" in run("attack", tmp_path / "claimed").output
+    write_bundle(published_of(table_of(many), [{"town": 0, "sex": 0}, {"ill": 0}], (KLink(5),)), tmp_path / "unclaimed")
+    assert marginals.attack(tmp_path / "unclaimed").nonsensitive == NonsensitiveSmall(5)
+    assert "of more: not examined" in run("attack", tmp_path / "unclaimed").output
+    assert "not all examined" in nonsensitive_in_words(NonsensitiveSmall(5, is_complete=False))

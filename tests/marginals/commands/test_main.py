@@ -312,7 +312,8 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     result = run("attack", demo / "release", "--truth", demo / "release.toml", "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    assert set(answer) == {"published", "attacks", "thresholds", "left_out", "minimality", "composition", "likely"}
+    keys = {"published", "nonsensitive", "attacks", "thresholds", "left_out", "minimality", "composition", "likely"}
+    assert set(answer) == keys
     attacked = answer["attacks"][0]
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["share"] <= 1
