@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import factorial, prod
+from math import comb
 
 import numpy as np
 
@@ -81,7 +81,11 @@ _ROUNDS = 100
 
 
 LISTED = 1_000_000
-"""Steps of a count, at most: ways to fill a class, from each state that those before it can leave."""
+"""Steps of a count, at most: ways to fill a class, from each state that those before it can leave. One of a large class
+counts for several, since its arrangements are numbers of many digits."""
+
+_LARGE = 50
+"""Rows of a class for which each way to fill it counts as one step more."""
 
 _State = tuple[int, ...]
 """What is left of each sum that a later class is in."""
@@ -130,9 +134,10 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 
 
 def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> float:
-    """The ways to fill the class that has the most."""
+    """The steps of the class that has the most ways to be filled."""
     widest = int(np.log1p(upper - lower).sum(axis=1).argmax())
-    return _ways(int(sums.sizes[widest]), lower[widest].tolist(), upper[widest].tolist())
+    rows = int(sums.sizes[widest])
+    return _ways(rows, lower[widest].tolist(), upper[widest].tolist()) * (1 + rows // _LARGE)
 
 
 def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> float:
@@ -178,7 +183,7 @@ def _layers(
         for state, number in states.items():
             deadline.check()
             found = _filled(state, size, low, high, inside)
-            left -= len(found)
+            left -= len(found) * (1 + size // _LARGE)
             if left < 0:
                 return None
             for filled in found:
@@ -188,11 +193,20 @@ def _layers(
                         after[place] -= rows
                 if not any(after[place] for place in ended):
                     key = tuple(after[place] for place in kept)
-                    weight = factorial(size) // prod(map(factorial, filled))
+                    weight = _arrangements(size, filled)
                     steps.append((number, reached.setdefault(key, len(reached)), weight, filled))
         states, live = reached, [place for place in live if last[place] > own]
         layers.append(steps)
     return layers
+
+
+def _arrangements(size: int, filled: _State) -> int:
+    """In how many ways so many rows can have these values: a multinomial coefficient."""
+    ways, left = 1, size
+    for own in filled:
+        ways *= comb(left, own)
+        left -= own
+    return ways
 
 
 def _filled(

@@ -356,7 +356,7 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
     assert run("assess", tmp_path / "release.toml").exit_code == 1
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
-    assert all(check["holds"] for check in json.loads(result.stdout)["checks"])
+    assert all(check["holds"] or check["verdict"] == "attested" for check in json.loads(result.stdout)["checks"])
 
 
 def test_numbers_that_stand_for_nothing_are_recognized_and_said(tmp_path: Path) -> None:

@@ -171,9 +171,18 @@ def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
     ],
 )
 def test_as_many_facts_protect_as_the_weakest_diversity_claimed_bears(claimed: list[str], said: str) -> None:
-    page = page_of(*map(diverse, claimed))
+    one_table = {names: counts for names, counts in TABLES.items() if names != ("sex", "ill")}
+    page = Page(report_html(published(*map(diverse, claimed), tables=one_table)))
     told = dict(zip(page.texts("dt"), page.texts("dd")))
     assert said in told["People who know a lot already"]
+
+
+def test_facts_are_not_promised_where_readers_with_a_register_were_not_examined() -> None:
+    """Several tables show ill, and their joint classes are not published."""
+    page = page_of(diverse("distinct:3"))
+    told = dict(zip(page.texts("dt"), page.texts("dd")))
+    assert "may need no fact more" in told["People who know a lot already"]
+    assert "facts of the kind" not in told["People who know a lot already"]
 
 
 def test_the_information_is_what_the_entropies_of_the_published_counts_say() -> None:
