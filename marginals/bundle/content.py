@@ -64,7 +64,9 @@ class BundleContent:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
-    where: the part of the table whose rows are counted; empty where all are.
+    where: the part of the table whose rows are counted; empty where all are. occurring: of attributes of which that is known,
+    of how many values labels of their finest published values let readers know that they occur; of labels that are not
+    among them none, or the one value that they name.
     """
 
     collection: Collection
@@ -77,6 +79,7 @@ class BundleContent:
     rules: tuple[AppliedRule, ...] = ()
     turnover_known: bool = False
     where: str = ""
+    occurring: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)

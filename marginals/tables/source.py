@@ -26,6 +26,7 @@ from marginals.tables.files import (
     files_of,
     frame_of,
 )
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import (
     CodedColumn,
     are_counted,
@@ -93,6 +94,7 @@ class Reading:
             missing_in=where_some(self.lacking(rows)),
             codebook=words,
             ladders=self._ladders,
+            naming=self._naming(domain),
             fitted=self._fitted,
         )
 
@@ -217,6 +219,7 @@ class Reading:
             where_some(lacking),
             codebook=words,
             ladders=self._ladders,
+            naming=self._naming(domain),
             fitted=self._fitted,
         )
 
@@ -227,6 +230,14 @@ class Reading:
             column: FittedLadder(attribute.first_merged, self.k)
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
+        }
+
+    def _naming(self, domain: Domain) -> dict[str, GroupNaming]:
+        """How the groups of attributes are named whose levels are fitted; those of another release have their names."""
+        return {
+            column: GroupNaming.over(column, attribute, domain.hierarchy(column), is_observed=self.observed)
+            for column, attribute in self.attributes.items()
+            if attribute.is_fitted and column not in self.ladders
         }
 
     @property
@@ -300,7 +311,8 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike, self.part.get(column))
+            naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
+            hierarchy = attribute_ladder(naming, fitted_to, self.k, alike, self.part.get(column))
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Role
 from marginals.tables.distinct_rows import Engine, Recoding
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
 from models.tables.contingency_table import ContingencyTable
@@ -217,8 +218,9 @@ class Table:
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
-    to these rows, to a population or to those of an earlier release. left_to_pandas: why
+    in words. ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
+    attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
+    are fitted to these rows, to a population or to those of an earlier release. left_to_pandas: why
     pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
     these rows are a part, and which; None where they are all.
 
@@ -240,6 +242,7 @@ class Table:
     repeating: tuple[RepeatingKey, ...] = ()
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
+    naming: Mapping[str, GroupNaming] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
     left_to_pandas: str = ""
     part: PartOf | None = None

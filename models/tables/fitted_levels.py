@@ -26,17 +26,20 @@ Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
 
-def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
+def partitions_in_order(
+    counts: CountArray, sizes: Sequence[int], apart: int | None = None, spare: int = 0
+) -> Iterator[Partition]:
     """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
 
     counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value that has no
-    place in the order, such as `missing`; it is merged with the smallest group that is large enough without it.
+    place in the order, such as `missing`; where it is too small it is merged with the smallest group. spare: rows
+    beyond a size that a group of several values with rows must have.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
     [[0, 0, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
-    groups = _Neighbours(counts, apart)
+    groups = _Neighbours(counts, apart, spare)
     for size in sizes:
         groups.merge_below(size)
         groups.take_along()
@@ -48,13 +51,14 @@ def partitions_in_tree(
     paths: NDArray[np.integer[Any]],
     sizes: Sequence[int],
     profiles: NDArray[np.number[Any]] | None = None,
+    spare: int = 0,
 ) -> Iterator[Partition]:
     """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
     columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
-    these tables lose least in total variation.
+    these tables lose least in total variation. spare: rows beyond a size that a group of several values with rows must have.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -63,7 +67,7 @@ def partitions_in_tree(
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths, profiles)
+    groups = _Relatives(counts, paths, profiles, spare)
     for size in sizes:
         groups.merge_below(size)
         groups.take_along()
@@ -81,7 +85,8 @@ def _numbered(owners: Partition) -> Partition:
 class _Neighbours:
     """Groups of values in an order: stretches, each called by the number of its first value that has rows."""
 
-    def __init__(self, counts: CountArray, apart: int | None) -> None:
+    def __init__(self, counts: CountArray, apart: int | None, spare: int) -> None:
+        self._spare = spare
         self._values = len(counts)
         self._order = np.delete(np.arange(self._values), [] if apart is None else [apart])
         places = np.flatnonzero(counts[self._order]).tolist()
@@ -98,14 +103,20 @@ class _Neighbours:
         heapify(self._smallest)
 
     def merge_below(self, size: int) -> None:
-        """Merge the smallest group with its nearest as long as it has fewer rows; what stands apart joins last.
+        """Merge the smallest group with its nearest as long as it has fewer rows.
 
-        So it joins a group that is large enough without it, which can be named after its values.
+        What stands apart and is too small joins the smallest group first. So how small it is follows from no merging: if it
+        joined last, every group would be known to be large enough without it.
         """
+        self._take_in_apart(size if self._rows_apart < size else 0)
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
-            if self._rows.get(name) == rows:
+            if name in self._rows and self._left(name) == rows:
                 self._merge(name)
+        self._take_in_apart(size)
+
+    def _take_in_apart(self, size: int) -> None:
+        """Let what stands apart join the smallest group, where one of the two has fewer rows."""
         if self._apart is not None and self._with_apart is None and self._rows:
             least = min(self._rows, key=lambda name: (self._rows[name], name))
             if min(self._rows[least], self._rows_apart) < size:
@@ -160,17 +171,27 @@ class _Neighbours:
             self._with_apart = low
         self._grow(low, self._rows.pop(high))
 
+    def _left(self, name: int) -> int:
+        """The rows of a group, those set aside that it must have as one of several values."""
+        is_merged = name in self._merged or name == self._with_apart
+        return self._rows[name] - (self._spare if is_merged else 0)
+
     def _grow(self, name: int, rows: int) -> None:
         self._rows[name] += rows
-        heappush(self._smallest, (self._rows[name], name))
+        heappush(self._smallest, (self._left(name), name))
 
 
 class _Relatives:
     """Groups of values in a tree, each called by the number of its first value that has rows."""
 
     def __init__(
-        self, counts: CountArray, paths: NDArray[np.integer[Any]], profiles: NDArray[np.number[Any]] | None
+        self,
+        counts: CountArray,
+        paths: NDArray[np.integer[Any]],
+        profiles: NDArray[np.number[Any]] | None,
+        spare: int,
     ) -> None:
+        self._spare = spare
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
@@ -190,7 +211,7 @@ class _Relatives:
         """Merge the smallest group with its nearest as long as it has fewer rows."""
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
-            if self._rows.get(name) == rows:
+            if name in self._rows and self._left(name) == rows:
                 self._merge(name, self._nearest(name))
 
     def take_along(self) -> None:
@@ -259,8 +280,12 @@ class _Relatives:
         self._rows[name] += self._rows.pop(gone)
         differ = self._paths[name] != self._paths[gone]
         self._paths[name, differ] = -1
-        heappush(self._smallest, (self._rows[name], name))
+        heappush(self._smallest, (self._left(name), name))
         self._put_under(self._rows[name], name)
+
+    def _left(self, name: int) -> int:
+        """The rows of a group, those set aside that it must have as one of several values."""
+        return self._rows[name] - (self._spare if len(self._members[name]) > 1 else 0)
 
     def _put_under(self, rows: int, name: int) -> None:
         for level, node in enumerate(self._paths[name].tolist()):
