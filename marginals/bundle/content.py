@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 from checks.claims import Claim, Question, answer
 from checks.finding import FULL, Finding
+from checks.labels import ToldByLabels
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
+from marginals.tables.group_names import told_by_older_labels
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 
@@ -64,9 +66,8 @@ class BundleContent:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
-    where: the part of the table whose rows are counted; empty where all are. occurring: of attributes of which that is known,
-    of how many values labels of their finest published values let readers know that they occur; of labels that are not
-    among them none, or the one value that they name.
+    where: the part of the table whose rows are counted; empty where all are. labels: what labels tell readers of the
+    values that they stand for; None where the release does not say that, and the labels themselves are asked.
     """
 
     collection: Collection
@@ -79,7 +80,7 @@ class BundleContent:
     rules: tuple[AppliedRule, ...] = ()
     turnover_known: bool = False
     where: str = ""
-    occurring: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    labels: ToldByLabels | None = None
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
@@ -116,6 +117,14 @@ class BundleContent:
         return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
 
     @cached_property
+    def known_labels(self) -> ToldByLabels:
+        """What labels tell of the values that they stand for, as the release says, or as older releases gave names."""
+        if self.labels is not None:
+            return self.labels
+        hierarchies = self.domain.items()
+        return {name: told for name, hierarchy in hierarchies if (told := told_by_older_labels(hierarchy))}
+
+    @cached_property
     def information(self) -> float | None:
         """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
 
@@ -144,7 +153,7 @@ class BundleContent:
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            findings.append(answer(counted, Question(self.collection, self.sensitive, budget)))
+            findings.append(answer(counted, Question(self.collection, self.sensitive, budget, self.known_labels)))
         return Verification(tuple(findings))
 
 

@@ -345,8 +345,13 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequenc
     ]
     claims = tuple(_about(claim, names) for claim in content.claims)
     roles = {names.get(a, a): content.roles[a] for a in kept}
+    labels = {names.get(a, a): told for a, told in content.known_labels.items() if a in kept}
     return replace(
-        content, collection=Collection.of(DataCube(tables), [t.mask for t in tables]), roles=roles, claims=claims
+        content,
+        collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
+        roles=roles,
+        claims=claims,
+        labels=labels,
     )
 
 

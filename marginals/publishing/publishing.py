@@ -10,6 +10,7 @@ import numpy as np
 
 from checks.claims import AttributeClaim, Claim, Requirements
 from checks.diversity.registry import require_readable
+from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
@@ -242,7 +243,7 @@ def _content(
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(rule.applied(table.sensitive).stating(stated) for rule in prepared.policy.named_rules),
         deadline=deadline,
-        occurring=known_to_occur(table, named),
+        labels=told_by_labels(named),
     )
 
 
@@ -265,13 +266,16 @@ def released_names(prepared: Prepared, cliques: tuple[Mask, ...]) -> dict[str, N
     return named
 
 
-def known_to_occur(table: Table, named: Mapping[str, NamedLevels]) -> dict[str, Mapping[str, int]]:
-    """Of each attribute whose labels are not public, of how many values single labels let readers know that they occur.
+def told_by_labels(named: Mapping[str, NamedLevels]) -> ToldByLabels:
+    """What labels let readers know of the values that they stand for, by attribute.
 
     A label that is not among them is that of one value, or of values that may have no rows.
     """
-    names = [name for name in table.domain.attributes if name not in table.public]
-    return {name: named[name].occurring if name in named else {} for name in names}
+    return {
+        name: {label: LabelTells(number) for label, number in own.occurring.items()}
+        for name, own in named.items()
+        if own.occurring
+    }
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

@@ -8,6 +8,7 @@ a node of the given hierarchy, so that levels tell nothing beside each other. A 
 one group on all levels.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -16,6 +17,7 @@ from itertools import count, pairwise
 
 import numpy as np
 
+from checks.labels import LabelTells
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.scales import Scale, dates, decimal_bands, decimals, far_numbers, texts, whole_numbers
 from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
@@ -123,12 +125,6 @@ class GroupNaming:
             kept = [code for value in values if (code := given.code(value, 0)) is not None]
             given = given.restricted_to(kept)
         return cls.of(name, attribute, given, is_observed=is_observed)
-
-    @property
-    def spare(self) -> int:
-        """Rows that a group of several values should have beyond those demanded, so that two that occur could be named."""
-        is_listed = self.listing is Listing.PUBLIC if self.scale is None else self.scale.is_gapless
-        return 0 if is_listed and self.missing is None else 1
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """The names of the levels of a ladder from the finest published one on.
@@ -339,6 +335,27 @@ class _Namer:
 
     def _takes(self, text: str, parts: frozenset[int]) -> bool:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
+
+
+# Names of older releases. They named the members of a group that had at least k rows, and said "and others" of the rest, or
+# "or missing": so the rest is known to be small.
+
+_AND_OTHERS = re.compile(r"(?P<named>.+) and others(?P<missing> or missing)?(?: \([0-9]+\))?", re.DOTALL)
+_OR_MISSING = re.compile(r"(?P<named>.+) or missing(?: \([0-9]+\))?", re.DOTALL)
+
+
+def told_by_older_labels(hierarchy: Hierarchy) -> dict[str, LabelTells]:
+    """What labels tell that look like those of older releases, which named large values and called the others so.
+
+    >>> told_by_older_labels(Hierarchy.flat(["clerk", "cook and others", "22 or missing", "other"]))
+    {'cook and others': LabelTells(occurring=2, large=1), '22 or missing': LabelTells(occurring=2, large=1)}
+    """
+    told = {}
+    for label in dict.fromkeys(label for labels in hierarchy.labels[:-1] for label in labels):
+        if match := _AND_OTHERS.fullmatch(label) or _OR_MISSING.fullmatch(label):
+            large = 0 if match["named"].startswith(("other", "under ", "not ")) else match["named"].count(", ") + 1
+            told[label] = LabelTells(large + 1, large)
+    return told
 
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:

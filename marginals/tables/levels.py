@@ -232,13 +232,13 @@ def _of_side(
         hierarchy = names.given
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
         own_profiles = None if profiles is None else profiles[side]
-        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, names.spare)
+        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles)
         return
     own = [value for value in names.scale.order if value in set(side.tolist())]
     missing = [value for value in side.tolist() if value == names.missing]
     order = np.searchsorted(side, [*own, *missing]).astype(np.intp)
     apart = len(own) if missing and own else None
-    for partition in partitions_in_order(counts[side][order], sizes, apart, names.spare):
+    for partition in partitions_in_order(counts[side][order], sizes, apart):
         placed = np.empty_like(partition)
         placed[order] = partition
         yield placed

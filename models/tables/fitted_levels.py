@@ -1,10 +1,10 @@
 """Partitions of the values of an attribute that grow coarser step by step, until their groups have rows enough.
 
 For thresholds t_1 < t_2 < ...: as long as the smallest group that has rows has fewer than t_i, it is merged with its
-nearest; what stands then is the partition at t_i. A value without rows needs no merging. It goes along with groups
-that are merged around it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is
-large enough by itself. Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in
-the next one.
+nearest; what stands then is the partition at t_i. At t_1 so is a group of several values that has just t_1 rows, since each
+of them then has fewer. A value without rows needs no merging. It goes along with groups that are merged around it, so that a
+label does not tell by what it lacks which values have rows; it blurs no value that is large enough by itself. Equal sizes
+are told apart by the order of the values, never by that of rows. Each partition nests in the next one.
 
 Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
 smallest (by induction: what was merged for a lower threshold holds a value that is rarer still).
@@ -26,22 +26,21 @@ Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
 
-def partitions_in_order(
-    counts: CountArray, sizes: Sequence[int], apart: int | None = None, spare: int = 0
-) -> Iterator[Partition]:
+def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
     """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
 
     counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value that has no
-    place in the order, such as `missing`; where it is too small it is merged with the smallest group. spare: rows
-    beyond a size that a group of several values with rows must have.
+    place in the order, such as `missing`; where it is too small it is merged with the smallest group.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
     [[0, 0, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
-    groups = _Neighbours(counts, apart, spare)
-    for size in sizes:
+    groups = _Neighbours(counts, apart)
+    for place, size in enumerate(sizes):
         groups.merge_below(size)
+        if not place:
+            groups.merge_just(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -51,14 +50,13 @@ def partitions_in_tree(
     paths: NDArray[np.integer[Any]],
     sizes: Sequence[int],
     profiles: NDArray[np.number[Any]] | None = None,
-    spare: int = 0,
 ) -> Iterator[Partition]:
     """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
     columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
-    these tables lose least in total variation. spare: rows beyond a size that a group of several values with rows must have.
+    these tables lose least in total variation.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -67,9 +65,11 @@ def partitions_in_tree(
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths, profiles, spare)
-    for size in sizes:
+    groups = _Relatives(counts, paths, profiles)
+    for place, size in enumerate(sizes):
         groups.merge_below(size)
+        if not place:
+            groups.merge_just(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -85,8 +85,7 @@ def _numbered(owners: Partition) -> Partition:
 class _Neighbours:
     """Groups of values in an order: stretches, each called by the number of its first value that has rows."""
 
-    def __init__(self, counts: CountArray, apart: int | None, spare: int) -> None:
-        self._spare = spare
+    def __init__(self, counts: CountArray, apart: int | None) -> None:
         self._values = len(counts)
         self._order = np.delete(np.arange(self._values), [] if apart is None else [apart])
         places = np.flatnonzero(counts[self._order]).tolist()
@@ -111,7 +110,7 @@ class _Neighbours:
         self._take_in_apart(size if self._rows_apart < size else 0)
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
-            if name in self._rows and self._left(name) == rows:
+            if self._rows.get(name) == rows:
                 self._merge(name)
         self._take_in_apart(size)
 
@@ -122,6 +121,15 @@ class _Neighbours:
             if min(self._rows[least], self._rows_apart) < size:
                 self._with_apart = least
                 self._grow(least, self._rows_apart)
+
+    def merge_just(self, size: int) -> None:
+        """Merge groups of several values with just so many rows once more."""
+        while len(self._rows) > 1:
+            several = {*self._merged} if self._with_apart is None else {*self._merged, self._with_apart}
+            just = [name for name in several if self._rows[name] == size]
+            if not just:
+                return
+            self._merge(min(just))
 
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
@@ -171,27 +179,17 @@ class _Neighbours:
             self._with_apart = low
         self._grow(low, self._rows.pop(high))
 
-    def _left(self, name: int) -> int:
-        """The rows of a group, those set aside that it must have as one of several values."""
-        is_merged = name in self._merged or name == self._with_apart
-        return self._rows[name] - (self._spare if is_merged else 0)
-
     def _grow(self, name: int, rows: int) -> None:
         self._rows[name] += rows
-        heappush(self._smallest, (self._left(name), name))
+        heappush(self._smallest, (self._rows[name], name))
 
 
 class _Relatives:
     """Groups of values in a tree, each called by the number of its first value that has rows."""
 
     def __init__(
-        self,
-        counts: CountArray,
-        paths: NDArray[np.integer[Any]],
-        profiles: NDArray[np.number[Any]] | None,
-        spare: int,
+        self, counts: CountArray, paths: NDArray[np.integer[Any]], profiles: NDArray[np.number[Any]] | None
     ) -> None:
-        self._spare = spare
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
@@ -211,8 +209,16 @@ class _Relatives:
         """Merge the smallest group with its nearest as long as it has fewer rows."""
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
-            if name in self._rows and self._left(name) == rows:
+            if self._rows.get(name) == rows:
                 self._merge(name, self._nearest(name))
+
+    def merge_just(self, size: int) -> None:
+        """Merge groups of several values with just so many rows once more."""
+        while len(self._rows) > 1:
+            just = [name for name, rows in self._rows.items() if rows == size and len(self._members[name]) > 1]
+            if not just:
+                return
+            self._merge(min(just), self._nearest(min(just)))
 
     def take_along(self) -> None:
         """Put each value without rows into the nearest of the merged groups that it has a node below the root with."""
@@ -280,12 +286,8 @@ class _Relatives:
         self._rows[name] += self._rows.pop(gone)
         differ = self._paths[name] != self._paths[gone]
         self._paths[name, differ] = -1
-        heappush(self._smallest, (self._left(name), name))
+        heappush(self._smallest, (self._rows[name], name))
         self._put_under(self._rows[name], name)
-
-    def _left(self, name: int) -> int:
-        """The rows of a group, those set aside that it must have as one of several values."""
-        return self._rows[name] - (self._spare if len(self._members[name]) > 1 else 0)
 
     def _put_under(self, rows: int, name: int) -> None:
         for level, node in enumerate(self._paths[name].tolist()):
