@@ -175,7 +175,8 @@ class GroupNaming:
         if self._is_stretched:
             return self.stretch(rest), 2 * (self.scale is not None and not self.scale.is_gapless)
         if (node := self.node(rest, whole=True)) is not None:
-            return node, 0
+            # A node names none of its values, and beside the missing ones says that they are two at least.
+            return node, 2 * has_missing
         if len(rest) + has_missing > _LISTED:
             return None, 0
         order = rest.tolist()

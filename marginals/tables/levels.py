@@ -232,7 +232,8 @@ def _of_side(
         hierarchy = names.given
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
         own_profiles = None if profiles is None else profiles[side]
-        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles)
+        apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)
+        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
     own = [value for value in names.scale.order if value in set(side.tolist())]
     missing = [value for value in side.tolist() if value == names.missing]

@@ -2,9 +2,9 @@
 
 For thresholds t_1 < t_2 < ...: as long as the smallest group that has rows has fewer than t_i, it is merged with its
 nearest; what stands then is the partition at t_i. At t_1 so is a group of several values that has just t_1 rows, since each
-of them then has fewer. A value without rows needs no merging. It goes along with groups that are merged around it, so that a
-label does not tell by what it lacks which values have rows; it blurs no value that is large enough by itself. Equal sizes
-are told apart by the order of the values, never by that of rows. Each partition nests in the next one.
+of them then has fewer (`SEVERAL`). A value without rows needs no merging. It goes along with groups that are merged around
+it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is large enough by itself.
+Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in the next one.
 
 Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
 smallest (by induction: what was merged for a lower threshold holds a value that is rarer still).
@@ -25,6 +25,13 @@ from models.arrays import CountArray
 Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
+SEVERAL, WITH_APART = 1, 4
+"""Rows that a group of several values has beyond the first size at least, and one of some and those without a value.
+
+Of m values that occur with n rows together none has more than n - m + 1. Two could always be named, and so could missing
+values beside three others; of more none is named, so that missing ones are known to be among five at least.
+"""
+
 
 def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
     """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
@@ -39,8 +46,8 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
     groups = _Neighbours(counts, apart)
     for place, size in enumerate(sizes):
         groups.merge_below(size)
-        if not place:
-            groups.merge_just(size)
+        if not place and size > 1:
+            groups.merge_scarce(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -50,13 +57,14 @@ def partitions_in_tree(
     paths: NDArray[np.integer[Any]],
     sizes: Sequence[int],
     profiles: NDArray[np.number[Any]] | None = None,
+    apart: int | None = None,
 ) -> Iterator[Partition]:
     """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
     columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
-    these tables lose least in total variation.
+    these tables lose least in total variation. apart: a value of rows without one.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -65,11 +73,11 @@ def partitions_in_tree(
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths, profiles)
+    groups = _Relatives(counts, paths, profiles, apart)
     for place, size in enumerate(sizes):
         groups.merge_below(size)
-        if not place:
-            groups.merge_just(size)
+        if not place and size > 1:
+            groups.merge_scarce(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -122,14 +130,16 @@ class _Neighbours:
                 self._with_apart = least
                 self._grow(least, self._rows_apart)
 
-    def merge_just(self, size: int) -> None:
-        """Merge groups of several values with just so many rows once more."""
+    def merge_scarce(self, size: int) -> None:
+        """Merge groups of several values that have little more rows than that once more."""
         while len(self._rows) > 1:
-            several = {*self._merged} if self._with_apart is None else {*self._merged, self._with_apart}
-            just = [name for name in several if self._rows[name] == size]
-            if not just:
+            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
+            if not scarce:
                 return
-            self._merge(min(just))
+            self._merge(min(scarce))
+
+    def _spare(self, name: int) -> int:
+        return WITH_APART if name == self._with_apart else SEVERAL if name in self._merged else 0
 
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
@@ -188,8 +198,13 @@ class _Relatives:
     """Groups of values in a tree, each called by the number of its first value that has rows."""
 
     def __init__(
-        self, counts: CountArray, paths: NDArray[np.integer[Any]], profiles: NDArray[np.number[Any]] | None
+        self,
+        counts: CountArray,
+        paths: NDArray[np.integer[Any]],
+        profiles: NDArray[np.number[Any]] | None,
+        apart: int | None,
     ) -> None:
+        self._apart = apart
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
@@ -212,13 +227,17 @@ class _Relatives:
             if self._rows.get(name) == rows:
                 self._merge(name, self._nearest(name))
 
-    def merge_just(self, size: int) -> None:
-        """Merge groups of several values with just so many rows once more."""
+    def merge_scarce(self, size: int) -> None:
+        """Merge groups of several values that have little more rows than that once more."""
         while len(self._rows) > 1:
-            just = [name for name, rows in self._rows.items() if rows == size and len(self._members[name]) > 1]
-            if not just:
+            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
+            if not scarce:
                 return
-            self._merge(min(just), self._nearest(min(just)))
+            self._merge(min(scarce), self._nearest(min(scarce)))
+
+    def _spare(self, name: int) -> int:
+        members = self._members[name]
+        return 0 if len(members) == 1 else WITH_APART if self._apart in members else SEVERAL
 
     def take_along(self) -> None:
         """Put each value without rows into the nearest of the merged groups that it has a node below the root with."""
