@@ -762,6 +762,11 @@ class Requirements:
         """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
         return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
 
+    @property
+    def least_count(self) -> int:
+        """The largest count that is demanded of anything; 1 where none is."""
+        return max(self.class_size or 1, self.cell_size or 1)
+
     @cached_property
     def diversity_claims(self) -> tuple[MaxentDiversity, ...]:
         """What is demanded of each sensitive attribute, one after another."""

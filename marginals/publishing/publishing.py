@@ -108,7 +108,8 @@ def publish(
     steward = steward_report(prepared, published, search, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
-    return _in_series(prepared.series, published, steward, search, policy)
+    named = {name: own.hierarchy for name, own in released_names(prepared, search.result.cliques).items()}
+    return _in_series(prepared.series, published, steward, search, policy, named)
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
@@ -156,13 +157,21 @@ def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ..
 
 
 def _in_series(
-    series: Continuation, published: BundleContent, steward: StewardReport, search: Search, policy: Policy
+    series: Continuation,
+    published: BundleContent,
+    steward: StewardReport,
+    search: Search,
+    policy: Policy,
+    named: Mapping[str, Hierarchy],
 ) -> Publication:
-    """A publication that is proven to be safe beside every release of a ledger, and is entered there."""
+    """A publication that is proven to be safe beside every release of a ledger, and is entered there.
+
+    named: the hierarchies of attributes whose names all later releases keep.
+    """
     cliques = search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    entry = series.entering(cliques, datetime.now(UTC).date().isoformat())
+    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), named)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
@@ -248,22 +257,14 @@ def _content(
 
 
 def released_names(prepared: Prepared, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
-    """The names of the groups of attributes whose levels are fitted, made once, for the finest level that margins show.
+    """The names of groups in a release of these margins, made of the counts of those who are shown.
 
-    They are made of the counts of those who are shown. No name may let anybody conclude a count below the largest demanded.
+    No name may let anybody conclude a count below the largest one demanded.
     """
     table, requirements = prepared.shown, prepared.requirements
-    least = max(requirements.class_size or 1, requirements.cell_size or 1)
     collection = Collection.of(table.cube, cliques)
-    named = {}
-    for name, naming in table.naming.items():
-        hierarchy, finest = table.domain.hierarchy(name), collection.finest_level(name)
-        if finest < hierarchy.height:
-            counted = table.cube.table(table.domain.mask({name: finest}))
-            counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
-            counts[counted.codes[0]] = counted.counts
-            named[name] = naming.named(hierarchy, finest, counts, least)
-    return named
+    finest = {name: collection.finest_level(name) for name in table.domain.attributes}
+    return table.names(finest, requirements.least_count)
 
 
 def told_by_labels(named: Mapping[str, NamedLevels]) -> ToldByLabels:

@@ -235,6 +235,19 @@ class GroupNaming:
         return f"other {self.node(members, whole=False) or self.attribute}"
 
 
+class KeptNames:
+    """The names of a series of releases, which were made for its first one and stay.
+
+    What they named then may have no rows now, so that nothing is known to occur.
+    """
+
+    def named(self, ladder: Hierarchy, finest: int, _counts: CountArray, _least: int) -> NamedLevels:
+        """The levels as they are; values of the finest published one without members stand at the end, as in the first."""
+        labels = ladder.labels[finest]
+        order = sorted(range(len(labels)), key=lambda code: labels[code].startswith("other "))
+        return NamedLevels(ladder, tuple(order), {})
+
+
 class _Namer:
     """Names of one ladder, as they are given out. Each stands for one set of published values."""
 

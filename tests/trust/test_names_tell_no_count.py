@@ -2,15 +2,15 @@
 
 A reader sees the labels and counts of all published levels, and knows how names are made and, where it is public, which
 values there are. The tables that the reader has to reckon with are enumerated: all ways to put values into the published
-groups, and all counts of them that sum to the published ones. Each is named, and those with the same names make a class, whose
-tables nothing that is published tells apart. In no class may all tables agree that a value, or what a label leaves unnamed of
-its group, has a count from 1 to T - 1.
+groups, and all counts of them that sum to the published ones. Each is named, and those with the same names make a class,
+whose tables nothing that is published tells apart. In no class may all tables agree that a value, or what a label leaves
+unnamed of its group, has a count from 1 to T - 1.
 
-How many groups there are, which of them a coarser level puts together, and how many rows they have is held fixed, since it is
-published. Why a ladder merged these groups is not asked (what that tells who knows how ladders are made is for `attack`); only
-that a group of several values has as many rows as ladders give one: T + 1, with missing values T + 4. Of numbers, bands and
-public lists the reader knows all values that there can be. Elsewhere one that no label names can be any other as well, so that
-nobody knows that it occurs. `MARGINALS_TRIALS=2000` enumerates for as many random settings, which takes six minutes.
+How many groups there are, which of them a coarser level puts together, and how many rows they have is held fixed, since it
+is published. Why a ladder merged these groups is not asked (what that tells who knows how ladders are made is for `attack`);
+only that a group of several values has as many rows as ladders give one: T + 1, with missing values T + 4. Of numbers, bands
+and public lists the reader knows all values that there can be. Elsewhere one that no label names can be any other as well,
+so that nobody knows that it occurs. `MARGINALS_TRIALS=2000` enumerates for as many random settings, in six minutes.
 """
 
 import os
