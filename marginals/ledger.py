@@ -27,7 +27,7 @@ from marginals.names import margin_in_words
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
-from marginals.tables.group_names import KeptNames
+from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -639,9 +639,8 @@ def _check_fit(ledger: Ledger, today: Table) -> None:
             raise InputError(
                 f"{name!r} is {today.roles[name].value} here, and {ledger.roles[name].value} in the ledger; {instead}"
             )
-        if name not in {*today.ladders, *today.naming} and not _agree(
-            ledger.domain.hierarchy(name), today.domain.hierarchy(name)
-        ):
+        is_named_anew = isinstance(today.naming.get(name), GroupNaming)
+        if not is_named_anew and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
             raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
     if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
         raise InputError(

@@ -22,7 +22,7 @@ from marginals.publishing.searching import Prepared, Progress, Search, no_progre
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
-from marginals.tables.group_names import NamedLevels
+from marginals.tables.group_names import KeptNames, NamedLevels, told_by_older_labels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
@@ -252,7 +252,7 @@ def _content(
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(rule.applied(table.sensitive).stating(stated) for rule in prepared.policy.named_rules),
         deadline=deadline,
-        labels=told_by_labels(named),
+        labels=told_by_labels(table, named, marginals.domain),
     )
 
 
@@ -267,11 +267,15 @@ def released_names(prepared: Prepared, cliques: tuple[Mask, ...]) -> dict[str, N
     return table.names(finest, requirements.least_count)
 
 
-def told_by_labels(named: Mapping[str, NamedLevels]) -> ToldByLabels:
+def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels | None:
     """What labels let readers know of the values that they stand for, by attribute.
 
-    A label that is not among them is that of one value, or of values that may have no rows.
+    A label that is not among them is that of one value, or of values that may have no rows. None where names are kept that
+    an older release gave, by other rules: then readers ask the labels themselves.
     """
+    kept = [name for name, naming in table.naming.items() if isinstance(naming, KeptNames)]
+    if any(told_by_older_labels(domain.hierarchy(name)) for name in kept):
+        return None
     return {
         name: {label: LabelTells(number) for label, number in own.occurring.items()}
         for name, own in named.items()

@@ -236,7 +236,7 @@ class GroupNaming:
 
 
 class KeptNames:
-    """The names of a series of releases, which were made for its first one and stay.
+    """The names that another release gave: those of a series were made for its first one, and stay.
 
     What they named then may have no rows now, so that nothing is known to occur.
     """

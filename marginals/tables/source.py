@@ -26,7 +26,7 @@ from marginals.tables.files import (
     files_of,
     frame_of,
 )
-from marginals.tables.group_names import GroupNaming
+from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.levels import (
     CodedColumn,
     are_counted,
@@ -232,13 +232,16 @@ class Reading:
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
 
-    def _naming(self, domain: Domain) -> dict[str, GroupNaming]:
-        """How the groups of attributes are named whose levels are fitted; those of another release have their names."""
-        return {
-            column: GroupNaming.over(column, attribute, domain.hierarchy(column), is_observed=self.observed)
-            for column, attribute in self.attributes.items()
-            if attribute.is_fitted and column not in self.ladders
-        }
+    def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
+        """How the groups of attributes are named whose levels are fitted; those of another release keep their names."""
+        naming: dict[str, GroupNaming | KeptNames] = {}
+        for column, attribute in self.attributes.items():
+            if column in self.ladders:
+                naming[column] = KeptNames()
+            elif attribute.is_fitted:
+                ladder = domain.hierarchy(column)
+                naming[column] = GroupNaming.over(column, attribute, ladder, is_observed=self.observed)
+        return naming
 
     @property
     def _by_likeness(self) -> list[str]:
