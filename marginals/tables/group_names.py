@@ -19,7 +19,16 @@ import numpy as np
 
 from checks.labels import LabelTells
 from marginals.tables.attribute import MISSING, Attribute
-from marginals.tables.scales import Scale, dates, decimal_bands, decimals, far_numbers, texts, whole_numbers
+from marginals.tables.scales import (
+    WHOLE_NUMBERS,
+    Scale,
+    dates,
+    decimal_bands,
+    decimals,
+    far_numbers,
+    texts,
+    whole_numbers,
+)
 from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
 from models.arrays import CountArray, IndexArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -220,12 +229,11 @@ class GroupNaming:
         has_missing = any(part.has_missing for part in parts)
         values = [value for part in parts for value in part.values]
         others = [name for part in parts for name in part.others]
-        if not others:
-            rest = members[members != self.missing] if has_missing else members
-            if self._is_stretched and len(rest):
-                return GroupName((self.stretch(rest),), has_missing=has_missing)
-            if len(rest) and (node := self.node(rest, whole=True)) is not None:
-                return GroupName((node,), has_missing=has_missing)
+        rest = members[members != self.missing] if has_missing else members
+        if self._is_stretched and not others and len(rest):
+            return GroupName((self.stretch(rest),), has_missing=has_missing)
+        if not self._is_stretched and len(rest) and (node := self.node(rest, whole=True)) is not None:
+            return GroupName((node,), has_missing=has_missing)
         if len(values) + len(others) + has_missing > _LISTED:
             return None
         return GroupName(tuple(values), tuple(others), has_missing)
@@ -397,7 +405,8 @@ def _is_gapless(attribute: Attribute, given: Hierarchy, scale: Scale, start: int
     if attribute.intervals or attribute.hierarchy is not None:
         return scale.has_no_gap
     labels = [label for label in given.labels[start] if label != MISSING]
-    return len(labels) <= MOST_CONSECUTIVE and all(map(is_plain_whole, labels)) and scale.has_no_gap
+    is_filled = len(labels) <= MOST_CONSECUTIVE and all(map(is_plain_whole, labels))
+    return is_filled and scale.wording is WHOLE_NUMBERS and scale.has_no_gap
 
 
 def _are_consecutive(days: Sequence[str]) -> bool:
