@@ -280,7 +280,7 @@ class _Namer:
         for level in range(max(finest, self._naming.start + 1), ladder.height):
             labels[level] = tuple(self._of_level(level))
         known = self._names.items()
-        order = sorted(self._names, key=lambda code: (bool(self._names[code].others), *self._place(code)))
+        order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
         occurring = {labels[finest][code]: name.occurring for code, name in known if several[code]}
         told = {label: number for label, number in occurring.items() if number or self._names_none(label)}
@@ -293,10 +293,10 @@ class _Namer:
     def _names_none(self, label: str) -> bool:
         return any(label in name.others for name in self._names.values())
 
-    def _place(self, code: int) -> tuple[int, int]:
-        """Names without members stand in the order of their numbers, which is that of falling counts."""
-        rows = int(self._counts[code]) if self._names[code].others else 0
-        return -rows, code
+    def _place(self, code: int) -> tuple[bool, int, int]:
+        """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
+        is_last = bool(self._names[code].others)
+        return is_last, -int(self._counts[code]) if is_last else 0, code
 
     def _of_level(self, level: int) -> Iterator[str]:
         """The names of the values of a level, those of most rows first among those without members."""
@@ -311,7 +311,9 @@ class _Namer:
             if level == self._finest:
                 name = naming.by_members(members[code], int(rows[code]), self._least)
             else:
-                name = naming.of_parts(members[code], [self._names[part] for part in sorted(parts[code])])
+                name = naming.of_parts(
+                    members[code], [self._names[part] for part in sorted(parts[code], key=self._place)]
+                )
             if name is not None:
                 found[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
         for code in parts:
