@@ -361,8 +361,8 @@ class _Namer:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
 
 
-# Names of older releases. They named the members of a group that had at least k rows, and said "and others" of the rest, or
-# "or missing": so the rest is known to be small.
+# Names of older releases. They named the members of a group that had at least k rows, and said "and others" of the rest; and
+# missing values joined a group that had k rows without them. So the rest is known to be small.
 
 _AND_OTHERS = re.compile(r"(?P<named>.+) and others(?P<missing> or missing)?(?: \([0-9]+\))?", re.DOTALL)
 _OR_MISSING = re.compile(r"(?P<named>.+) or missing(?: \([0-9]+\))?", re.DOTALL)
@@ -377,7 +377,7 @@ def told_by_older_labels(hierarchy: Hierarchy) -> dict[str, LabelTells]:
     told = {}
     for label in dict.fromkeys(label for labels in hierarchy.labels[:-1] for label in labels):
         if match := _AND_OTHERS.fullmatch(label) or _OR_MISSING.fullmatch(label):
-            large = 0 if match["named"].startswith(("other", "under ", "not ")) else match["named"].count(", ") + 1
+            large = match["named"].count(", ") + 1
             told[label] = LabelTells(large + 1, large)
     return told
 
