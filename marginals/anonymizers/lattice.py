@@ -435,7 +435,7 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     fails = failing_classes(table.cube, table.domain.mask(shown), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
     heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    named = table.names({**heights, **shown}, requirements.least_count, hidden)
+    named = table.names({**heights, **shown}, requirements.least_count + hidden)
     table = table.with_hierarchies({name: own.hierarchy for name, own in named.items()})
     cells = cells_as_shown(table.cube, table.domain.mask(shown), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)

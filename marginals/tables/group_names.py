@@ -1,8 +1,8 @@
 """Names of groups of values, such as a person would give, that let nobody compute a count.
 
 A name is published, so it is judged like a count (design 4.17). It names all members of its group or none. Members that
-anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur have a row each:
-of m of them with n rows together none has more than n - m + 1, so they are named only where that is enough. Names are made
+anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur are in the table
+for certain: each is then one that could stand by itself, since a rare value must be named nowhere. Names are made
 for the finest published level; the name of a coarser group is made of the names of the published groups in it, or is that of
 a node of the given hierarchy, so that levels tell nothing beside each other. A name without members (`other job`) stands for
 one group on all levels.
@@ -20,6 +20,7 @@ import numpy as np
 from checks.labels import LabelTells
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.scales import (
+    DECIMALS,
     WHOLE_NUMBERS,
     Scale,
     dates,
@@ -97,10 +98,10 @@ class GroupNaming:
     there are.
 
     >>> jobs = Attribute("quasi-identifier", ladder="fitted")
-    >>> naming = GroupNaming.of("job", jobs, jobs.hierarchy_of(["clerk", "cook", "smith", "tailor"]))
-    >>> ladder = Hierarchy.from_rows([(v, g, "*") for v, g in zip(naming.given.labels[0], ("1", "2", "2", "2"))])
-    >>> [naming.named(ladder, 1, np.array([30, rows]), 10).hierarchy.labels[1] for rows in (11, 12)]
-    [('clerk', 'other job'), ('clerk', 'cook, smith, tailor')]
+    >>> naming = GroupNaming.of("job", jobs, jobs.hierarchy_of(["clerk", "cook", "smith"]))
+    >>> ladder = Hierarchy.from_rows([("clerk", "1", "*"), ("cook", "2", "*"), ("smith", "2", "*")])
+    >>> [naming.named(ladder, 1, np.array([30, 12, smiths]), 10).hierarchy.labels[1] for smiths in (9, 10)]
+    [('clerk', 'other job'), ('clerk', 'cook, smith')]
     """
 
     attribute: str
@@ -139,8 +140,7 @@ class GroupNaming:
         """The names of the levels of a ladder from the finest published one on.
 
         ladder: over the base values of the given hierarchy; up to the level to start from its levels are those of the given
-        one. counts: rows of each value of the finest published level; shape (ladder.size(finest),). least: rows below which
-        no count may follow.
+        one. counts: rows of each base value, shape (ladder.size(0),). least: rows below which no count may follow.
         """
         return _Namer(self, ladder, finest, counts, least).named()
 
@@ -150,10 +150,10 @@ class GroupNaming:
         order = np.argsort(above, kind="stable")
         return np.split(order, np.cumsum(np.bincount(above, minlength=ladder.size(level)))[:-1])
 
-    def by_members(self, members: IndexArray, rows: int, least: int) -> GroupName | None:
-        """The name of a group of so many rows that tells which values are in it; None where none may.
+    def by_members(self, members: IndexArray, counts: CountArray, least: int) -> GroupName | None:
+        """The name of a group that tells which values are in it; None where none may.
 
-        members: values of the level to start from, ascending.
+        members: values of the level to start from, ascending. counts: rows of each of them.
         """
         labels = self.given.labels[self.start]
         if len(members) == 1:
@@ -166,7 +166,12 @@ class GroupNaming:
         told = occurring + has_missing
         # The ends of a stretch are told by the names beside it, too: another name for it would help nobody.
         is_certain = self._is_stretched and not has_missing
-        if not is_certain and rows - max(told, self._taken_to_occur(members)) + 1 < least:
+        rows = int(counts.sum())
+        known = max(told, self._taken_to_occur(members))
+        if known and not is_certain and rows - known + 1 < least:
+            return None
+        is_by_rows = self.listing is Listing.OCCURRING and not self._is_stretched and not isinstance(listed, str)
+        if is_by_rows and counts.min() < least:
             return None
         texts = (listed,) if isinstance(listed, str) else tuple(labels[value] for value in listed)
         return GroupName(texts, has_missing=has_missing, occurring=told)
@@ -179,10 +184,11 @@ class GroupNaming:
     def _listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
         """What names some values, and how many of these are told to occur; None where nothing does."""
         occurs = self.listing is Listing.OCCURRING
-        if len(rest) == 1:
+        between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
+        if len(rest) == 1 and not between_cuts:
             return rest.tolist(), 1
-        if self._is_stretched:
-            return self.stretch(rest), 2 * (self.scale is not None and not self.scale.is_gapless)
+        if self.scale is not None and self._is_stretched:
+            return self._by_ends(rest), 2 * (not self.scale.is_gapless)
         if (node := self.node(rest, whole=True)) is not None:
             # A node names none of its values, and beside the missing ones says that they are two at least.
             return node, 2 * has_missing
@@ -204,10 +210,12 @@ class GroupNaming:
         return self.scale is not None and self.scale.wording is not None
 
     def stretch(self, values: IndexArray) -> str:
-        """What a stretch of the scale is called; all of it stands beside the missing values alone."""
+        """What a stretch of the scale is called, a value by itself as it is."""
+        return self.given.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
+
+    def _by_ends(self, values: IndexArray) -> str:
+        """What a stretch is called by its ends; all of the scale stands beside the missing values alone."""
         assert self.scale is not None, "stretches lie on a scale"
-        if len(values) == 1:
-            return self.given.labels[self.start][int(values[0])]
         places = np.flatnonzero(np.isin(self.scale.order, values))
         text: str | None = self.scale.stretch(int(places[0]), int(places[-1]))
         return f"not {MISSING}" if text is None else text
@@ -261,9 +269,10 @@ class _Namer:
 
     def __init__(self, naming: GroupNaming, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> None:
         self._naming, self._ladder, self._finest, self._least = naming, ladder, finest, least
-        self._counts = counts
+        self._of_values = _lifted(ladder, naming.start, counts)
+        self._counts = _lifted(ladder, finest, counts)
         # Where everybody knows the values, all of the ladder is told, whatever the rows are.
-        self._is_told = (counts > 0) | (naming.listing is Listing.PUBLIC)
+        self._is_told = (self._counts > 0) | (naming.listing is Listing.PUBLIC)
         self._meanings: dict[str, frozenset[int]] = {}
         is_known = naming.listing is not Listing.OCCURRING
         self._known: Collection[str] = {label for own in naming.given.labels for label in own} if is_known else set()
@@ -309,7 +318,7 @@ class _Namer:
         parts = {code: own for code in order if (own := self._parts(above, code))}
         for code in parts:
             if level == self._finest:
-                name = naming.by_members(members[code], int(rows[code]), self._least)
+                name = naming.by_members(members[code], self._of_values[members[code]], self._least)
             else:
                 name = naming.of_parts(
                     members[code], [self._names[part] for part in sorted(parts[code], key=self._place)]
@@ -380,6 +389,13 @@ def told_by_older_labels(hierarchy: Hierarchy) -> dict[str, LabelTells]:
             large = match["named"].count(", ") + 1
             told[label] = LabelTells(large + 1, large)
     return told
+
+
+def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
+    """The rows of each value of a level, by those of the base values."""
+    lifted = np.zeros(hierarchy.size(level), dtype=np.int64)
+    np.add.at(lifted, hierarchy.lift(0, level), counts)
+    return lifted
 
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:

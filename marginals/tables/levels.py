@@ -144,7 +144,7 @@ def attribute_ladder(
     ('1', '2', '3 and over')
     >>> jobs = GroupNaming.of("job", sizes, Hierarchy.flat(["clerk", "cook", "smith", "tailor"]))
     >>> attribute_ladder(jobs, np.array([30, 12, 3, 2]), 4).labels
-    (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'smith, tailor'), ('clerk', 'cook, smith, tailor'), ('*',))
+    (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'other job'), ('clerk', 'cook and other job'), ('*',))
     """
     given, start = naming.given, naming.start
     lifted = given.lift(0, start)
@@ -169,13 +169,7 @@ def attribute_ladder(
     finest = start + 1
     if finest >= ladder.height:
         return ladder
-    return naming.named(ladder, finest, _at_level(ladder, finest, base_counts), k).hierarchy
-
-
-def _at_level(hierarchy: Hierarchy, level: int, base_counts: CountArray) -> CountArray:
-    counts = np.zeros(hierarchy.size(level), dtype=np.int64)
-    np.add.at(counts, hierarchy.lift(0, level), base_counts)
-    return counts
+    return naming.named(ladder, finest, base_counts, k).hierarchy
 
 
 def _levels(

@@ -311,19 +311,19 @@ class Table:
             )
         return self.counts
 
-    def names(self, finest: Mapping[str, int], least: int, hidden: int = 0) -> dict[str, NamedLevels]:
+    def names(self, finest: Mapping[str, int], least: int) -> dict[str, NamedLevels]:
         """The names of the groups of attributes that a release names anew, made once, for the finest level that it shows.
 
-        finest: that level of each attribute; those at `*` need none. least: rows below which no count may follow. hidden:
-        how many rows may be left out of what is shown.
+        finest: that level of each attribute; those at `*` need none. least: rows below which no count may follow, and those
+        that may be left out of what is shown.
         """
         named = {}
         for name, naming in self.naming.items():
             hierarchy, level = self.domain.hierarchy(name), finest[name]
             if level < hierarchy.height:
-                counted = self.cube.table(self.domain.mask({name: level}))
-                counts = np.zeros(hierarchy.size(level), dtype=np.int64)
-                counts[counted.codes[0]] = np.maximum(counted.counts - hidden, 1)
+                counted = self.cube.table(self.domain.mask({name: 0}))
+                counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+                counts[counted.codes[0]] = counted.counts
                 named[name] = naming.named(hierarchy, level, counts, least)
         return named
 

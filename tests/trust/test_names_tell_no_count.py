@@ -80,7 +80,11 @@ def attribute_of(setting: Setting) -> Attribute:
     return Attribute("quasi-identifier", ladder="fitted", missing=missing, **ways.get(setting.kind, {}))  # type: ignore[arg-type]
 
 
-def published(setting: Setting, groups: Groups) -> tuple[tuple[str, ...], ...] | None:
+Counts = tuple[int, ...]
+"""The rows of the values of a group."""
+
+
+def published(setting: Setting, groups: Groups, counts: Sequence[Counts]) -> tuple[tuple[str, ...], ...] | None:
     """The labels of each level, in the order of the groups; None where these values make no such groups."""
     attribute = attribute_of(setting)
     occurring = [value for group in groups for value in group]
@@ -103,9 +107,9 @@ def published(setting: Setting, groups: Groups) -> tuple[tuple[str, ...], ...] |
     naming = GroupNaming.over("job", attribute, ladder)
     finest = 2 if attribute.intervals else 1
     code = [ladder.labels[finest].index(f"group {number}") for number in range(len(groups))]
-    counts = np.zeros(len(groups), dtype=np.int64)
-    counts[code] = setting.rows
-    named = naming.named(ladder, finest, counts, setting.least).hierarchy
+    of_value = dict(zip(occurring, [count for own in counts for count in own]))
+    by_value = np.array([of_value[value] for value in ladder.labels[0]])
+    named = naming.named(ladder, finest, by_value, setting.least).hierarchy
     levels = [tuple(named.labels[finest][each] for each in code)]
     for level in range(finest + 1, named.height):
         above = named.lift(finest, level)
@@ -142,7 +146,7 @@ def with_missing(setting: Setting, groups: Groups) -> Iterator[Groups]:
             yield own
 
 
-def all_counts(setting: Setting, group: Sequence[str], rows: int) -> Iterator[tuple[int, ...]]:
+def all_counts(setting: Setting, group: Sequence[str], rows: int) -> Iterator[Counts]:
     """All counts of the values of a group: of a list they may have none, of values that occur each has a row."""
     least = 0 if setting.kind in LISTED - {"towns"} else 1
     if len(group) == 1:
@@ -150,6 +154,20 @@ def all_counts(setting: Setting, group: Sequence[str], rows: int) -> Iterator[tu
         return
     for first in range(least if group[0] != MISSING else 1, rows - least * (len(group) - 1) + 1):
         yield from ((first, *rest) for rest in all_counts(setting, group[1:], rows - first))
+
+
+def alike(setting: Setting, groups: Groups) -> Iterator[list[list[Counts]]]:
+    """All counts of each group, those apart of which all have T rows: names may depend on that, and on nothing else.
+
+    `test_names_depend_on_counts_by_no_more` says so.
+    """
+    parts = []
+    for group, rows in zip(groups, setting.rows):
+        by_size: dict[bool, list[Counts]] = defaultdict(list)
+        for counts in all_counts(setting, group, rows):
+            by_size[min(counts) >= setting.least].append(counts)
+        parts.append([*by_size.values()])
+    yield from map(list, product(*parts))
 
 
 def named_in(label: str, values: Sequence[str]) -> set[str]:
@@ -167,7 +185,7 @@ def settings(rng: np.random.Generator) -> Setting:
     kind = str(rng.choice(sorted(KINDS)))
     least = int(rng.integers(2, 5))
     number = int(rng.integers(2, 4))
-    rows = tuple(int(least + rng.choice([0, 1, 1, 2, 3, 4, 5])) for _ in range(number))
+    rows = tuple(int(least + rng.choice([0, 1, 2, 3, 4, 5, least])) for _ in range(number))
     coarser = []
     if number == 3 and rng.random() < 0.7:
         kept = [(0, 0, 1), (0, 1, 1)] if kind in IN_ORDER else [(0, 0, 1), (0, 1, 1), (0, 1, 0)]
@@ -177,23 +195,24 @@ def settings(rng: np.random.Generator) -> Setting:
 
 def certainly_small(setting: Setting) -> Iterator[str]:
     """What readers of some table of a setting are certain of."""
-    classes: dict[object, list[Groups]] = defaultdict(list)
+    classes: dict[object, list[tuple[Groups, list[list[Counts]]]]] = defaultdict(list)
     for groups in all_groups(setting):
         if not made_by_ladders(setting, groups):
             continue
         partition = groups if setting.kind in LISTED else None
-        if (labels := published(setting, groups)) is not None:
-            classes[labels, partition].append(groups)
+        for counts in alike(setting, groups):
+            if (labels := published(setting, groups, [own[0] for own in counts])) is not None:
+                classes[labels, partition].append((groups, counts))
     values = (*setting.values, *([MISSING] if setting.has_missing else []))
     for (labels, _), tables in classes.items():  # type: ignore[misc]
         possible: dict[object, set[int]] = defaultdict(set)
         listed = set().union(*(named_in(label, values) for level in labels for label in level))
-        for groups in tables:
+        for groups, all_of in tables:
             absent = set(values) - {value for group in groups for value in group}
             for value in absent:
                 possible[value].add(0)
-            for number, (group, rows) in enumerate(zip(groups, setting.rows)):
-                for counts in all_counts(setting, group, rows):
+            for number, (group, of_group) in enumerate(zip(groups, all_of)):
+                for counts in of_group:
                     of_value = dict(zip(group, counts))
                     for value, count in of_value.items():
                         possible[value].add(count)
@@ -217,10 +236,26 @@ def test_no_name_tells_a_small_count(part: int) -> None:
         assert not told, told[:3]
 
 
+@pytest.mark.parametrize("number", range(20))
+def test_names_depend_on_counts_by_no_more(number: int) -> None:
+    rng = np.random.default_rng(number)
+    setting = settings(rng)
+    made = [groups for groups in all_groups(setting) if made_by_ladders(setting, groups)]
+    for place in rng.integers(len(made), size=min(len(made), 10)).tolist():
+        for counts in alike(setting, made[place]):
+            drawn = [[own[rng.integers(len(own))] for own in counts] for _ in range(3)]
+            assert len({published(setting, made[place], each) for each in drawn}) == 1
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("has_missing", [False, True])
 def test_tables_of_each_kind_are_enumerated(kind: str, has_missing: bool) -> None:
     """Not all of what is enumerated is passed over."""
     setting = Setting(kind, (8, 9), (), 3, KINDS[kind], has_missing)
-    labels = {published(setting, groups) for groups in all_groups(setting) if made_by_ladders(setting, groups)}
+    labels = {
+        published(setting, groups, [own[0] for own in counts])
+        for groups in all_groups(setting)
+        if made_by_ladders(setting, groups)
+        for counts in alike(setting, groups)
+    }
     assert len(labels - {None}) > 3

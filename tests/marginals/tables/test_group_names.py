@@ -14,7 +14,10 @@ COUNTRIES = Hierarchy.from_rows(
 
 
 def named(groups, counts, least, coarser=(), attribute=FITTED, given=None) -> NamedLevels:
-    """The names of groups of values, and of those that coarser levels make of these, each given by its groups' numbers."""
+    """The names of groups of values, and of those that coarser levels make of these, each given by its groups' numbers.
+
+    counts: rows of each group, all but one of each other value those of the first; or of each of its values.
+    """
     values = [value for group in groups for value in group]
     given = attribute.hierarchy_of(values) if given is None else given
     group_of = {value: number for number, group in enumerate(groups) for value in group}
@@ -23,23 +26,28 @@ def named(groups, counts, least, coarser=(), attribute=FITTED, given=None) -> Na
         for value in given.labels[0]
     ]
     ladder = Hierarchy.from_rows(rows)
-    by_code = np.array([counts[int(label[1:])] for label in ladder.labels[1]])
-    return GroupNaming.of("job", attribute, given).named(ladder, 1, by_code, least)
+    shared = [
+        [own - len(group) + 1] + [1] * (len(group) - 1) if isinstance(own, int) else own
+        for group, own in zip(groups, counts)
+    ]
+    rows_of = {value: count for group, own in zip(groups, shared) for value, count in zip(group, own)}
+    by_value = np.array([rows_of[value] for value in ladder.labels[0]])
+    return GroupNaming.of("job", attribute, given).named(ladder, 1, by_value, least)
 
 
 def labels(found: NamedLevels, level: int = 1) -> list[str]:
     return sorted(found.hierarchy.labels[level])
 
 
-def test_all_members_are_named_where_each_could_have_enough_rows_and_else_none() -> None:
+def test_all_members_are_named_where_each_has_enough_rows_and_else_none() -> None:
     groups = [("clerk",), ("cook", "driver", "nun")]
-    assert labels(named(groups, [50, 13], 11)) == ["clerk", "cook, driver, nun"]
-    assert labels(named(groups, [50, 12], 11)) == ["clerk", "other job"]
-    assert labels(named([("a",), tuple("bcdef")], [50, 900], 11)) == ["a", "other job"]
+    assert labels(named(groups, [50, [11, 11, 30]], 11)) == ["clerk", "cook, driver, nun"]
+    assert labels(named(groups, [50, [11, 10, 30]], 11)) == ["clerk", "other job"]
+    assert labels(named([("a",), tuple("bcdef")], [50, [90] * 5], 11)) == ["a", "other job"]
 
 
 def test_what_names_tell_to_occur_is_said() -> None:
-    found = named([("clerk",), ("cook", "driver"), ("nun", "smith", "tailor")], [50, 13, 12], 11)
+    found = named([("clerk",), ("cook", "driver"), ("nun", "smith", "tailor")], [50, [12, 11], 12], 11)
     assert found.occurring == {"cook, driver": 2, "other job": 0}
 
 
@@ -64,8 +72,7 @@ def test_numbers_and_order_of_names_without_members_follow_from_the_counts() -> 
     """And not from which members come first by the alphabet."""
     found = named([("b",), tuple("acefg"), tuple("dhijk"), ("z",)], [50, 20, 30, 40], 5)
     assert [found.hierarchy.labels[1][code] for code in found.order] == ["b", "z", "other job", "other job 2"]
-    rows = dict(zip(found.hierarchy.labels[1], [20, 50, 30, 40]))
-    assert rows["other job"] == 30
+    assert found.hierarchy.labels[1][found.hierarchy.parents[0][found.hierarchy.code("d", 0)]] == "other job"
 
 
 def test_a_node_of_the_given_hierarchy_has_its_label_and_what_is_left_of_it_is_called_after_it() -> None:
@@ -82,7 +89,7 @@ def test_a_node_of_the_given_hierarchy_has_its_label_and_what_is_left_of_it_is_c
 
 def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not() -> None:
     public = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted", labels="public")
-    for counts in ([4, 9, 9], [9, 0, 4]):
+    for counts in ([4, 9, 9], [9, 0, 4], [9, 9, [0, 0]]):
         found = named([("F", "I"), ("S",), ("J", "K")], counts, 4, attribute=public)
         assert labels(found) == ["Asia", "F, I", "S"]
         assert found.occurring == {}
@@ -91,8 +98,8 @@ def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not() -> N
 def test_missing_values_occur_and_are_named_with_all_others_or_not_at_all() -> None:
     jobs = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
     groups = [("clerk",), ("cook", "missing")]
-    assert labels(named(groups, [50, 12], 11, attribute=jobs)) == ["clerk", "cook or missing"]
-    assert labels(named(groups, [50, 11], 11, attribute=jobs)) == ["clerk", "other job"]
+    assert labels(named(groups, [50, [11, 11]], 11, attribute=jobs)) == ["clerk", "cook or missing"]
+    assert labels(named(groups, [50, [90, 10]], 11, attribute=jobs)) == ["clerk", "other job"]
     groups = [("20",), ("21", "22", "missing"), ("23",)]
     found = named(groups, [50, 11, 30], 11, [(0, 1, 1)], attribute=jobs)
     assert labels(found) == ["20", "21-22 or missing", "23"]
@@ -113,7 +120,8 @@ def test_missing_values_occur_and_are_named_with_all_others_or_not_at_all() -> N
     ],
 )
 def test_ends_of_stretches_lie_on_a_fixed_grid_or_are_told_to_occur(values, name, occurring) -> None:
-    found = named([(values[0],), (values[1], values[2]), (values[3],)], [20, 12, 30], 11)
+    rows = [11, 11] if name.startswith("18") else 12
+    found = named([(values[0],), (values[1], values[2]), (values[3],)], [20, rows, 30], 11)
     assert name in labels(found)
     assert found.occurring == occurring
 
@@ -121,22 +129,20 @@ def test_ends_of_stretches_lie_on_a_fixed_grid_or_are_told_to_occur(values, name
 def test_values_of_a_domain_that_rows_decide_are_told_to_occur() -> None:
     given = FITTED.hierarchy_of(["20", "23"])
     ladder = Hierarchy.from_rows([("20", "g0", "*"), ("21", "g1", "*"), ("22", "g1", "*"), ("23", "g2", "*")])
-    counts = np.array([20, 12, 30])
+    counts = np.array([20, 11, 1, 30])
     for is_observed, told in ((False, {}), (True, {"21-22": 2})):
         naming = GroupNaming.of("age", FITTED, given, is_observed=is_observed)
         assert naming.named(ladder, 1, counts, 11).occurring == told
 
 
 def test_a_value_that_is_called_like_a_group_leaves_the_group_another_name() -> None:
-    found = named([("cook, driver",), ("cook", "driver"), ("other job",), tuple("abcde")], [20, 30, 25, 9], 5)
+    found = named([("cook, driver",), ("cook", "driver"), ("other job",), tuple("abcde")], [20, [15, 15], 25, 9], 5)
     assert labels(found) == ["cook, driver", "cook, driver (2)", "other job", "other job 2"]
 
 
 def test_groups_without_rows_take_no_name_from_those_that_have_some() -> None:
     countries = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
-    alone = named([("F", "I"), ("S",), ("J",), ("K",)], [4, 9, 9, 9], 4, attribute=countries)
-    assert "other Europe" in labels(alone)
-    both = named([("F", "J"), ("S", "K"), ("I",)], [0, 4, 9], 4, attribute=countries)
+    both = named([("F", "J"), ("S", "K"), ("I",)], [[0, 0], 4, 9], 4, attribute=countries)
     assert labels(both) == ["I", "other job", "other job, without rows (1)"]
 
 
@@ -167,3 +173,19 @@ def test_the_text_of_a_name() -> None:
     assert GroupName(others=("other job", "other job 2")).text == "other job and other job 2"
     assert GroupName(("a", "b")).text == "a, b"
     assert GroupName(has_missing=True).text == "missing"
+
+
+def test_a_value_that_few_have_is_named_nowhere() -> None:
+    """However many rows it shares its group with: that it occurs would be known."""
+    for groups in (
+        [("clerk",), ("cook", "pope")],
+        [("20.5",), ("61.24", "70.1")],
+        [("20.5", "30"), ("61.24", "missing"), ("70",)],
+    ):
+        rows = [[50] * len(group) for group in groups]
+        rows[1][-1 if "pope" in groups[1] else 0] = 1
+        attribute = Attribute(
+            "quasi-identifier", ladder="fitted", missing="as a value" if "missing" in groups[1] else "drop"
+        )
+        found = labels(named(groups, rows, 5, attribute=attribute))
+        assert not any("pope" in label or "61.24" in label for label in found)
