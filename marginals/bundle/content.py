@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     pass
 
 
-from checks.claims import Claim, Question, answer
+from checks.claims import Claim, MinCell, Question, answer
 from checks.finding import FULL, Finding
-from checks.labels import ToldByLabels
+from checks.labels import ToldByLabels, crowded
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
 from marginals.tables.group_names import told_by_older_labels
@@ -153,8 +153,22 @@ class BundleContent:
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            findings.append(answer(counted, Question(self.collection, self.sensitive, budget, self.known_labels)))
+            found = answer(counted, Question(self.collection, self.sensitive, budget, self.known_labels))
+            findings.append(self._as_far_as_said(counted, found))
         return Verification(tuple(findings))
+
+    def _as_far_as_said(self, claim: Claim, found: Finding) -> Finding:
+        """A finding that holds, with what it rests on where the release does not say which values occur."""
+        if self.labels is not None or not found.holds or not isinstance(claim, MinCell):
+            return found
+        names = crowded(self.collection, claim.least_count)
+        if not names:
+            return found
+        note = (
+            f"values below the published ones of {' and '.join(map(repr, names))} may have no rows as far as the release "
+            "says; whoever knows that all of them occur can conclude smaller counts"
+        )
+        return replace(found, note="; ".join(filter(None, [found.note, note])))
 
 
 DESCRIPTOR = "datapackage.json"

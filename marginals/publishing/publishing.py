@@ -150,8 +150,9 @@ def verify(prepared: Prepared, published: BundleContent, cliques: tuple[Mask, ..
         judged.append(_content(prepared, prepared.table, cliques, published.title, published.deadline))
     for finding in (finding for each in judged for finding in each.verify().checks):
         if not finding.holds:
+            why = f" ({finding.note})" if finding.note else ""
             raise NothingPublishableError(
-                f"the collection that the search found is not proven to be private, so it is not published: {finding}"
+                f"the collection that the search found is not proven to be private, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
             )
 

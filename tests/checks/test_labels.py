@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from checks.claims import MinCell, Question
 from checks.finding import Verdict
-from checks.labels import LabelTells, label_counts
+from checks.labels import LabelTells, crowded, label_counts
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -92,3 +92,15 @@ def test_coarser_labels_are_looked_at_by_the_counts_below_them() -> None:
 def test_more_values_cannot_be_large_than_occur() -> None:
     with pytest.raises(ValueError, match="of 1 values that occur 2 cannot be large"):
         LabelTells(1, 2)
+
+
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.integers(1, 6))
+def test_values_below_the_published_ones_are_crowded_where_each_with_a_row_would_be_small(
+    counts: list[int], least: int
+) -> None:
+    collection = published(*counts, levels=(1,))
+    if not any(counts):
+        return
+    shared = [own for own in product(range(1, 19), repeat=2) if sum(own) == counts[1] + counts[2]]
+    expected = counts[1] + counts[2] > 0 and all(own[0] < least for own in shared)
+    assert (crowded(collection, least) == ("job",)) == expected

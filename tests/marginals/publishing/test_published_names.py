@@ -254,3 +254,20 @@ def test_labels_of_a_release_are_read_as_they_were_written(tmp_path: Path) -> No
     written = marginals.publish(table, RULE).write(tmp_path / "out").release
     read = read_bundle(tmp_path / "out")
     assert read.labels == written.published.labels == {"job": {"other job": LabelTells(0)}}
+
+
+def test_an_older_bundle_that_lists_values_below_a_count_is_said_to_rest_on_their_having_no_rows(
+    tmp_path: Path,
+) -> None:
+    """Eleven ages from 80 on, eleven people: whoever knows that all ages occur knows that each has one."""
+    ages = Hierarchy.from_rows([(str(age), "60-79" if age < 80 else "80-90", "*") for age in range(60, 91)])
+    domain = Domain.of({"age": ages})
+    for count, is_said in ((T, True), (2 * T, False)):
+        table = ContingencyTable.from_cells(domain, {"age": 1}, {"age": np.arange(2)}, [90, count])
+        content = BundleContent(
+            Collection.of(DataCube([table]), [table.mask]), {"age": Role.QUASI_IDENTIFIER}, (MinCell(T),)
+        )
+        write_bundle(content, tmp_path / f"{count}", b"")
+        finding = marginals.verify(tmp_path / f"{count}").checks[1]
+        assert finding.holds
+        assert ("values below the published ones of 'age' may have no rows" in finding.note) == is_said
