@@ -30,6 +30,7 @@ from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.labels import ToldByLabels, label_counts
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
@@ -40,12 +41,13 @@ from models.tables.contingency_table import ContingencyTable
 class Question:
     """What a claim is asked: whether it holds of a collection.
 
-    sensitive: the attributes that are set aside. budget: of work for the answer.
+    sensitive: the attributes that are set aside. budget: of work for the answer. labels: what readers know from labels.
     """
 
     collection: Collection
     sensitive: AnyCollection[str] = ()
     budget: Budget = FULL
+    labels: ToldByLabels = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -632,6 +634,8 @@ _DIGITS = 15
 class MinCell(CountClaim):
     """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
 
+    Nor does one follow of a value that a label tells to occur.
+
     With `rows_per_person`, no count of people: so many rows are needed in every cell that they are those of k people, who
     can then be k at least in whatever set of cells somebody works out.
     """
@@ -643,6 +647,11 @@ class MinCell(CountClaim):
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
         found = min_cell(question.collection, self.least_count, question.budget)
+        told = label_counts(question.collection, question.labels, self.least_count)
+        if found.holds and not told.holds:
+            found = replace(found, verdict=told.verdict, worst=told.worst, algorithms=told.algorithms, note=told.note)
+        elif found.verdict is Verdict.UNDECIDED and told.verdict is Verdict.FAILS:
+            found = replace(told, criterion=found.criterion, examined=found.examined + told.examined)
         return replace(found, parameters=self.parameters)
 
     @property
@@ -930,6 +939,11 @@ class Requirements:
     def cell_size(self) -> int | None:
         """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
         return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
+
+    @property
+    def least_count(self) -> int:
+        """The largest count that is demanded of anything; 1 where none is."""
+        return max(self.class_size or 1, self.cell_size or 1)
 
     @cached_property
     def diversity_claims(self) -> tuple[MaxentDiversity, ...]:

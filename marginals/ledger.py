@@ -27,6 +27,7 @@ from marginals.names import margin_in_words
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
+from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -499,7 +500,8 @@ class Continuation:
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        table = replace(today, counts=shown, ladders={}, fitted=frozenset())
+        kept = dict.fromkeys(today.naming, KeptNames())
+        table = replace(today, counts=shown, ladders={}, naming=kept, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -596,13 +598,15 @@ class Continuation:
         lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
         return replace(self.waiting, coarsened=tuple(domain.margin(mask) for mask in lost))
 
-    def entering(self, cliques: Sequence[Mask], date: str) -> Entering:
-        """The entry of a release of these margins. date: of today."""
+    def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
+        """The entry of a release of these margins. date: of today. named: hierarchies whose names all releases keep."""
+        counts = self.table.counts
+        domain = Domain.of(dict(counts.domain.items()) | dict(named))
         entry = Entry(
             len(self.ledger.entries) + 1,
             date,
             "",
-            self.table.counts,
+            replace(counts, domain=domain),
             tuple(self.table.domain.margin(mask) for mask in cliques),
             self.k,
             self.requirements.rows_per_person,
@@ -635,7 +639,8 @@ def _check_fit(ledger: Ledger, today: Table) -> None:
             raise InputError(
                 f"{name!r} is {today.roles[name].value} here, and {ledger.roles[name].value} in the ledger; {instead}"
             )
-        if name not in today.ladders and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
+        is_named_anew = isinstance(today.naming.get(name), GroupNaming)
+        if not is_named_anew and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
             raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
     if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
         raise InputError(

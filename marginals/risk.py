@@ -61,6 +61,7 @@ from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
@@ -1027,7 +1028,7 @@ def _with_values(attribute: Attribute, rows: Rows, name: str, base_values: set[s
     counts = np.zeros(wider.size(0), dtype=np.int64)
     own = [wider.code(label, 0) for label in rows.domain.hierarchy(name).labels[0]]
     np.add.at(counts, np.array(own, dtype=np.intp)[rows.codes[name]], 1)
-    return attribute_ladder(attribute, wider, counts, k)
+    return attribute_ladder(GroupNaming.of(name, attribute, wider), counts, k)
 
 
 def _is_base_value(attribute: Attribute, value: str) -> bool:

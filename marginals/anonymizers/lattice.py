@@ -428,10 +428,16 @@ def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress:
 def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
     """The table with each quasi-identifier at one level, the sensitive values as they are.
 
-    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`.
+    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`. Groups of fitted levels
+    have the names that a release of this table alone gives them.
     """
-    mask = table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)})
-    cells = cells_as_shown(table.cube, mask, requirements)
+    shown = {**levels, **dict.fromkeys(table.sensitive, 0)}
+    fails = failing_classes(table.cube, table.domain.mask(shown), requirements)
+    hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
+    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
+    named = table.names({**heights, **shown}, requirements.least_count + hidden)
+    table = table.with_hierarchies({name: own.hierarchy for name, own in named.items()})
+    cells = cells_as_shown(table.cube, table.domain.mask(shown), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
 
 

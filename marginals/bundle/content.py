@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     pass
 
 
-from checks.claims import Claim, Question, answer
+from checks.claims import Claim, MinCell, Question, answer
 from checks.finding import FULL, Finding, Verdict
+from checks.labels import ToldByLabels, crowded
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
+from marginals.tables.group_names import told_by_older_labels
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 
@@ -74,7 +76,8 @@ class BundleContent:
     at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
-    where: the part of the table whose rows are counted; empty where all are.
+    where: the part of the table whose rows are counted; empty where all are. labels: what labels tell readers of the
+    values that they stand for; None where the release does not say that, and the labels themselves are asked.
     """
 
     collection: Collection
@@ -87,6 +90,7 @@ class BundleContent:
     rules: tuple[AppliedRule, ...] = ()
     turnover_known: bool = False
     where: str = ""
+    labels: ToldByLabels | None = None
 
     def __post_init__(self) -> None:
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
@@ -132,6 +136,14 @@ class BundleContent:
         return {name: shown[name] for name in self.sensitive if name in shown}
 
     @cached_property
+    def known_labels(self) -> ToldByLabels:
+        """What labels tell of the values that they stand for, as the release says, or as older releases gave names."""
+        if self.labels is not None:
+            return self.labels
+        hierarchies = self.domain.items()
+        return {name: told for name, hierarchy in hierarchies if (told := told_by_older_labels(hierarchy))}
+
+    @cached_property
     def information(self) -> float | None:
         """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
 
@@ -160,8 +172,22 @@ class BundleContent:
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            findings.append(answer(counted, Question(self.collection, self.sensitive, budget)))
+            found = answer(counted, Question(self.collection, self.sensitive, budget, self.known_labels))
+            findings.append(self._as_far_as_said(counted, found))
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
+
+    def _as_far_as_said(self, claim: Claim, found: Finding) -> Finding:
+        """A finding that holds, with what it rests on where the release does not say which values occur."""
+        if self.labels is not None or not found.holds or not isinstance(claim, MinCell):
+            return found
+        names = crowded(self.collection, claim.least_count)
+        if not names:
+            return found
+        note = (
+            f"values below the published ones of {' and '.join(map(repr, names))} may have no rows as far as the release "
+            "says; whoever knows that all of them occur can conclude smaller counts"
+        )
+        return replace(found, note="; ".join(filter(None, [found.note, note])))
 
 
 DESCRIPTOR = "datapackage.json"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.claims import VERIFIED, Claim, Register, parse_claim
+from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     KNOWN,
@@ -86,7 +87,10 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     title = _title(descriptor.package)
     known = _turnover_known(descriptor.release)
     where = _where(descriptor.release, collection)
-    return BundleContent(collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where)
+    labels = _labels(descriptor.release, collection)
+    return BundleContent(
+        collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels
+    )
 
 
 # Plain CSV: lines of fields without quotes, found by where their separators stand, so that no field becomes an object.
@@ -323,6 +327,25 @@ def _turnover_known(release: Mapping[str, Any]) -> bool:
     return "turnover" in release
 
 
+def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels | None:
+    """What the release says that its labels tell; None where it does not. Raises BundleError for labels that it lacks."""
+    if "occurring" not in release:
+        return None
+    stated = release["occurring"]
+    labels: dict[str, dict[str, LabelTells]] = {}
+    domain = collection.domain
+    if not isinstance(stated, dict) or not stated.keys() <= {*domain.attributes}:
+        raise BundleError(DESCRIPTOR, "release.occurring must name attributes of the release")
+    for name, numbers in stated.items():
+        known = domain.hierarchy(name).labels[collection.finest_level(name)]
+        if not isinstance(numbers, dict) or not numbers.keys() <= {*known}:
+            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its finest published values")
+        if not all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values()):
+            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must give whole numbers of values from 0 on")
+        labels[name] = {label: LabelTells(number) for label, number in numbers.items()}
+    return labels
+
+
 def _where(release: Mapping[str, Any], collection: Collection) -> str:
     """Which part of a table is counted, empty for all. Raises BundleError where counted values are not those of the part.
 
@@ -536,7 +559,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     """
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
-    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where"}
+    stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where", "occurring"}
     known = {*stated, "utility", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
@@ -674,7 +697,20 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
     deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
     roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
-    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=bundles[0][1].rows_per_person)
+    people = bundles[0][1].rows_per_person
+    labels = _told_together([published.known_labels for _, published in bundles])
+    return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=people, labels=labels)
+
+
+def _told_together(told: Sequence[ToldByLabels]) -> ToldByLabels:
+    """What labels tell in one of several releases: of each label what tells most."""
+    together: dict[str, dict[str, LabelTells]] = {}
+    for labels in told:
+        for name, own in labels.items():
+            known = together.setdefault(name, {})
+            for label, tells in own.items():
+                known[label] = max(tells, known.get(label, tells), key=lambda each: (each.large, each.occurring))
+    return together
 
 
 def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[Claim]:

@@ -345,8 +345,13 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequenc
     ]
     claims = tuple(_about(claim, names) for claim in content.claims)
     roles = {names.get(a, a): content.roles[a] for a in kept}
+    labels = {names.get(a, a): told for a, told in content.known_labels.items() if a in kept}
     return replace(
-        content, collection=Collection.of(DataCube(tables), [t.mask for t in tables]), roles=roles, claims=claims
+        content,
+        collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
+        roles=roles,
+        claims=claims,
+        labels=labels,
     )
 
 
@@ -750,13 +755,19 @@ class ReleasedLadder:
     @cached_property
     def _by_label(self) -> dict[str, int]:
         labels = self.released.labels[0]
-        listed = {part: place for place, label in enumerate(labels) for part in label.split(", ")}
+        listed = {part: place for place, label in enumerate(labels) for part in _without_missing(label).split(", ")}
+        with_missing = [place for place, label in enumerate(labels) if label != _without_missing(label)]
+        listed |= {MISSING: with_missing[0]} if with_missing else {}
         return listed | {label: place for place, label in enumerate(labels)}
 
     @cached_property
     def _numbers(self) -> list[tuple[int, Range]]:
-        numbers = ((place, interval(label)) for place, label in enumerate(self.released.labels[0]))
+        numbers = ((place, interval(_without_missing(label))) for place, label in enumerate(self.released.labels[0]))
         return [(place, own) for place, own in numbers if own is not None and not own.is_empty]
+
+
+def _without_missing(label: str) -> str:
+    return label.removesuffix(f" or {MISSING}")
 
 
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:

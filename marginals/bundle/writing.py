@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checks.labels import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FORMAT,
@@ -160,6 +161,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
         **({"turnover": KNOWN} if content.turnover_known else {}),
         **({"where": content.where} if content.where else {}),
+        **({} if content.labels is None else {"occurring": _occurring(content.labels)}),
     }
     if content.information is not None:
         release["information"] = content.information
@@ -176,6 +178,11 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
     files[DESCRIPTOR] = descriptor_bytes(package)
     files[SEAL] = seal_of(files[DESCRIPTOR])
     return files
+
+
+def _occurring(labels: ToldByLabels) -> dict[str, dict[str, int]]:
+    """How many values readers may know to occur by each label, as a bundle states it."""
+    return {name: {label: tells.occurring for label, tells in own.items()} for name, own in labels.items()}
 
 
 class _Names:

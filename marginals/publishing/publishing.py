@@ -12,6 +12,7 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, Requirements
 from checks.diversity.registry import require_readable
 from checks.finding import Verdict
+from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
@@ -24,6 +25,7 @@ from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
 from marginals.tables.attribute import MISSING
+from marginals.tables.group_names import KeptNames, NamedLevels, told_by_older_labels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
@@ -109,7 +111,8 @@ def publish(
     steward = steward_report(prepared, published, search, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
-    return _in_series(prepared.series, published, steward, search, policy)
+    named = {name: own.hierarchy for name, own in released_names(prepared, search.result.cliques).items()}
+    return _in_series(prepared.series, published, steward, search, policy, named)
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
@@ -170,20 +173,29 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
         if not finding.holds:
+            why = f" ({finding.note})" if finding.note else ""
             raise NothingPublishableError(
-                f"the claims of the collection that the search found are not proven, so it is not published: {finding}"
+                f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
             )
 
 
 def _in_series(
-    series: Continuation, published: BundleContent, steward: StewardReport, search: Search, policy: Policy
+    series: Continuation,
+    published: BundleContent,
+    steward: StewardReport,
+    search: Search,
+    policy: Policy,
+    named: Mapping[str, Hierarchy],
 ) -> Publication:
-    """A publication that is proven to be safe beside every release of a ledger, and is entered there."""
+    """A publication that is proven to be safe beside every release of a ledger, and is entered there.
+
+    named: the hierarchies of attributes whose names all later releases keep.
+    """
     cliques = search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    entry = series.entering(cliques, datetime.now(UTC).date().isoformat())
+    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), named)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
@@ -276,7 +288,8 @@ def _content(
     """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, cliques)
     judged = _judged_levels(prepared.requirements)
-    marginals = releasable(chosen, table.public, judged)
+    named = released_names(prepared, cliques)
+    marginals = releasable(chosen, table.public, judged, named)
 
     def known(claim: Claim) -> Claim:
         if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
@@ -284,9 +297,11 @@ def _content(
         return claim
 
     def stated(claim: Claim) -> Claim:
-        if not isinstance(claim, AttributeClaim) or claim.about in table.public:
+        if not isinstance(claim, AttributeClaim) or (claim.about in table.public and claim.about not in named):
             return claim
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
+        if claim.about in table.public:
+            levels = whole_levels(levels)
         return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
 
     def based(claim: Claim) -> Claim:
@@ -304,7 +319,35 @@ def _content(
             rule.applied(table.sensitive).stating(known).stating(stated) for rule in prepared.policy.named_rules
         ),
         deadline=deadline,
+        labels=told_by_labels(table, named, marginals.domain),
     )
+
+
+def released_names(prepared: Prepared, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
+    """The names of groups in a release of these margins, made of the counts of those who are shown.
+
+    No name may let anybody conclude a count below the largest one demanded.
+    """
+    table, requirements = prepared.shown, prepared.requirements
+    collection = Collection.of(table.cube, cliques)
+    finest = {name: collection.finest_level(name) for name in table.domain.attributes}
+    return table.names(finest, requirements.least_count)
+
+
+def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels | None:
+    """What labels let readers know of the values that they stand for, by attribute.
+
+    A label that is not among them is that of one value, or of values that may have no rows. None where names are kept that
+    an older release gave, by other rules: then readers ask the labels themselves.
+    """
+    kept = [name for name, naming in table.naming.items() if isinstance(naming, KeptNames)]
+    if any(told_by_older_labels(domain.hierarchy(name)) for name in kept):
+        return None
+    return {
+        name: {label: LabelTells(number) for label, number in own.occurring.items()}
+        for name, own in named.items()
+        if own.occurring
+    }
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.
@@ -316,28 +359,38 @@ def _content(
 # That a value without rows is missing changes no conclusion, for its cells are known to be empty. An attribute that no
 # marginal shows is only `*`.
 #
-# Where the labels of a hierarchy are public, it was made without the rows, and all of it is told.
+# Where the labels of a hierarchy are public, it was made without the rows, and all of it is told. Of levels that were
+# fitted to the rows those alone are told that margins show; the values below are public.
 
 
 def releasable(
-    collection: Collection, public: AnyCollection[str], judged: Mapping[str, AnyCollection[int]] | None = None
+    collection: Collection,
+    public: AnyCollection[str],
+    judged: Mapping[str, AnyCollection[int]] | None = None,
+    named: Mapping[str, NamedLevels] | None = None,
 ) -> Collection:
     """The same marginals over a domain that tells nothing else. public: attributes whose whole hierarchies may be told.
 
-    judged: levels whose values a claim is about; which of them the published values belong to is told too. Levels are
-    numbered anew, from the finest that is left of each attribute.
+    judged: levels whose values a claim is about; which of them the published values belong to is told too. named: the names
+    of levels that are named anew. Levels are numbered anew, from the finest that is left of each attribute.
     """
+    named = named or {}
     levels = {
         name: released_levels(collection, name, (judged or {}).get(name, ()))
         for name in collection.domain.attributes
-        if name not in public
+        if name not in public or name in named
     }
-    hierarchies = {
-        name: _counted_part(collection, name, levels[name]) if name in levels else hierarchy
-        for name, hierarchy in collection.domain.items()
-    }
+    hierarchies = {}
+    for name, hierarchy in collection.domain.items():
+        if name in public and name in levels:
+            levels[name] = whole_levels(levels[name])
+            hierarchies[name] = named[name].hierarchy.over_levels(levels[name], range(hierarchy.size(0)))
+        else:
+            told = named.get(name)
+            hierarchies[name] = _counted_part(collection, name, levels[name], told) if name in levels else hierarchy
     domain = Domain.of(hierarchies)
-    tables = [_renumbered(table, domain, levels) for table in collection.tables]
+    labels = {name: told.hierarchy for name, told in named.items()}
+    tables = [_renumbered(table, domain, levels, labels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
@@ -347,24 +400,44 @@ def released_levels(collection: Collection, attribute: str, judged: AnyCollectio
     return sorted(shown | {level for level in judged if level > min(shown, default=level)})
 
 
-def _counted_part(collection: Collection, attribute: str, levels: list[int]) -> Hierarchy:
-    """The values that have rows at the finest of some levels, and these levels of their generalizations."""
+def whole_levels(levels: list[int]) -> list[int]:
+    """These levels, and the base values."""
+    return sorted({0, *levels})
+
+
+def _counted_part(
+    collection: Collection, attribute: str, levels: list[int], named: NamedLevels | None = None
+) -> Hierarchy:
+    """The values that have rows at the finest of some levels, and these levels of their generalizations.
+
+    named: their names, and the order of those at the finest level, where they are named anew.
+    """
     hierarchy = collection.domain.hierarchy(attribute)
     if not levels:
         return hierarchy.over_levels([], [])
-    counted = collection.cube.table(collection.domain.mask({attribute: levels[0]}))
-    return hierarchy.over_levels(levels, counted.codes[0].tolist())
+    counted = collection.cube.table(collection.domain.mask({attribute: levels[0]})).codes[0].tolist()
+    if named is None:
+        return hierarchy.over_levels(levels, counted)
+    kept = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
+    paths = {path[0]: path for path in named.hierarchy.over_levels(levels, counted).rows()}
+    return Hierarchy.from_rows([paths[label] for label in kept])
 
 
-def _renumbered(table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]]) -> ContingencyTable:
-    """A table over the new domain; levels: of each attribute that has new ones, the old ones in order."""
+def _renumbered(
+    table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], labels: Mapping[str, Hierarchy]
+) -> ContingencyTable:
+    """A table over the new domain; levels: of each attribute that has new ones, the old ones in order.
+
+    labels: hierarchies with the new names of attributes that have some.
+    """
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         old = table.margin[attribute]
         margin[attribute] = levels[attribute].index(old) if attribute in levels else old
         hierarchy = domain.hierarchy(attribute)
         new_codes = [
-            hierarchy.code(label, margin[attribute]) for label in table.domain.hierarchy(attribute).labels[old]
+            hierarchy.code(label, margin[attribute])
+            for label in labels.get(attribute, table.domain.hierarchy(attribute)).labels[old]
         ]
         codes[attribute] = np.array([-1 if code is None else code for code in new_codes])[column]
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)

@@ -26,11 +26,13 @@ from marginals.tables.files import (
     files_of,
     frame_of,
 )
+from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.levels import (
     CodedColumn,
     are_counted,
     attribute_ladder,
     base_counts,
+    keeps_missing_apart,
     population_hierarchy,
     population_sizes,
     profiles,
@@ -115,6 +117,7 @@ class Reading:
             missing_in=where_some(self.lacking(rows)),
             codebook=words,
             ladders=self._ladders,
+            naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
         )
@@ -246,6 +249,7 @@ class Reading:
             where_some(lacking),
             codebook=words,
             ladders=self._ladders,
+            naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
         )
@@ -258,6 +262,20 @@ class Reading:
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
+
+    def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
+        """How the groups of attributes are named whose levels are fitted; those of another release keep their names."""
+        naming: dict[str, GroupNaming | KeptNames] = {}
+        for column, attribute in self.attributes.items():
+            if column in self.ladders:
+                naming[column] = KeptNames()
+            elif attribute.is_fitted and is_in_groups(attribute):
+                bands = Hierarchy.flat(domain.hierarchy(column).labels[0])
+                naming[column] = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)
+            elif attribute.is_fitted:
+                ladder = domain.hierarchy(column)
+                naming[column] = GroupNaming.over(column, attribute, ladder, is_observed=self.observed)
+        return naming
 
     @property
     def _by_likeness(self) -> list[str]:
@@ -330,11 +348,26 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike, self.part.get(column))
+            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
+
+    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
+        """The levels of a column that are fitted to counts of its base values, shape (given.size(0),).
+
+        Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
+        """
+        attribute, part = self.attributes[column], self.part.get(column)
+        if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
+            known = given.restricted_to(range(given.size(0) - 1))
+            naming = GroupNaming.of(column, attribute, known, is_observed=self.observed)
+            profiles = None if alike is None else alike[:-1]
+            inside = None if part is None else part[:-1]
+            return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
+        naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
+        return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:
         """Why a text is none of the numbers or dates that are needed, without quoting it."""

@@ -11,6 +11,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Role
 from marginals.tables.distinct_rows import Engine, Recoding
+from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
 from models.tables.contingency_table import ContingencyTable
@@ -217,8 +218,9 @@ class Table:
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
-    to these rows, to a population or to those of an earlier release. left_to_pandas: why
+    in words. ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
+    attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
+    are fitted to these rows, to a population or to those of an earlier release. left_to_pandas: why
     pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
     these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
     the value "missing".
@@ -241,6 +243,7 @@ class Table:
     repeating: tuple[RepeatingKey, ...] = ()
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
+    naming: Mapping[str, GroupNaming | KeptNames] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
     left_to_pandas: str = ""
     part: PartOf | None = None
@@ -309,6 +312,31 @@ class Table:
                 "this needs them all; raise the setting data.memory, or leave out columns"
             )
         return self.counts
+
+    def names(self, finest: Mapping[str, int], least: int) -> dict[str, NamedLevels]:
+        """The names of the groups of attributes that a release names anew, made once, for the finest level that it shows.
+
+        finest: that level of each attribute; those at `*` need none. least: rows below which no count may follow, and those
+        that may be left out of what is shown.
+        """
+        named = {}
+        for name, naming in self.naming.items():
+            hierarchy, level = self.domain.hierarchy(name), finest[name]
+            if level < hierarchy.height:
+                counted = self.cube.table(self.domain.mask({name: 0}))
+                counts = np.zeros(hierarchy.size(0), dtype=np.int64)
+                counts[counted.codes[0]] = counted.counts
+                named[name] = naming.named(hierarchy, level, counts, least)
+        return named
+
+    def with_hierarchies(self, others: Mapping[str, Hierarchy]) -> "Table":
+        """The same table with other labels of some attributes, whose levels and values stay."""
+        domain = Domain.of(dict(self.domain.items()) | dict(others))
+        counts, engine = replace(self.counts, domain=domain), self.out_of_core
+        if engine is not None:
+            singles = tuple(replace(single, domain=domain) for single in engine.singles)
+            engine = replace(engine, domain=domain, singles=singles)
+        return replace(self, counts=counts, out_of_core=engine, naming={})
 
     def attributes(self, role: Role) -> tuple[str, ...]:
         """The attributes of a role, in the domain's order.

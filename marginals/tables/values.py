@@ -101,11 +101,20 @@ def consecutive(values: Iterable[str]) -> list[str] | None:
     (['9', '10', '11', '12'], None, None)
     """
     texts = list(values)
-    if not texts or not all(_PLAIN_WHOLE.fullmatch(text) for text in texts):
+    if not texts or not all(map(is_plain_whole, texts)):
         return None
     numbers = list(map(int, texts))
     low, high = min(numbers), max(numbers)
     return list(map(str, range(low, high + 1))) if high - low < MOST_CONSECUTIVE else None
+
+
+def is_plain_whole(text: str) -> bool:
+    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs.
+
+    >>> is_plain_whole("10"), is_plain_whole("09"), is_plain_whole("10.0")
+    (True, False, False)
+    """
+    return _PLAIN_WHOLE.fullmatch(text) is not None
 
 
 _WHOLE = re.compile(r"-?[0-9]+")

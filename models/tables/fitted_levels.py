@@ -1,10 +1,10 @@
 """Partitions of the values of an attribute that grow coarser step by step, until their groups have rows enough.
 
 For thresholds t_1 < t_2 < ...: as long as the smallest group that has rows has fewer than t_i, it is merged with its
-nearest; what stands then is the partition at t_i. A value without rows needs no merging. It goes along with groups
-that are merged around it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is
-large enough by itself. Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in
-the next one.
+nearest; what stands then is the partition at t_i. At t_1 so is a group of several values that has just t_1 rows, since each
+of them then has fewer (`SEVERAL`). A value without rows needs no merging. It goes along with groups that are merged around
+it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is large enough by itself.
+Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in the next one.
 
 Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
 smallest (by induction: what was merged for a lower threshold holds a value that is rarer still).
@@ -25,20 +25,29 @@ from models.arrays import CountArray
 Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
+SEVERAL, WITH_APART = 1, 4
+"""Rows that a group of several values has beyond the first size at least, and one of some and those without a value.
+
+Of m values that occur with n rows together none has more than n - m + 1. Two could always be named, and so could missing
+values beside three others; of more none is named, so that missing ones are known to be among five at least.
+"""
+
 
 def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
     """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
 
     counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value that has no
-    place in the order, such as `missing`; it is merged with the smallest group that is large enough without it.
+    place in the order, such as `missing`; where it is too small it is merged with the smallest group.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
     [[0, 0, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
     groups = _Neighbours(counts, apart)
-    for size in sizes:
+    for place, size in enumerate(sizes):
         groups.merge_below(size)
+        if not place and size > 1:
+            groups.merge_scarce(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -48,13 +57,14 @@ def partitions_in_tree(
     paths: NDArray[np.integer[Any]],
     sizes: Sequence[int],
     profiles: NDArray[np.number[Any]] | None = None,
+    apart: int | None = None,
 ) -> Iterator[Partition]:
     """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
     columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
-    these tables lose least in total variation.
+    these tables lose least in total variation. apart: a value of rows without one.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -63,9 +73,11 @@ def partitions_in_tree(
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths, profiles)
-    for size in sizes:
+    groups = _Relatives(counts, paths, profiles, apart)
+    for place, size in enumerate(sizes):
         groups.merge_below(size)
+        if not place and size > 1:
+            groups.merge_scarce(size)
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -98,19 +110,36 @@ class _Neighbours:
         heapify(self._smallest)
 
     def merge_below(self, size: int) -> None:
-        """Merge the smallest group with its nearest as long as it has fewer rows; what stands apart joins last.
+        """Merge the smallest group with its nearest as long as it has fewer rows.
 
-        So it joins a group that is large enough without it, which can be named after its values.
+        What stands apart and is too small joins the smallest group first. So how small it is follows from no merging: if it
+        joined last, every group would be known to be large enough without it.
         """
+        self._take_in_apart(size if self._rows_apart < size else 0)
         while len(self._rows) > 1 and self._smallest[0][0] < size:
             rows, name = heappop(self._smallest)
             if self._rows.get(name) == rows:
                 self._merge(name)
+        self._take_in_apart(size)
+
+    def _take_in_apart(self, size: int) -> None:
+        """Let what stands apart join the smallest group, where one of the two has fewer rows."""
         if self._apart is not None and self._with_apart is None and self._rows:
             least = min(self._rows, key=lambda name: (self._rows[name], name))
             if min(self._rows[least], self._rows_apart) < size:
                 self._with_apart = least
                 self._grow(least, self._rows_apart)
+
+    def merge_scarce(self, size: int) -> None:
+        """Merge groups of several values that have little more rows than that once more."""
+        while len(self._rows) > 1:
+            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
+            if not scarce:
+                return
+            self._merge(min(scarce))
+
+    def _spare(self, name: int) -> int:
+        return WITH_APART if name == self._with_apart else SEVERAL if name in self._merged else 0
 
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
@@ -169,8 +198,13 @@ class _Relatives:
     """Groups of values in a tree, each called by the number of its first value that has rows."""
 
     def __init__(
-        self, counts: CountArray, paths: NDArray[np.integer[Any]], profiles: NDArray[np.number[Any]] | None
+        self,
+        counts: CountArray,
+        paths: NDArray[np.integer[Any]],
+        profiles: NDArray[np.number[Any]] | None,
+        apart: int | None,
     ) -> None:
+        self._apart = apart
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
@@ -192,6 +226,18 @@ class _Relatives:
             rows, name = heappop(self._smallest)
             if self._rows.get(name) == rows:
                 self._merge(name, self._nearest(name))
+
+    def merge_scarce(self, size: int) -> None:
+        """Merge groups of several values that have little more rows than that once more."""
+        while len(self._rows) > 1:
+            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
+            if not scarce:
+                return
+            self._merge(min(scarce), self._nearest(min(scarce)))
+
+    def _spare(self, name: int) -> int:
+        members = self._members[name]
+        return 0 if len(members) == 1 else WITH_APART if self._apart in members else SEVERAL
 
     def take_along(self) -> None:
         """Put each value without rows into the nearest of the merged groups that it has a node below the root with."""

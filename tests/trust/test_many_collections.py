@@ -27,6 +27,7 @@ from checks.maxent.maxent_diversity import by_join, by_products, fitted_diversit
 from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
 from marginals.publishing.publishing import releasable
 from marginals.tables.attribute import Attribute
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -108,7 +109,7 @@ def random_fitted_collection(rng: np.random.Generator) -> Collection:
     ladders = {}
     for axis, (name, (attribute, hierarchy)) in enumerate(given.items()):
         own = counts.sum(axis=tuple(other for other in range(counts.ndim) if other != axis))
-        ladders[name] = attribute_ladder(attribute, hierarchy, own, k)
+        ladders[name] = attribute_ladder(GroupNaming.of(name, attribute, hierarchy), own, k)
     domain = Domain.of(ladders)
     codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
     table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts.ravel())

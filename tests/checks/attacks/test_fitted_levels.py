@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checks.attacks.minimality import LevelTold, level_told, levels_told, refinements
 from checks.claims import KLink
 from marginals.tables.attribute import Attribute
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from models.graphs.junction_tree import Collection
 from models.inference.frechet_bounds import FrechetBounds
@@ -33,7 +34,7 @@ def ladder(kind: str, counts: tuple[int, ...], k: int) -> tuple[Hierarchy, np.nd
     rows = np.zeros(given_one.size(0), dtype=np.int64)
     for value, count in zip(VALUES[kind], counts):
         rows[given_one.labels[0].index(value)] = count
-    return attribute_ladder(GIVEN[kind], given_one, rows, k), rows
+    return attribute_ladder(GroupNaming.of("z", GIVEN[kind], given_one), rows, k), rows
 
 
 def published(hierarchy: Hierarchy, rows: np.ndarray, level: int) -> Collection:

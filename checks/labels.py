@@ -1,0 +1,104 @@
+"""What the labels of published values tell of the values that they stand for, and whether a small count follows from it.
+
+A label that names values which occur says of each that it has a row. Of m such values with n rows together none can then
+have more than n - m + 1, so with n - m + 1 below the least count each of them certainly has a small one (design 4.17).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from models.graphs.junction_tree import Collection
+
+
+@dataclass(frozen=True)
+class LabelTells:
+    """What a label tells of the values that it stands for.
+
+    occurring: of how many of them readers know that they occur, each with a row at least. large: how many of these are known
+    to have the least count each, since no others are named; what is not named is then known to be small.
+
+    >>> LabelTells(2).most(12, 11), LabelTells(2, large=1).most(12, 11)
+    (11, 1)
+    """
+
+    occurring: int
+    large: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.large <= self.occurring:
+            raise ValueError(f"of {self.occurring} values that occur {self.large} cannot be large")
+
+    def most(self, rows: int, least: int) -> int:
+        """The most rows that one of those that are not large can have, of so many rows. least: that of those that are."""
+        return rows - self.large * least - max(self.occurring - self.large - 1, 0)
+
+    def verdict(self, rows: int, least: int) -> Verdict:
+        """Whether no small count follows of one of the values, where they have so many rows together."""
+        if self.occurring == self.large or least <= 1 or not rows:
+            return Verdict.HOLDS
+        if self.most(rows, least) < least:
+            return Verdict.FAILS
+        return Verdict.UNDECIDED if self.large else Verdict.HOLDS
+
+
+ToldByLabels = Mapping[str, Mapping[str, LabelTells]]
+"""What labels tell, by attribute and label; of labels that are not among them nothing beside their count is known."""
+
+
+def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Finding:
+    """Whether what labels tell, with the counts of the published values, lets a count in 1 .. least - 1 follow.
+
+    Looked at are the values of every level from the finest published one on. Shown is the label that tells most. Exact for
+    each label by itself, with the one-way counts of its attribute.
+    """
+    worst: tuple[Verdict, WorstClass | None, str] = (Verdict.HOLDS, None, "")
+    examined = 0
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        told, finest = labels.get(attribute, {}), collection.finest_level(attribute)
+        hierarchy = collection.domain.hierarchy(attribute)
+        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
+        for level in range(finest, hierarchy.height if told else finest):
+            above = hierarchy.lift(finest, level)[counted.codes[0]]
+            rows = np.bincount(above, counted.counts, minlength=hierarchy.size(level))
+            for label, number in zip(hierarchy.labels[level], rows.astype(np.int64).tolist()):
+                tells = told.get(label)
+                if tells is None:
+                    continue
+                examined += 1
+                verdict = tells.verdict(number, least)
+                if _TELLING.index(verdict) < _TELLING.index(worst[0]):
+                    most = max(tells.most(number, least), 0)
+                    shown = WorstClass({attribute: label}, {attribute: level}, count=most)
+                    worst = verdict, shown, _in_words(attribute, label, tells, number, most)
+    verdict, cell, note = worst
+    return Finding("labels", verdict, {"k": least}, cell, (Algorithm.MINIMUM,), examined, note)
+
+
+def crowded(collection: Collection, least: int) -> tuple[str, ...]:
+    """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
+    found = []
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
+        below = hierarchy.leaf_counts(finest)[counted.codes[0]]
+        if ((below > 1) & (counted.counts - below + 1 < least)).any():
+            found.append(attribute)
+    return tuple(found)
+
+
+_TELLING = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS)
+
+
+def _in_words(attribute: str, label: str, tells: LabelTells, rows: int, most: int) -> str:
+    if tells.large:
+        return (
+            f"the label {label!r} of {attribute!r} names values because they are large, and so says of the others that they "
+            f"are small: of its {rows:,} rows these have at most {most:,}; publish the table again"
+        )
+    return (
+        f"the label {label!r} of {attribute!r} tells that {tells.occurring:,} values occur, with {rows:,} rows together, so "
+        f"none of them has more than {most:,}"
+    )

@@ -1,0 +1,273 @@
+"""Names of groups in what leaves the house: releases, series of them, anonymized tables; and in older bundles."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks.claims import MinCell
+from checks.finding import Verdict
+from checks.labels import LabelTells
+from marginals import Attribute, Policy
+from marginals.anonymizers.lattice import published_table
+from marginals.bundle.content import BundleContent
+from marginals.bundle.reading import read_bundle
+from marginals.bundle.writing import write_bundle
+from marginals.errors import BundleError, NothingPublishableError
+from marginals.tables.attribute import MISSING, Role
+from models.graphs.junction_tree import Collection
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Hierarchy
+
+T = 11
+RULE = Policy(rules="cms-11", base="none")
+
+
+def people(seed: int = 0, **columns: dict[str, int]) -> pd.DataFrame:
+    """People with so many rows of each value of each column, in any order."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {name: rng.permutation(np.repeat(list(own), list(own.values()))) for name, own in columns.items()}
+    )
+
+
+def one_way(release: marginals.Release, name: str) -> dict[str, int]:
+    """The counts of the finest published values, by their labels."""
+    collection = release.collection
+    table = collection.cube.table(collection.domain.mask({name: collection.finest_level(name)}))
+    return {labels[0]: count for labels, count in table.cells()}
+
+
+def named_in(label: str, values: set[str]) -> set[str]:
+    return {part for part in re.split(", | and | or ", label) if part in values}
+
+
+def test_the_rest_of_a_group_is_not_left_unnamed() -> None:
+    """T is 11: a cook and others of 12 rows, where only what has 11 rows is named, would be 11 cooks and one other."""
+    frame = people(job={"clerk": 60, "smith": 50, "cook": 11, "juggler": 1}, sex={"F": 61, "M": 61})
+    table = marginals.read_table(
+        frame, {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}, k=T
+    )
+    release = marginals.publish(table, RULE).release
+    assert one_way(release, "job") == {"clerk": 60, "smith": 50, "other job": 12}
+    assert release.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"20": 30, "21": 30, "22": 11, "": 1}, {"20": 30, "21 and over or missing": 42}),
+        ({"20": 30, "21": 30, "22": 11, "": 14}, {"20": 30, "21": 30, "22": 11, "missing": 14}),
+        ({"clerk": 60, "smith": 50, "cook": 11, "": 1}, {"clerk": 60, "other x": 62}),
+    ],
+)
+def test_few_missing_values_cannot_be_counted(values: dict[str, int], found: dict[str, int]) -> None:
+    """The 22-year-olds or missing of 12 rows would be 11 of 22 years and one without an age."""
+    rows = sum(values.values())
+    frame = people(x=values, sex={"F": rows // 2, "M": rows - rows // 2})
+    roles = {"x": Attribute("quasi-identifier", ladder="fitted", missing="as a value"), "sex": "quasi-identifier"}
+    release = marginals.publish(marginals.read_table(frame, roles, k=T), RULE).release
+    assert one_way(release, "x") == found
+
+
+JOBS = ["clerk", "cook", "smith", "nun", "poet", "miner", "actor"]
+TREE = Hierarchy.from_rows([(job, "north" if job < "m" else "south", "*") for job in JOBS])
+KINDS = {
+    "jobs": (Attribute("quasi-identifier", ladder="fitted"), JOBS),
+    "tree": (Attribute("quasi-identifier", hierarchy=TREE, ladder="fitted"), JOBS),
+    "ages": (Attribute("quasi-identifier", ladder="fitted"), list(map(str, range(20, 30)))),
+    "weights": (Attribute("quasi-identifier", ladder="fitted"), ["60.1", "61.2", "61.24", "63.5", "70.31", "80"]),
+    "prefixes": (Attribute("quasi-identifier", prefixes=[1], ladder="fitted"), ["11", "12", "13", "21", "22", "31"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_labels_of_random_releases_name_all_members_or_none(seed: int) -> None:
+    """Read as a person would: and of what is named because it occurs, each could have as many rows as are demanded."""
+    rng = np.random.default_rng(seed)
+    chosen = {kind: KINDS[kind] for kind in rng.choice(sorted(KINDS), 3, replace=False)}
+    least, rows = int(rng.integers(3, 7)), int(rng.integers(60, 200))
+    frame, roles = {}, {}
+    for kind, (attribute, values) in chosen.items():
+        counts_missing = rng.random() < 0.5
+        pool = [*values, *([""] if counts_missing else [])]
+        frame[kind] = rng.choice(pool, rows, p=rng.dirichlet(np.full(len(pool), 0.4)))
+        roles[kind] = Attribute(
+            attribute.role,
+            attribute.hierarchy,
+            prefixes=attribute.prefixes,
+            ladder="fitted",
+            missing="as a value" if counts_missing else "drop",
+        )
+    table = marginals.read_table(pd.DataFrame(frame), roles, k=least)
+    try:
+        release = marginals.publish(table, Policy(min_cell=least, base="none")).release
+    except NothingPublishableError:
+        return
+    assert release.verify().ok
+    for kind, (_, values) in chosen.items():
+        if not release.collection.shows(kind):
+            continue
+        known = {*values, MISSING}
+        meanings: dict[str, set[str]] = {}
+        published = release.domain.hierarchy(kind)
+        counts = one_way(release, kind)
+        by_rows = {row[0]: row for row in published.rows()}
+        for row in published.rows():
+            for label in row[:-1]:
+                meanings.setdefault(label, set()).add(row[0])
+        assert set(counts) == set(published.labels[0])
+        of_value = pd.Series(frame[kind]).replace("", MISSING).value_counts()
+        for label, count in counts.items():
+            named = named_in(label, known)
+            if kind in ("jobs", "prefixes") and named and "*" not in label:
+                assert of_value[sorted(named)].sum() == count, "all are named, or none"
+                assert of_value[sorted(named)].min() >= least
+        for label, below in meanings.items():
+            if len(below) > 1 and "other" in label:
+                assert all(
+                    part in label for each in below for part in re.split(", | and | or ", each) if "other" in part
+                )
+        assert all(
+            len({row[level] for row in by_rows.values()}) == published.size(level) for level in range(published.height)
+        )
+
+
+def test_of_a_public_hierarchy_no_fitted_level_is_told_that_no_marginal_shows() -> None:
+    tree = Attribute("quasi-identifier", hierarchy=TREE, ladder="fitted", labels="public")
+    frame = people(job=dict(zip(JOBS, [40, 30, 3, 4, 20, 2, 9])), sex={"F": 54, "M": 54})
+    table = marginals.read_table(frame, {"job": tree, "sex": "quasi-identifier"}, k=4)
+    height = table.domain.hierarchy("job").height
+    policy = Policy(k_link=4, base="none", must_publish=[{"job": height - 1}], must_not_publish=[{"job": height - 2}])
+    release = marginals.publish(table, policy).release
+    assert height > 3
+    published = release.domain.hierarchy("job")
+    assert published.height == 2
+    assert set(published.labels[0]) == {*JOBS}
+    assert release.verify().ok
+
+
+def test_names_stay_in_a_series_though_the_counts_would_give_others(tmp_path: Path) -> None:
+    """Named now that they are more, the three would be known to have been few before."""
+    roles = {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}
+    policy = Policy(min_cell=T, base="none", max_waiting=1.0)
+    first = people(job={"clerk": 60, "nun": 4, "poet": 4, "actor": 4}, sex={"F": 36, "M": 36})
+    more = people(job={"clerk": 40, "nun": 20, "poet": 20, "actor": 20}, sex={"F": 50, "M": 50})
+    names = []
+    for number, frame in enumerate((first, pd.concat([first, more]))):
+        publication = marginals.publish(marginals.read_table(frame, roles, k=T), policy, ledger=tmp_path / "ledger")
+        publication.write(tmp_path / str(number))
+        names.append(set(one_way(publication.release, "job")))
+        assert marginals.verify(tmp_path / str(number)).ok
+    assert names == [{"clerk", "other job"}] * 2
+    alone = marginals.publish(marginals.read_table(pd.concat([first, more]), roles, k=T), policy).release
+    assert "nun" in one_way(alone, "job")
+
+
+def test_an_anonymized_table_has_the_names_of_the_level_that_it_shows() -> None:
+    frame = people(job=dict(zip(JOBS, [40, 30, 4, 3, 6, 2, 9])), sex={"F": 47, "M": 47})
+    roles = {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}
+    table = marginals.read_table(frame, roles, k=4)
+    requirements = Policy(k_link=4).requirements((), None)
+    for level in range(1, table.domain.hierarchy("job").height):
+        written = published_table(table, {"job": level, "sex": 1}, requirements).frame()
+        counts = written.groupby("job")["count"].sum().to_dict()
+        for label, count in counts.items():
+            named = named_in(label, {*JOBS})
+            assert not named or frame["job"].isin(named).sum() == count
+            assert len(named) < 2 or count - len(named) + 1 >= 4
+            assert "and" not in label, "nothing below this level is shown"
+
+
+def bundle(folder: Path, labels: dict[str, int], occurring: object = None) -> Path:
+    """A bundle of one attribute with these labels and counts, as older releases wrote it, or with what it says of labels."""
+    domain = Domain.of({"job": Hierarchy.flat(labels)})
+    table = ContingencyTable.from_cells(domain, {"job": 0}, {"job": np.arange(len(labels))}, list(labels.values()))
+    content = BundleContent(
+        Collection.of(DataCube([table]), [table.mask]), {"job": Role.QUASI_IDENTIFIER}, (MinCell(T),)
+    )
+    write_bundle(content, folder, b"")
+    if occurring is not None:
+        descriptor = json.loads((folder / "datapackage.json").read_text())
+        descriptor["release"]["occurring"] = occurring
+        (folder / "datapackage.json").write_text(json.dumps(descriptor))
+        (folder / "datapackage.sha256").unlink(missing_ok=True)
+        for seal in folder.glob("datapackage.json.*"):
+            seal.unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("label", "count", "verdict"),
+    [
+        ("cook and others", 12, Verdict.FAILS),
+        ("cook and others", 22, Verdict.UNDECIDED),
+        ("cook or missing", 12, Verdict.FAILS),
+        ("cook, nun and others (2)", 32, Verdict.FAILS),
+        ("17-19 or missing", 12, Verdict.FAILS),
+        ("under 20 or missing", 12, Verdict.FAILS),
+        ("other", 12, Verdict.HOLDS),
+        ("cook, nun", 22, Verdict.HOLDS),
+    ],
+)
+def test_names_of_older_bundles_are_judged(label: str, count: int, verdict: Verdict, tmp_path: Path) -> None:
+    found = marginals.verify(bundle(tmp_path / "b", {"clerk": 30, label: count})).checks[1]
+    assert found.verdict is verdict
+    if verdict is not Verdict.HOLDS:
+        assert "publish the table again" in found.note
+
+
+def test_what_a_bundle_says_of_its_labels_is_judged(tmp_path: Path) -> None:
+    for number, count, verdict in ((2, 12, Verdict.HOLDS), (3, 12, Verdict.FAILS), (0, 12, Verdict.HOLDS)):
+        folder = bundle(
+            tmp_path / f"{number}", {"clerk": 30, "cook and others": count}, {"job": {"cook and others": number}}
+        )
+        assert marginals.verify(folder).checks[1].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("occurring", "said"),
+    [
+        ([], "must name attributes of the release"),
+        ({"town": {}}, "must name attributes of the release"),
+        ({"job": {"nun": 1}}, "occurring.job must name labels of its finest published values"),
+        ({"job": {"clerk": -1}}, "occurring.job must give whole numbers of values from 0 on"),
+        ({"job": {"clerk": True}}, "occurring.job must give whole numbers of values from 0 on"),
+    ],
+)
+def test_what_a_bundle_cannot_say_of_labels_is_damage(occurring: object, said: str, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=said):
+        read_bundle(bundle(tmp_path / "b", {"clerk": 30, "cook": 30}, occurring))
+
+
+def test_labels_of_a_release_are_read_as_they_were_written(tmp_path: Path) -> None:
+    frame = people(job={"clerk": 60, "cook": 12, "nun": 11, "juggler": 1}, sex={"F": 42, "M": 42})
+    table = marginals.read_table(
+        frame, {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}, k=T
+    )
+    written = marginals.publish(table, RULE).write(tmp_path / "out").release
+    read = read_bundle(tmp_path / "out")
+    assert read.labels == written.published.labels == {"job": {"other job": LabelTells(0)}}
+
+
+def test_an_older_bundle_that_lists_values_below_a_count_is_said_to_rest_on_their_having_no_rows(
+    tmp_path: Path,
+) -> None:
+    """Eleven ages from 80 on, eleven people: whoever knows that all ages occur knows that each has one."""
+    ages = Hierarchy.from_rows([(str(age), "60-79" if age < 80 else "80-90", "*") for age in range(60, 91)])
+    domain = Domain.of({"age": ages})
+    for count, is_said in ((T, True), (2 * T, False)):
+        table = ContingencyTable.from_cells(domain, {"age": 1}, {"age": np.arange(2)}, [90, count])
+        content = BundleContent(
+            Collection.of(DataCube([table]), [table.mask]), {"age": Role.QUASI_IDENTIFIER}, (MinCell(T),)
+        )
+        write_bundle(content, tmp_path / f"{count}", b"")
+        finding = marginals.verify(tmp_path / f"{count}").checks[1]
+        assert finding.holds
+        assert ("values below the published ones of 'age' may have no rows" in finding.note) == is_said

@@ -1,0 +1,191 @@
+"""Names of groups: all members or none, made for the finest published level, and each with one meaning."""
+
+import numpy as np
+import pytest
+
+from marginals.tables.attribute import Attribute
+from marginals.tables.group_names import GroupName, GroupNaming, KeptNames, NamedLevels, told_by_older_labels
+from models.tables.hierarchy import Hierarchy
+
+FITTED = Attribute("quasi-identifier", ladder="fitted")
+COUNTRIES = Hierarchy.from_rows(
+    [(country, "Europe" if country in "FIS" else "Asia", "*") for country in ("F", "I", "S", "J", "K")]
+)
+
+
+def named(groups, counts, least, coarser=(), attribute=FITTED, given=None) -> NamedLevels:
+    """The names of groups of values, and of those that coarser levels make of these, each given by its groups' numbers.
+
+    counts: rows of each group, all but one of each other value those of the first; or of each of its values.
+    """
+    values = [value for group in groups for value in group]
+    given = attribute.hierarchy_of(values) if given is None else given
+    group_of = {value: number for number, group in enumerate(groups) for value in group}
+    rows = [
+        (value, f"g{group_of[value]}", *(f"{level}.{own[group_of[value]]}" for level, own in enumerate(coarser)), "*")
+        for value in given.labels[0]
+    ]
+    ladder = Hierarchy.from_rows(rows)
+    shared = [
+        [own - len(group) + 1] + [1] * (len(group) - 1) if isinstance(own, int) else own
+        for group, own in zip(groups, counts)
+    ]
+    rows_of = {value: count for group, own in zip(groups, shared) for value, count in zip(group, own)}
+    by_value = np.array([rows_of[value] for value in ladder.labels[0]])
+    return GroupNaming.of("job", attribute, given).named(ladder, 1, by_value, least)
+
+
+def labels(found: NamedLevels, level: int = 1) -> list[str]:
+    return sorted(found.hierarchy.labels[level])
+
+
+def test_all_members_are_named_where_each_has_enough_rows_and_else_none() -> None:
+    groups = [("clerk",), ("cook", "driver", "nun")]
+    assert labels(named(groups, [50, [11, 11, 30]], 11)) == ["clerk", "cook, driver, nun"]
+    assert labels(named(groups, [50, [11, 10, 30]], 11)) == ["clerk", "other job"]
+    assert labels(named([("a",), tuple("bcdef")], [50, [90] * 5], 11)) == ["a", "other job"]
+
+
+def test_what_names_tell_to_occur_is_said() -> None:
+    found = named([("clerk",), ("cook", "driver"), ("nun", "smith", "tailor")], [50, [12, 11], 12], 11)
+    assert found.occurring == {"cook, driver": 2, "other job": 0}
+
+
+def test_a_coarser_name_is_made_of_the_published_names_below_it() -> None:
+    """Design 4.17, where two levels that were named apart gave away 11 drivers and a rest of 1."""
+    groups = [("clerk",), ("cook", "baker", "nun", "miner", "poet"), ("driver",), ("smith", "tailor", "actor")]
+    found = named(groups, [60, 27, 11, 12], 11, [(0, 1, 1, 1)])
+    assert labels(found) == ["clerk", "driver", "other job", "other job 2"]
+    assert labels(found, 2) == ["clerk", "driver, other job and other job 2"]
+    found = named(groups, [60, 27, 11, 12], 11, [(0, 1, 1, 2)])
+    assert labels(found, 2) == ["clerk", "driver and other job", "other job 2"]
+
+
+def test_a_name_without_members_stands_for_one_group_on_all_levels() -> None:
+    groups = [tuple("abcde"), tuple("fghij"), tuple("klmno"), tuple("pqrst"), tuple("uvwxy"), ("z",)]
+    found = named(groups, [20, 19, 18, 17, 16, 99], 5, [(0, 0, 0, 0, 0, 1)])
+    assert labels(found)[:5] == ["other job", "other job 2", "other job 3", "other job 4", "other job 5"]
+    assert labels(found, 2) == ["other job 6", "z"]
+
+
+def test_numbers_and_order_of_names_without_members_follow_from_the_counts() -> None:
+    """And not from which members come first by the alphabet."""
+    found = named([("b",), tuple("acefg"), tuple("dhijk"), ("z",)], [50, 20, 30, 40], 5)
+    assert [found.hierarchy.labels[1][code] for code in found.order] == ["b", "z", "other job", "other job 2"]
+    assert found.hierarchy.labels[1][found.hierarchy.parents[0][found.hierarchy.code("d", 0)]] == "other job"
+
+
+def test_a_node_of_the_given_hierarchy_has_its_label_and_what_is_left_of_it_is_called_after_it() -> None:
+    countries = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
+    assert labels(named([("F", "I", "S"), ("J",), ("K",)], [4, 9, 9], 4, attribute=countries)) == ["Europe", "J", "K"]
+    assert labels(named([("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, attribute=countries)) == [
+        "Asia",
+        "S",
+        "other Europe",
+    ]
+    found = named([("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, [(0, 0, 1)], attribute=countries)
+    assert labels(found, 2) == ["Asia", "Europe"]
+
+
+def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not() -> None:
+    public = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted", labels="public")
+    for counts in ([4, 9, 9], [9, 0, 4], [9, 9, [0, 0]]):
+        found = named([("F", "I"), ("S",), ("J", "K")], counts, 4, attribute=public)
+        assert labels(found) == ["Asia", "F, I", "S"]
+        assert found.occurring == {}
+
+
+def test_missing_values_occur_and_are_named_with_all_others_or_not_at_all() -> None:
+    jobs = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
+    groups = [("clerk",), ("cook", "missing")]
+    assert labels(named(groups, [50, [11, 11]], 11, attribute=jobs)) == ["clerk", "cook or missing"]
+    assert labels(named(groups, [50, [90, 10]], 11, attribute=jobs)) == ["clerk", "other job"]
+    groups = [("20",), ("21", "22", "missing"), ("23",)]
+    found = named(groups, [50, 11, 30], 11, [(0, 1, 1)], attribute=jobs)
+    assert labels(found) == ["20", "21-22 or missing", "23"]
+    assert found.occurring == {"21-22 or missing": 1}
+    assert labels(found, 2) == ["20", "21 and over or missing"]
+    assert labels(named([("20", "21"), ("missing",)], [50, 11], 11, attribute=jobs)) == ["missing", "not missing"]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "occurring"),
+    [
+        (("20", "21", "22", "23"), "21-22", {}),
+        (("20-24", "25-29", "35-39", "40-44"), "25-39", {"25-39": 2}),
+        (("20.0", "21.0", "22.0", "23.0"), "21-22", {"21-22": 2}),
+        (("0.5", "0.61", "0.7", "0.95"), "0.6-<0.9", {"0.6-<0.9": 2}),
+        (("5", "40000", "41000", "90000"), "40000-<90000", {"40000-<90000": 2}),
+        (("<18", "18-24", "25-64", "65+"), "18-24, 25-64", {"18-24, 25-64": 2}),
+    ],
+)
+def test_ends_of_stretches_lie_on_a_fixed_grid_or_are_told_to_occur(values, name, occurring) -> None:
+    rows = [11, 11] if name.startswith("18") else 12
+    found = named([(values[0],), (values[1], values[2]), (values[3],)], [20, rows, 30], 11)
+    assert name in labels(found)
+    assert found.occurring == occurring
+
+
+def test_values_of_a_domain_that_rows_decide_are_told_to_occur() -> None:
+    given = FITTED.hierarchy_of(["20", "23"])
+    ladder = Hierarchy.from_rows([("20", "g0", "*"), ("21", "g1", "*"), ("22", "g1", "*"), ("23", "g2", "*")])
+    counts = np.array([20, 11, 1, 30])
+    for is_observed, told in ((False, {}), (True, {"21-22": 2})):
+        naming = GroupNaming.of("age", FITTED, given, is_observed=is_observed)
+        assert naming.named(ladder, 1, counts, 11).occurring == told
+
+
+def test_a_value_that_is_called_like_a_group_leaves_the_group_another_name() -> None:
+    found = named([("cook, driver",), ("cook", "driver"), ("other job",), tuple("abcde")], [20, [15, 15], 25, 9], 5)
+    assert labels(found) == ["cook, driver", "cook, driver (2)", "other job", "other job 2"]
+
+
+def test_groups_without_rows_take_no_name_from_those_that_have_some() -> None:
+    countries = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
+    both = named([("F", "J"), ("S", "K"), ("I",)], [[0, 0], 4, 9], 4, attribute=countries)
+    assert labels(both) == ["I", "other job", "other job, without rows (1)"]
+
+
+def test_base_values_that_are_published_keep_their_labels() -> None:
+    ladder = Hierarchy.from_rows([("a", "g", "*"), ("b", "g", "*"), ("c", "h", "*")])
+    found = GroupNaming.of("job", FITTED, FITTED.hierarchy_of("abc")).named(ladder, 0, np.array([5, 5, 5]), 5)
+    assert found.hierarchy.labels == (("a", "b", "c"), ("a, b", "c"), ("*",))
+    assert found.occurring == {}
+
+
+def test_kept_names_stay_and_tell_of_no_value_that_it_occurs() -> None:
+    ladder = Hierarchy.flat(["other job", "clerk", "cook, driver"])
+    found = KeptNames().named(ladder, 0, np.array([1, 2, 3]), 2)
+    assert found.hierarchy == ladder
+    assert [ladder.labels[0][code] for code in found.order] == ["clerk", "cook, driver", "other job"]
+    assert found.occurring == {}
+
+
+def test_names_of_older_releases_tell_that_the_rest_is_small() -> None:
+    older = Hierarchy.flat(
+        ["clerk", "cook, nun and others (2)", "cook or missing", "under 20 or missing", "other Europe"]
+    )
+    told = {label: (tells.occurring, tells.large) for label, tells in told_by_older_labels(older).items()}
+    assert told == {"cook, nun and others (2)": (3, 2), "cook or missing": (2, 1), "under 20 or missing": (2, 1)}
+
+
+def test_the_text_of_a_name() -> None:
+    assert GroupName(others=("other job", "other job 2")).text == "other job and other job 2"
+    assert GroupName(("a", "b")).text == "a, b"
+    assert GroupName(has_missing=True).text == "missing"
+
+
+def test_a_value_that_few_have_is_named_nowhere() -> None:
+    """However many rows it shares its group with: that it occurs would be known."""
+    for groups in (
+        [("clerk",), ("cook", "pope")],
+        [("20.5",), ("61.24", "70.1")],
+        [("20.5", "30"), ("61.24", "missing"), ("70",)],
+    ):
+        rows = [[50] * len(group) for group in groups]
+        rows[1][-1 if "pope" in groups[1] else 0] = 1
+        attribute = Attribute(
+            "quasi-identifier", ladder="fitted", missing="as a value" if "missing" in groups[1] else "drop"
+        )
+        found = labels(named(groups, rows, 5, attribute=attribute))
+        assert not any("pope" in label or "61.24" in label for label in found)
