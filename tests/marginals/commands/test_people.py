@@ -70,14 +70,14 @@ def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
 
 
 def test_what_cannot_be_promised_of_people_is_refused_in_one_sentence(config: Path, tmp_path: Path) -> None:
-    changed(config, one_row="rows_per_person = 3", diversity='diversity = "entropy:2"')
+    changed(config, one_row="rows_per_person = 3", diversity='diversity = "entropy:2"', register="")
     result = run("publish", config, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "the diversity entropy:2 cannot be promised of people of up to 3 rows each" in result.stderr
 
 
 def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path: Path) -> None:
-    changed(config, person='rows_per_person = "any"', one_row="")
+    changed(config, person='rows_per_person = "any"', one_row="", register="")
     assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
     answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
     assert answer["ok"]
