@@ -10,7 +10,7 @@ How many groups there are, which of them a coarser level puts together, and how 
 is published. Why a ladder merged these groups is not asked (what that tells who knows how ladders are made is for `attack`);
 only that a group of several values has as many rows as ladders give one: T + 1, with missing values T + 4. Of numbers, bands
 and public lists the reader knows all values that there can be. Elsewhere one that no label names can be any other as well,
-so that nobody knows that it occurs. `MARGINALS_TRIALS=2000` enumerates for as many random settings, in six minutes.
+so that nobody knows that it occurs. `MARGINALS_TRIALS=2000` enumerates for as many random settings, in ten minutes.
 """
 
 import os
