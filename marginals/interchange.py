@@ -139,6 +139,13 @@ def _print_csv(frame: pd.DataFrame) -> None:
     lines = _csv(frame)
     if sys.stdout.isatty():
         lines = "".join(printable(line) + "\n" for line in lines.splitlines())
+    try:
+        lines.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeError:
+        raise InputError(
+            f"standard output is {sys.stdout.encoding}, which lacks characters of the rows; write them to a file (--out "
+            "FILE), or set PYTHONIOENCODING=utf-8"
+        ) from None
     click.echo(lines, nl=False)
 
 

@@ -270,8 +270,9 @@ def heeded() -> Iterator[Ending]:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
-    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+    """Print one JSON object, in ASCII where standard output is not UTF-8."""
+    is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(content, ensure_ascii=not is_utf8, allow_nan=False))
 
 
 def print_lines(lines: Iterable[str]) -> None:
