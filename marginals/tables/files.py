@@ -36,6 +36,7 @@ from marginals.tables.distinct_rows import (
     text_of,
     texts_of,
 )
+from marginals.tables.workbook import MOST_CELLS, sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -391,24 +392,27 @@ def _sheet(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     require("openpyxl", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
-    with reading(path):
-        sheets = pd.read_excel(
-            path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[""], engine="openpyxl"
-        )
-    filled = [sheet.dropna(how="all").dropna(how="all", axis=1) for sheet in sheets.values()]
-    filled = [sheet for sheet in filled if sheet.size]
+    with reading(path), open_regular(path) as stream:
+        filled = sheets_of(stream, path.name)
     if len(filled) != 1:
         raise InputError(
             f"{path.name} has {len(filled)} sheets with something in them, and must have one, whose first row names the "
             f"columns; {_AS_CSV}"
         )
     [sheet] = filled
-    if sheet.shape[1] > MOST_COLUMNS:
+    if sheet.size > MOST_CELLS:
+        raise InputError(
+            f"{path.name} has its cells in a rectangle of {sheet.size:,}, and {MOST_CELLS:,} are read; remove what stands "
+            f"far from the table, up to the cell {sheet.last}, or {_AS_CSV}"
+        )
+    if len(sheet.columns) > MOST_COLUMNS:
         raise InputError(
             f"{path.name} has more than the {MOST_COLUMNS} columns that are read; leave out those that are not used"
         )
-    header = [text_of(name) or "" for name in sheet.iloc[0]]
-    return sheet.iloc[1:].reset_index(drop=True).set_axis(header, axis=1)
+    columns = sheet.table()
+    header = [text_of(values[0]) or "" for values in columns.values()]
+    rows = pd.DataFrame({number: values[1:] for number, values in columns.items()}, dtype=object)
+    return rows.set_axis(header, axis=1)
 
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
