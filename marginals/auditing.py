@@ -9,6 +9,7 @@ from checks.attacks.knowledge import Asked, Fact, FactKind, certain_facts
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
+from marginals.files import resolved
 from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
@@ -188,15 +189,15 @@ def audit(
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
-    known = {path.resolve(): path for path in spec.tables}
+    known = {resolved(path): path for path in spec.tables}
     for path in paths:
-        if path.resolve() not in known:
+        if resolved(path) not in known:
             raise InputError(
                 f"the spec has no section for {path.name}; its tables are {', '.join(p.name for p in spec.tables)}"
             )
     if not paths:
         return spec
-    wanted = {known[path.resolve()] for path in paths}
+    wanted = {known[resolved(path)] for path in paths}
     return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
 
 

@@ -288,5 +288,5 @@ def resolved(path: Path) -> Path:
         os.stat(place)  # noqa: PTH116
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link that leads to itself") from None
+            raise OSError(errno.ELOOP, "it is a link that leads to itself", str(path)) from None
     return Path(place)

@@ -359,14 +359,23 @@ def _read(folder: Path) -> Ledger:
             entry = Entry.read(stated, files[CELLS], domain)
             mark, note = (folder / f"{own.name}-{kind}.json" for kind in ("out", "retracted"))
             date = _stated(note)["date"] if note.exists() else ""
-            entries.append(replace(entry, is_out=mark.exists(), retracted=date))
+            is_out = mark.exists() and bool(_stated(mark))
+            entries.append(replace(entry, is_out=is_out, retracted=date))
             previous = digest(content)
             if len(entries) == head["number"] and previous != head["entry"]:
                 raise _damaged(folder, f"{own.name}/{ENTRY} is not what was written")
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).relative_to(folder)
         raise _damaged(folder, f"{missing} is missing") from None
-    except (KeyError, TypeError, ValueError, MarginalsError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        MarginalsError,
+    ) as error:
         if isinstance(error, InputError):
             raise
         raise _damaged(folder, f"{_name(len(entries) + 1)} cannot be understood") from None
@@ -379,7 +388,7 @@ def _read(folder: Path) -> Ledger:
 def _stated(file: Path) -> dict[str, Any]:
     try:
         stated = json.loads(bounded_content(file, MAX_BYTES))
-    except ValueError:
+    except (ValueError, RecursionError):
         stated = None
     if not isinstance(stated, dict):
         raise _damaged(file.parent, f"{file.name} cannot be understood")

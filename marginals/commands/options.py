@@ -75,7 +75,7 @@ def stops_after(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    kind = click.FloatRange(0, min_open=True, max=1e9)
+    kind = NumberRange(0, min_open=True, max=1e9)
     return click.option("--seconds", type=kind, default=default, show_default=default is not None, help=help_text)
 
 

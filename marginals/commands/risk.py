@@ -30,6 +30,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
+from marginals.files import resolved
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class _RiskOptions:
         """The files for rows, plot and page. Raises InputError where one may not be written, or two are the same."""
         targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
         files = tuple(target.opened(reads) for target in targets)
-        paths = [file.path.resolve() for file in files if file is not None]
+        paths = [resolved(file.path) for file in files if file is not None]
         if len(set(paths)) < len(paths):
             raise InputError("--out, --plot and --report must name files of their own")
         return files

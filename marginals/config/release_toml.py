@@ -649,7 +649,9 @@ def _is_whole_number(value: object) -> bool:
 
 
 def _is_numbers(values: object) -> bool:
-    return isinstance(values, list) and all(_is_number(value) and isfinite(value) for value in values)
+    return isinstance(values, list) and all(
+        _is_number(value) and (isinstance(value, int) or isfinite(value)) for value in values
+    )
 
 
 def _is_texts(values: object) -> bool:

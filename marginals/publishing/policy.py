@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import MaxentDiversity, Requirements, diversities_by_attribute
+from checks.claims import (
+    MOST_ROWS,
+    MaxentDiversity,
+    Requirements,
+    diversities_by_attribute,
+    is_number_of_rows,
+    shown,
+)
 from checks.classes import delta_presence, k_map
 from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity
@@ -239,8 +246,8 @@ class Policy:
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            if value is not None and not is_number_of_rows(value, least):
+                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS}, got {shown(value)}")
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")

@@ -34,12 +34,17 @@ def anonymize(
     """All minimal single tables that satisfy a policy, best KL divergence first.
 
     suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
-    which satisfies the policy too.
+    which satisfies the policy too. Raises InputError for a table without quasi-identifiers.
 
     >>> from marginals.example import table
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
     [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
     """
+    if not table.quasi_identifiers:
+        raise InputError(
+            "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "
+            "of a person"
+        )
     return minimal_tables(
         table.cube,
         table.quasi_identifiers,

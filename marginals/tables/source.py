@@ -20,6 +20,7 @@ from marginals.tables.files import (
     CsvFiles,
     CsvForm,
     Files,
+    LongLineError,
     ParquetFiles,
     ProgramFile,
     engine_refusals,
@@ -515,10 +516,10 @@ class TableSource:
         self.require_no_missing_values()
         if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
-            check_columns(opened, self.attributes)
+            check_columns(opened, self._described)
         else:
             files = self.files()
-            check_header(files, self.attributes, self.missing)
+            check_header(files, self._described, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
         reading = self._reading(opened, k)
         every = opened.rows([*self.used, *self._people])
@@ -558,6 +559,11 @@ class TableSource:
         """The column that says whose row it is, if one is named."""
         return [] if self.person is None else [self.person]
 
+    @property
+    def _described(self) -> dict[str, Attribute]:
+        """The attributes, and the column that says whose row it is: what the rows must have."""
+        return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
+
     def _keys(self) -> list[str]:
         """The columns that may be keys of people, where nobody has said whose rows these are."""
         if self.path is None:
@@ -567,13 +573,12 @@ class TableSource:
 
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
-        described = {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
         if self.path is None:
             opened = frame_source(self.origin)
-            check_columns(opened, described)
+            check_columns(opened, self._described)
             return opened
         files = self.files()
-        check_header(files, described, self.missing)
+        check_header(files, self._described, self.missing)
         if self.unit.needs_order:  # engines read the rows of a file in any order
             return files
         columns = [*self.used, *self._people, *keys]
@@ -748,6 +753,8 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return
     try:
         frame = files.first_rows(_ROWS)
+    except LongLineError:  # engines might pass over it
+        raise
     except InputError:  # whoever reads the rows says better what is wrong with them
         return
     frame = frame.loc[:, ~frame.columns.duplicated()]
