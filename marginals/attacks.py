@@ -36,6 +36,7 @@ from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim
 from checks.classes import equivalence_classes
 from checks.finding import Verdict
+from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, in_common, over_table, read_bundle
 from marginals.bundle.together import (
@@ -485,8 +486,10 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
     """
+    if truth is not None:
+        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     deadline = within(seconds)
-    bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
+    bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     tables = by_table(bundles)
     if len(tables) > 1:
         return _attacks_on_change(tables, truth)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.attacks.knowledge import Asked, Fact, FactKind, certain_facts
+from marginals.arguments import path_of
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
@@ -164,7 +165,7 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    paths = [Path(table) for table in tables]
+    paths = [path_of(table) for table in tables]
     from marginals.jobs import Jobs  # loaded here: no other command starts processes
 
     deadline, run = within(seconds), Jobs(jobs)
@@ -173,7 +174,7 @@ def audit(
             raise InputError("name the tables to audit, or a spec that does")
         used = guessed_spec(paths).spec
     else:
-        used = spec if isinstance(spec, AuditSpec) else read_spec(Path(spec))
+        used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
     used = replace(
         used,
         small=used.small if small is None else small,

@@ -19,6 +19,7 @@ import numpy as np
 from checks.changes import CellDifference, Change, Envelope, cells_of, difference, settled, settled_rows
 from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
+from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
@@ -211,7 +212,7 @@ class Ledger:
         Raises InputError for a folder that holds something else, that others may read, or whose files are not those that
         were written.
         """
-        folder = Path(path)
+        folder = path_of(path)
         if not folder.exists():
             return cls(folder)
         if not folder.is_dir():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marginals.accuracy import Comparison, TableErrors
+from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.writing import output_file, release_at
 from marginals.errors import InputError
@@ -391,4 +392,4 @@ class StewardReport:
         ...     "Not for publication" in Path(folder, "steward.html").read_text(encoding="utf-8")
         True
         """
-        replace_file(output_file(Path(path)).path, self.page(self), PRIVATE)
+        replace_file(output_file(path_of(path)).path, self.page(self), PRIVATE)

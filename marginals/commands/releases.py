@@ -355,10 +355,6 @@ def _print(verification: "Verification") -> None:
     print_warnings(verification.warnings)
 
 
-MOST_ROWS = 100_000_000
-"""That are drawn at once, in memory."""
-
-
 @click.command()
 @RELEASE
 @click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
@@ -398,10 +394,14 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         print_lines(codebook_lines(release.published.codebook, conditions))
 
 
+_MOST_ROWS = 100_000_000
+"""`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
+
+
 @click.command()
 @RELEASE
 @click.option(
-    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, MOST_ROWS), help="Number of rows."
+    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, _MOST_ROWS), help="Number of rows."
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
 @click.option(

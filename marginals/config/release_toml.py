@@ -16,6 +16,7 @@ from typing import Any
 from checks.classes import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
+from marginals.arguments import path_of
 from marginals.bundle.content import TITLE
 from marginals.bundle.together import read_ladders
 from marginals.disclosure import (
@@ -410,7 +411,7 @@ def read_config(path: str | Path) -> Config:
     >>> config.source.path.name, config.policy.k_link
     ('people.csv', 5)
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         text = bounded_content(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -744,7 +745,7 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     ...     read_hierarchy(f"{folder}/town.csv").labels
     (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
             lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")

@@ -254,6 +254,10 @@ class Policy:
         waiting = self.max_waiting
         if isinstance(waiting, bool) or not isinstance(waiting, int | float) or not 0 < waiting <= 1:
             raise InputError(f"max_waiting must be a share above 0 and up to 1, got {waiting!r}")
+        if not isinstance(self.base, str | Mapping):
+            raise InputError(
+                'base is "auto", "best", "none", a CSV file or a level for each attribute, such as {"age": 1}'
+            )
         if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
             raise InputError(
                 f'base is "auto", "best", "none", a CSV file or a level for each attribute, not {self.base!r}'

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from marginals.arguments import elements_of, kind_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
@@ -388,7 +389,13 @@ class TableSource:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
         object.__setattr__(self, "missing", _texts(self.missing))
-        object.__setattr__(self, "attributes", dict(self.attributes))
+        object.__setattr__(self, "attributes", _described(self.attributes))
+        if self.where is not None and not callable(getattr(self.where, "values", None)):
+            raise InputError(
+                f'where is a part of the table, not {kind_of(self.where)}; write where=marginals.Part("age >= 21")'
+            )
+        if self.memory is not None:
+            require_whole_number(self.memory, "memory", 1)
         if self.engine not in ENGINES:
             raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
         if self.domain not in DOMAINS:
@@ -462,6 +469,7 @@ class TableSource:
         not fit into memory, values that are rarer are generalized before they are counted. Raises InputError, naming the
         column and, where rows have an order, the number of the row (from 1), never the value.
         """
+        require_whole_number(k, "k", 1)
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
@@ -698,11 +706,12 @@ def read_rows(
 def _texts(missing: Iterable[str]) -> tuple[str, ...]:
     if isinstance(missing, str):  # its characters would each stand for no value
         raise InputError(f"missing is a list of texts that stand for no value, such as ['?', ''], not {missing!r}")
-    return tuple(missing)
+    return tuple(elements_of(missing, "missing", "a list of texts that stand for no value, such as ['?', '']"))
 
 
 def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
     """What each column is, where it may be told by its role alone."""
+    require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
     return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
 
 

@@ -110,7 +110,11 @@ class Hierarchy:
         codes: list[dict[str, int]] = []
         parents: list[list[int]] = []
         left = most_labels
+        if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+            raise HierarchyError('a hierarchy is a list of rows such as ("Ulm", "Germany", "*")')
         for number, row in enumerate(rows, 1):
+            if isinstance(row, str | bytes) or not isinstance(row, Sequence):
+                raise HierarchyError(f'row {number} is no row of labels such as ("Ulm", "Germany", "*")')
             if not codes:
                 if len(row) < 2 and list(row) != [SUPPRESSED]:
                     problem = f"row 1 has {len(row)} column; a row is a value, its generalizations, and {SUPPRESSED}"
