@@ -1,9 +1,10 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, ENGINES (the environment of `make engines`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
 EXTRAS ?= dev
 ENGINES ?= build/engines
+LOWEST ?= build/lowest
 ENGINE_TESTS = spark or engine or made_table or adult or every_way
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
@@ -11,7 +12,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --di
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test engines nightly coverage mutants bench docs notebooks release
+.PHONY: help demo setup lint quick test engines lowest nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,9 +41,14 @@ engines: $(ENGINES)/.ready  ## the same table and bundle from every engine, also
 	MARGINALS_SPARK='local-cluster[2,1,1024]' OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
 		tests/marginals/tables/test_same_bundle.py -k 'test_a_made_table or test_adult'
 
-nightly: lint  ## all tests with ten times the examples, others each time, then some mutants; hours
+lowest: $(LOWEST)/.ready  ## the tests of `quick` with the lowest versions of libraries that pyproject.toml allows
+	MARGINALS_EXAMPLES=3 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider --numprocesses auto \
+		-m "not slow and not data" tests/checks tests/models tests/marginals
+
+nightly: lint lowest  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
 	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
+	MARGINALS_TRIALS=2000 MARGINALS_SEED=$$(date +%Y%m%d)0000 $(PYTEST) tests/trust/test_fuzzing.py
 	$(BIN)/python tests/trust/mutants.py --sample 100
 
 coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
@@ -77,6 +83,13 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
+	touch $@
+
+$(LOWEST)/.ready: pyproject.toml tests/support/lowest_versions.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tests/support/lowest_versions.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check -r $(LOWEST)/lowest.txt \
+		frictionless hatchling hypothesis pytest pytest-xdist
 	touch $@
 
 $(ENGINES)/.ready: pyproject.toml

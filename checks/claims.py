@@ -540,8 +540,8 @@ class CountClaim(Claim):
     """Whether margins with a junction tree keep it together as soon as each does by itself."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise CriterionError(f"{self.criterion} needs a whole number of at least 1, got {self.k!r}")
+        if not is_number_of_rows(self.k):
+            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS}, got {shown(self.k)}")
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
@@ -618,7 +618,7 @@ def counted_in_words(k: int, rows_per_person: int | None) -> str:
 
 
 def number_of_rows(text: str) -> int | None:
-    """The number that a text states, None for what is no whole number of at most fifteen digits.
+    """The number that a text states, None for what is no whole number of at most twelve digits.
 
     >>> number_of_rows("10"), number_of_rows("ten")
     (10, None)
@@ -626,8 +626,32 @@ def number_of_rows(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-_DIGITS = 15
+_DIGITS = 12
 """Most digits of a number of rows in text."""
+
+MOST_ROWS = 10**_DIGITS - 1
+"""Rows or people that anybody would demand; times the rows of a person they are still a number of 64 bits."""
+
+
+def is_number_of_rows(number: object, least: int = 1) -> bool:
+    """Whether something is a whole number of rows that can be demanded.
+
+    >>> is_number_of_rows(10), is_number_of_rows(2**63), is_number_of_rows(True)
+    (True, False, False)
+    """
+    return isinstance(number, int) and not isinstance(number, bool) and least <= number <= MOST_ROWS
+
+
+def shown(value: object) -> str:
+    """What somebody gave in the place of a number, in a message.
+
+    >>> shown(-1), shown("x"), shown(10**5000)
+    ('-1', "'x'", 'a number of more digits')
+    """
+    if isinstance(value, int) and abs(value) >= 10**40:
+        return "a number of more digits"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
+from marginals.ending import guard
 from marginals.floors import ensure_own
 
+guard()
 for _floor in ("models", "checks"):  # names that a user's own files may have; bottom floor first
     ensure_own(_floor)
 

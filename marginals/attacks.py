@@ -44,6 +44,7 @@ from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.finding import Verdict
+from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, in_common, over_table, read_bundle
 from marginals.bundle.together import (
@@ -607,8 +608,10 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
     (3, 0)
     """
+    if truth is not None:
+        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     deadline = within(seconds)
-    bundles = [(str(folder), read_bundle(Path(folder), deadline)) for folder in folders]
+    bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     tables = by_table(bundles)
     if len(tables) > 1:
         return _attacks_on_change(tables, truth)

@@ -20,7 +20,7 @@ from typing import Any
 
 from marginals.conditions import Range, interval
 from marginals.errors import InputError
-from marginals.files import bounded_content
+from marginals.files import bounded_content, resolved
 from marginals.messages import installing, suggested
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
@@ -721,7 +721,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len({resolved(path) for path in paths}) < len(paths):
         raise InputError("a table is named twice")
     files = [read_published(path) for path in paths]
     tables: dict[Path, TableSpec] = {}

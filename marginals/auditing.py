@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from checks.attacks.knowledge import Asked, Fact, FactKind, certain_facts
+from marginals.arguments import path_of
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
+from marginals.files import resolved
 from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
@@ -180,7 +182,7 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    paths = [Path(table) for table in tables]
+    paths = [path_of(table) for table in tables]
     from marginals.jobs import Jobs  # loaded here: no other command starts processes
 
     deadline, run = within(seconds), Jobs(jobs)
@@ -189,7 +191,7 @@ def audit(
             raise InputError("name the tables to audit, or a spec that does")
         used = guessed_spec(paths).spec
     else:
-        used = spec if isinstance(spec, AuditSpec) else read_spec(Path(spec))
+        used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
     used = replace(
         used,
         small=used.small if small is None else small,
@@ -205,15 +207,15 @@ def audit(
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
-    known = {path.resolve(): path for path in spec.tables}
+    known = {resolved(path): path for path in spec.tables}
     for path in paths:
-        if path.resolve() not in known:
+        if resolved(path) not in known:
             raise InputError(
                 f"the spec has no section for {path.name}; its tables are {', '.join(p.name for p in spec.tables)}"
             )
     if not paths:
         return spec
-    wanted = {known[path.resolve()] for path in paths}
+    wanted = {known[resolved(path)] for path in paths}
     return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
 
 

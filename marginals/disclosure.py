@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
+from marginals.arguments import elements_of, require
 from marginals.conditions import (
     NUMBER,
     Atom,
@@ -250,6 +251,8 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     >>> table.frame(AsRead()).iloc[[0, -1]].values.tolist()
     [['20-29', '*', 'Asthma'], ['50-59', 'Male', 'Gout']]
     """
+    require(rows, Rows, "rows", "what marginals.read_rows(source, attributes) returns")
+    rules = elements_of(rules, "rules", "a list of marginals.DisclosureRule")
     table = DisclosedTable.of(rows)
     for rule in rules:
         if rule.level is None:

@@ -7,6 +7,7 @@ from warnings import warn
 
 import numpy as np
 
+from marginals.arguments import elements_of
 from marginals.conditions import Where, interval
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, values_meant
@@ -237,7 +238,8 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
     if isinstance(attributes, Mapping):
         return {known_attribute(model.domain, a): level for a, level in attributes.items()}
-    named = [attributes] if isinstance(attributes, str) else list(attributes)
+    instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
+    named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
     margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
@@ -362,6 +364,10 @@ def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where:
     import pandas as pd
 
     down, across = as_margin(model, rows), as_margin(model, columns)
+    if not down or not across:
+        raise InputError(
+            'a cross table has attributes in its rows and in its columns; name them: crosstab("age", "sex")'
+        )
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
     dense = model.expected_within({**down, **across}, box_of(model, where))
@@ -516,6 +522,10 @@ def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[
         if a in codes
     }
     return pd.DataFrame(columns, copy=False)
+
+
+MOST_ROWS = 100_000_000
+"""That are drawn at once, in memory."""
 
 
 def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -104,6 +104,53 @@ def _named(folder: Path, target: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
+@contextmanager
+def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mode: int = PUBLIC) -> Iterator[None]:
+    """A file of this content, in its place and on the disk before anything is done meanwhile; as before where that raises.
+
+    keep: whether it stays all the same, asked where what is done meanwhile raises. What a killed run leaves of the old file
+    beside the new one, the next writing removes. Raises InputError where it cannot be written, or is not what was written.
+    """
+    place = resolved(path)
+    old = place.with_name(f"{prefix(place)}aside000.old")
+    try:
+        with fresh_file(path, mode) as fresh:
+            fresh.write_bytes(content)
+            if place.exists():
+                place.rename(old)
+        _require_content(place, content)
+    except BaseException:
+        if old.exists():
+            old.replace(place)
+        raise
+    try:
+        yield
+    except BaseException:
+        if not keep():
+            place.unlink(missing_ok=True)
+            if old.exists():
+                old.replace(place)
+        raise
+    finally:
+        with suppress(OSError):
+            old.unlink(missing_ok=True)
+
+
+def _require_content(place: Path, content: bytes) -> None:
+    if place.read_bytes() != content:
+        raise OSError(errno.EIO, "it is not what was written")
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the disk know the names in a folder, as far as the system can do that."""
+    with suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
 def _put(fresh: Path, target: Path, mode: int) -> None:
     """Make a file that is whole the target."""
     with fresh.open("r+b") as stream:
@@ -111,6 +158,7 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
     fresh.chmod(allowed(mode))  # so far only the owner may read it
     if fresh.parent == target.parent:
         fresh.replace(target)
+        sync_folder(target.parent)
         return
     # A name can be given to a file, but not one that is taken; so it gets one of its own first.
     with _named(target.parent, target) as name:
@@ -122,6 +170,7 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
         finally:
             os.close(folder)
         name.replace(target)
+    sync_folder(target.parent)
 
 
 def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC) -> None:
@@ -148,7 +197,10 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
                 os.fsync(stream.fileno())
             file.chmod(allowed(mode))
         fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
+        for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:
+            sync_folder(folder)
         _put_folder(fresh, target)
+        sync_folder(target.parent)
     finally:
         _remove(fresh)
 
@@ -316,5 +368,5 @@ def resolved(path: Path) -> Path:
         os.stat(place)  # noqa: PTH116
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise OSError(errno.ELOOP, "it is a link that leads to itself") from None
+            raise OSError(errno.ELOOP, "it is a link that leads to itself", str(path)) from None
     return Path(place)

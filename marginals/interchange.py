@@ -32,6 +32,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from marginals.arguments import path_of
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError
 from marginals.estimates import drawn, told
@@ -139,6 +140,13 @@ def _print_csv(frame: pd.DataFrame) -> None:
     lines = _csv(frame)
     if sys.stdout.isatty():
         lines = "".join(printable(line) + "\n" for line in lines.splitlines())
+    try:
+        lines.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeError:
+        raise InputError(
+            f"standard output is {sys.stdout.encoding}, which lacks characters of the rows; write them to a file (--out "
+            "FILE), or set PYTHONIOENCODING=utf-8"
+        ) from None
     click.echo(lines, nl=False)
 
 
@@ -153,7 +161,7 @@ def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None
 
     Warns, with AssumptionWarning, of columns that no published table shows together.
     """
-    write = rows_writer(Path(path))
+    write = rows_writer(path_of(path))
     write(told(drawn(release.model, rows, np.random.default_rng(seed))))
 
 
@@ -164,7 +172,7 @@ def write_interaction_graph(release: Release, path: str | Path) -> None:
     for node in graph:
         named.add_node(f"{node.attribute}:{node.level}", attribute=node.attribute, level=node.level)
     named.add_edges_from((f"{a.attribute}:{a.level}", f"{b.attribute}:{b.level}") for a, b in graph.edges)
-    _write(named, Path(path))
+    _write(named, path_of(path))
 
 
 def write_junction_tree(release: Release, path: str | Path) -> None:
@@ -180,7 +188,7 @@ def write_junction_tree(release: Release, path: str | Path) -> None:
     separator: Margin
     for a, b, separator in tree.edges(data="separator"):
         named.add_edge(str(a), str(b), separator=str(separator), cells=len(cube.table(domain.mask(separator))))
-    _write(named, Path(path))
+    _write(named, path_of(path))
 
 
 def _write(graph: "nx.Graph[Any]", path: Path) -> None:
@@ -216,7 +224,7 @@ def write_uai(release: Release, path: str | Path) -> dict[str, tuple[str, ...]]:
     network = factors(release)
     if not network.labels:
         raise InputError("every attribute of the release is suppressed, so there is no network to write")
-    replace_file(Path(path), uai_text(network).encode())
+    replace_file(path_of(path), uai_text(network).encode())
     return dict(network.labels)
 
 
@@ -268,9 +276,9 @@ def arx_text(hierarchy: Hierarchy) -> str:
 
 def write_arx_hierarchies(release: Release, folder: str | Path) -> dict[str, Path]:
     """Write `<attribute>.csv` for each attribute; returns the files. Raises InputError where one cannot be written."""
-    files = {a: Path(folder) / f"{a}.csv" for a in release.domain.attributes}
+    files = {a: path_of(folder) / f"{a}.csv" for a in release.domain.attributes}
     for attribute, file in files.items():
-        if file.parent != Path(folder) or "\\" in attribute or "\0" in attribute:
+        if file.parent != path_of(folder) or "\\" in attribute or "\0" in attribute:
             raise InputError(f"the attribute {attribute!r} cannot name a file")
     for attribute, file in files.items():
         replace_file(file, arx_text(release.domain.hierarchy(attribute)).encode())

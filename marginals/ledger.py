@@ -1,5 +1,6 @@
 """Ledgers: what is out of a table that changes, so that the next release is safe beside all of them."""
 
+import errno
 import io
 import json
 import shutil
@@ -18,11 +19,22 @@ import numpy as np
 from checks.changes import CellDifference, Change, Envelope, cells_of, difference, settled, settled_rows
 from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
+from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
 from marginals.errors import InputError, NothingPublishableError
-from marginals.files import PRIVATE, bounded_content, held, made_folder, prefix, replace_file, replace_folder, resolved
+from marginals.files import (
+    PRIVATE,
+    bounded_content,
+    held,
+    made_folder,
+    prefix,
+    replace_file,
+    replace_folder,
+    resolved,
+    sync_folder,
+)
 from marginals.names import margin_in_words
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
@@ -166,7 +178,7 @@ def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]
 #
 #     DIR/                  of its owner alone (mode 0700)
 #       lock                held while an entry is written
-#       head.json           number and hash of the last entry
+#       head.json           number and hash of the last entry; while one is written, also those that it will have
 #       0001/               one folder for each release, written whole or not at all
 #         entry.json        what is noted of it, the hashes of the files beside it, and the hash of the entry before
 #         cells.csv         the people that the release shows: codes of base values, count
@@ -176,8 +188,9 @@ def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]
 #       0001-retracted.json somebody took it back
 #
 # A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that;
-# one that is not marked may be out, and counts. What was published cannot be taken back: a release that is retracted
-# counts too.
+# one that is not marked may be out, and counts until somebody settles whether it is. What was published cannot be taken
+# back: a release that is retracted counts too. The head is written before an entry and after it, so that at no moment an
+# entry stands there of which it does not know, and none that it knows can be missing.
 
 
 HEAD, LOCK = "head.json", "lock"
@@ -192,8 +205,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class Ledger:
     """What a ledger held when it was read.
 
-    path: its folder. entries: in the order of release. head: the hash of the last one; None where there is none. domain,
-    roles: of all its tables; None where there is no entry yet.
+    path: its folder. entries: in the order of release. head: the hash of the last one; None where there is none. previous:
+    that of the one before. domain, roles: of all its tables; None where there is no entry yet.
     """
 
     path: Path
@@ -201,6 +214,7 @@ class Ledger:
     head: str | None = None
     domain: Domain | None = None
     roles: Mapping[str, Role] | None = None
+    previous: str | None = None
 
     @classmethod
     def read(cls, path: str | Path) -> "Ledger":
@@ -209,7 +223,7 @@ class Ledger:
         Raises InputError for a folder that holds something else, that others may read, or whose files are not those that
         were written.
         """
-        folder = Path(path)
+        folder = path_of(path)
         if not folder.exists():
             return cls(folder)
         if not folder.is_dir():
@@ -259,13 +273,17 @@ class Ledger:
                 if Ledger.read(folder).head != self.head:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
                 files = entry.files(self.head, roles, bundle)
+                last = {"number": entry.number, "entry": digest(files[ENTRY])}
                 try:
+                    _put(folder / HEAD, {**self._stated_head, "pending": last})
                     replace_folder(own, files, PRIVATE)
-                    _put(folder / HEAD, {"number": entry.number, "entry": digest(files[ENTRY])})
+                    _require_written(own, files)
+                    _put(folder / HEAD, last)
                     yield
                 except BaseException:
-                    if not _is_in_place(Path(entry.folder), bundle):
-                        self._taken_back(own)
+                    if not _is_in_place(Path(entry.folder), bundle[DESCRIPTOR]):
+                        with suppress(InputError, OSError):
+                            self._taken_back(entry.number, last)
                     raise
                 # The bundle is out. An entry without the mark counts as well, so nothing is said where it fails.
                 with suppress(InputError):
@@ -275,17 +293,27 @@ class Ledger:
                 f"the ledger {folder} cannot be written: {error.strerror or type(error).__name__}"
             ) from None
 
-    def _taken_back(self, own: Path) -> None:
-        """Remove an entry whose bundle did not appear. Where that is not possible it stays, and counts."""
-        with suppress(InputError, OSError):
-            if self.head is None:
-                (self.path / HEAD).unlink(missing_ok=True)
-            else:
-                _put(self.path / HEAD, {"number": len(self.entries), "entry": self.head})
-            if own.exists():
-                aside = own.with_name(prefix(own) + _TAKEN_BACK)
-                own.rename(aside)
-                shutil.rmtree(aside, ignore_errors=True)
+    @property
+    def _stated_head(self) -> dict[str, Any]:
+        """What the head says where the last entry is that of this ledger."""
+        return {"number": len(self.entries), "entry": self.head}
+
+    def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
+        """Remove an entry behind those of this ledger, whose bundle did not appear. last: what the head says of it.
+
+        Raises InputError or OSError where that is not possible; then it stays, and counts.
+        """
+        own, head = self.path / _name(number), self.path / HEAD
+        if own.exists():
+            _put(head, {**self._stated_head, "pending": last})
+            aside = own.with_name(prefix(own) + _TAKEN_BACK)
+            own.rename(aside)
+            sync_folder(self.path)
+            shutil.rmtree(aside, ignore_errors=True)
+        if self.head is None:
+            head.unlink(missing_ok=True)
+        else:
+            _put(head, self._stated_head)
 
     def retracted(self, number: int, date: str) -> "Ledger":
         """The ledger with a note that a release was taken back, which changes nothing of what is judged.
@@ -300,6 +328,45 @@ class Ledger:
         entries = list(self.entries)
         entries[number - 1] = replace(entries[number - 1], retracted=date)
         return replace(self, entries=tuple(entries))
+
+    def settled(self, number: int, *, is_out: bool) -> "Ledger":
+        """The ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
+
+        Raises InputError for a release that is not waiting for that, and where one that is said not to be out stands in its
+        folder, or others were made beside it; and where nothing can be written.
+        """
+        pending = [entry.number for entry in self.entries if not entry.is_out]
+        if number not in pending:
+            listed = ", ".join(map(str, pending)) or "none"
+            raise InputError(
+                f"release {number} of the ledger {self.path} is not to be settled; those whose writing was interrupted are "
+                f"{listed}"
+            )
+        entry, own = self.entries[number - 1], self.path / _name(number)
+        before = Ledger(self.path, self.entries[:-1], self.previous, self.domain, self.roles)
+        try:
+            with self._held():
+                if Ledger.read(self.path).head != self.head:
+                    raise InputError(f"the ledger {self.path} has another release now; look at it again")
+                if is_out:
+                    _put(self.path / f"{own.name}-out.json", {"folder": entry.folder})
+                    entries = [replace(each, is_out=True) if each is entry else each for each in self.entries]
+                    return replace(self, entries=tuple(entries))
+                if _is_in_place(Path(entry.folder), bounded_content(own / BUNDLE / DESCRIPTOR, MAX_BYTES)):
+                    raise InputError(
+                        f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
+                        "nobody has"
+                    )
+                if number < len(self.entries):
+                    raise InputError(
+                        f"release {number} counts for good, since release {number + 1} was made beside it; settle it as out"
+                    )
+                before._taken_back(number, self._stated_head)
+        except OSError as error:
+            raise InputError(
+                f"the ledger {self.path} cannot be written: {error.strerror or type(error).__name__}"
+            ) from None
+        return before
 
     def _held(self) -> AbstractContextManager[None]:
         """While this lasts no other process writes to the ledger. Raises InputError where one does."""
@@ -325,10 +392,17 @@ def _put(file: Path, stated: Mapping[str, Any]) -> None:
     replace_file(file, (json.dumps(stated) + "\n").encode(), PRIVATE)
 
 
-def _is_in_place(folder: Path, bundle: Mapping[str, bytes]) -> bool:
-    """Whether the bundle is in the folder."""
+def _require_written(own: Path, files: Mapping[str, bytes]) -> None:
+    """Raise OSError unless an entry is on the disk as it was written, before its release can be."""
+    for path, content in files.items():
+        if (own / path).read_bytes() != content:
+            raise OSError(errno.EIO, f"{own.name}/{path} is not what was written")
+
+
+def _is_in_place(folder: Path, descriptor: bytes) -> bool:
+    """Whether the bundle of a descriptor is in the folder."""
     try:
-        return (folder / DESCRIPTOR).read_bytes() == bundle[DESCRIPTOR]
+        return (folder / DESCRIPTOR).read_bytes() == descriptor
     except FileNotFoundError:
         return False
     except OSError:
@@ -337,9 +411,15 @@ def _is_in_place(folder: Path, bundle: Mapping[str, bytes]) -> bool:
 
 def _read(folder: Path) -> Ledger:
     """All entries, each compared with the hash that the next one, or the head, gives of it."""
-    head = _stated(folder / HEAD) if (folder / HEAD).exists() else {"number": 0, "entry": None}
+    if not (folder / HEAD).exists():
+        raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
+    head = _stated(folder / HEAD)
+    known = {each["number"]: each["entry"] for each in (head, head.get("pending", head)) if _is_head(each)}
+    if head.get("number") not in known:
+        raise _damaged(folder, f"{HEAD} cannot be understood")
     entries: list[Entry] = []
     previous: str | None = None
+    before: str | None = None
     domain: Domain | None = None
     roles: Mapping[str, Role] | None = None
     try:
@@ -360,27 +440,46 @@ def _read(folder: Path) -> Ledger:
             entry = Entry.read(stated, files[CELLS], domain)
             mark, note = (folder / f"{own.name}-{kind}.json" for kind in ("out", "retracted"))
             date = _stated(note)["date"] if note.exists() else ""
-            entries.append(replace(entry, is_out=mark.exists(), retracted=date))
-            previous = digest(content)
-            if len(entries) == head["number"] and previous != head["entry"]:
+            is_out = mark.exists() and bool(_stated(mark))
+            entries.append(replace(entry, is_out=is_out, retracted=date))
+            before, previous = previous, digest(content)
+            if known.get(len(entries), previous) != previous:
                 raise _damaged(folder, f"{own.name}/{ENTRY} is not what was written")
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).relative_to(folder)
         raise _damaged(folder, f"{missing} is missing") from None
-    except (KeyError, TypeError, ValueError, MarginalsError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        MarginalsError,
+    ) as error:
         if isinstance(error, InputError):
             raise
         raise _damaged(folder, f"{_name(len(entries) + 1)} cannot be understood") from None
-    # A process that died after it wrote an entry has not named it the last one.
-    if head["number"] not in (len(entries), len(entries) - 1):
-        raise _damaged(folder, f"there are {len(entries)} entries, and {HEAD} speaks of {head['number']}")
-    return Ledger(folder, tuple(entries), previous, domain, roles)
+    # A process that died while it wrote an entry has named it the one that is written.
+    if len(entries) not in known:
+        less = "an entry was taken away" if len(entries) < head["number"] else f"{HEAD} is older than the entries"
+        raise _damaged(folder, f"{less}: there are {len(entries)}, and {HEAD} speaks of {head['number']}")
+    return Ledger(folder, tuple(entries), previous, domain, roles, before)
+
+
+def _is_head(stated: object) -> bool:
+    """Whether this is what a head says of an entry: its number and hash."""
+    return (
+        isinstance(stated, dict)
+        and type(stated.get("number")) is int
+        and isinstance(stated.get("entry"), str if stated["number"] else type(None))
+    )
 
 
 def _stated(file: Path) -> dict[str, Any]:
     try:
         stated = json.loads(bounded_content(file, MAX_BYTES))
-    except ValueError:
+    except (ValueError, RecursionError):
         stated = None
     if not isinstance(stated, dict):
         raise _damaged(file.parent, f"{file.name} cannot be understood")
@@ -889,7 +988,12 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
 
 def entry_line(entry: Entry) -> str:
     """A release of a ledger."""
-    state = "out" if entry.is_out else "perhaps out: its writing was interrupted, so it counts"
+    settle = f"--settle {entry.number} out, or --settle {entry.number} not-out"
+    state = (
+        "out"
+        if entry.is_out
+        else f"perhaps out: its writing was interrupted, so it counts until you settle it ({settle})"
+    )
     retracted = f"; retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else ""
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""

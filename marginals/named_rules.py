@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from checks.claims import Claim, Requirements, parse_claim
+from checks.claims import MOST_ROWS, Claim, Requirements, is_number_of_rows, parse_claim, shown
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
@@ -160,8 +160,8 @@ class Demand:
             raise InputError(f"a demand has one of the keys {', '.join(_KEYS)}, not {self.key!r}")
         if self.key == "diversity" and not isinstance(self.value, str):
             raise InputError(f'diversity is text such as "entropy:6", not {self.value!r}')
-        if self.key in COUNTS and (type(self.value) is not int or self.value < 1):
-            raise InputError(f"{self.key} must be a whole number of at least 1, got {self.value!r}")
+        if self.key in COUNTS and not is_number_of_rows(self.value):
+            raise InputError(f"{self.key} must be a whole number from 1 to {MOST_ROWS}, got {shown(self.value)}")
         _ = self.diversity
 
     @property

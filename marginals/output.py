@@ -7,12 +7,12 @@ files; and there is a folder that takes it. What is there already is a question 
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.errors import InputError
-from marginals.files import PUBLIC, prefix, replace_file, resolved
+from marginals.files import PUBLIC, prefix, replace_file, replaced_meanwhile, resolved
 from marginals.tables.files import is_part
 
 Closed = Callable[[Path], str]
@@ -58,6 +58,10 @@ class OutputFile:
     def write(self, content: bytes) -> None:
         """Make it a file of this content, whole or not at all. Raises InputError where it cannot be written."""
         replace_file(self.path, content, self.mode)
+
+    def unless_it_fails(self, content: bytes) -> AbstractContextManager[None]:
+        """Meanwhile and afterwards it is a file of this content; as it was before where what is done meanwhile raises."""
+        return replaced_meanwhile(self.path, content, lambda: False, self.mode)
 
 
 def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_closed) -> None:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from checks.changes import Meet, Narrowing
+from marginals.arguments import elements_of, require
 from marginals.conditions import (
     Choice,
     Column,
@@ -55,7 +56,13 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
     values = _PublishedValues(domain, finest_levels)
     if isinstance(where, Mapping):
         return values.meant(formula_of(where))
-    return values.meant(Conjunction(tuple(map(values.parsed, [where] if isinstance(where, str) else where))))
+    conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
+    for condition in conditions:
+        require(condition, str, "a condition", _CONDITIONS)
+    return values.meant(Conjunction(tuple(map(values.parsed, conditions))))
+
+
+_CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribute, {"sex": "Female"}'
 
 
 def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
+from marginals.arguments import path_of
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.files import replace_file
@@ -677,7 +678,7 @@ class Selection:
         """Write the graph as GraphML, for networkx, Gephi, yEd, igraph and others."""
         text = io.BytesIO()
         nx.write_graphml(self.graph, text)
-        replace_file(Path(path), text.getvalue())
+        replace_file(path_of(path), text.getvalue())
 
     @cached_property
     def fitted(self) -> pd.DataFrame:

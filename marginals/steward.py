@@ -4,20 +4,20 @@ None of it follows from the published marginals, so it is no part of a bundle. A
 all its digits can tell which of the tables that fit the marginals is the real one.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marginals.accuracy import Comparison, TableErrors
-from marginals.bundle.content import BundleContent
+from marginals.arguments import path_of
+from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.writing import output_file, release_at
 from marginals.errors import InputError
-from marginals.files import PRIVATE, fresh_file, made_folder, replace_file, resolved
+from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
 from models.search.problem import KL, Objective, RefusedMove, SearchResult, Step
@@ -64,6 +64,10 @@ class StewardFile:
                 )
             if path.is_dir():
                 raise InputError(f"{path} is a folder; name a file")
+            if path.exists() and not path.is_file():
+                raise InputError(
+                    f"{path} is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
+                )
             if path.is_file() and not _is_steward_page(path):
                 raise InputError(
                     f"{path} is there already, and is no steward's page; name another file (--steward FILE)"
@@ -74,20 +78,30 @@ class StewardFile:
 
     @contextmanager
     def around(self, page: bytes) -> Iterator[None]:
-        """The page, on the disk before the release is written meanwhile, and in its place after that: both or neither.
+        """The page, in its place and on the disk before the release is written meanwhile, which comes last: both or neither.
 
-        page: in HTML, with the mark of such pages. It is for its owner alone to read. Raises InputError where it cannot be
-        written.
+        page: in HTML, with the mark of such pages. It is for its owner alone to read. Where the release does not come about
+        an older page is there again. Raises InputError where it cannot be written.
         """
-        if resolved(self.path).parent == resolved(self.release).parent:
+        before = _descriptor(self.release)
+
+        def is_out() -> bool:
+            return _descriptor(self.release) != before
+
+        with ExitStack() as held:
             with refusals(self.path):
-                made_folder(resolved(self.release).parent)  # as for a release, which others may read
-        with fresh_file(self.path, PRIVATE) as fresh:
-            with fresh.open("wb") as stream:
-                stream.write(page)
-                stream.flush()
-                os.fsync(stream.fileno())
+                if resolved(self.path).parent == resolved(self.release).parent:
+                    made_folder(resolved(self.release).parent)  # as for a release, which others may read
+                held.enter_context(replaced_meanwhile(self.path, page, is_out, PRIVATE))
             yield
+
+
+def _descriptor(release: Path) -> bytes | None:
+    """What tells whether another release stands in a folder now; None where there is none."""
+    try:
+        return (release / DESCRIPTOR).read_bytes()
+    except OSError:
+        return None
 
 
 def _is_steward_page(path: Path) -> bool:
@@ -386,4 +400,4 @@ class StewardReport:
         ...     "Not for publication" in Path(folder, "steward.html").read_text(encoding="utf-8")
         True
         """
-        replace_file(output_file(Path(path)).path, self.page(self), PRIVATE)
+        replace_file(output_file(path_of(path)).path, self.page(self), PRIVATE)

@@ -356,13 +356,16 @@ def minimal_tables(
     satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
     too few rows for that class, and its nodes are looked at one by one.
     """
-    lattice = _laid_out(cube, attributes)
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
 
     def passes(node: Node) -> bool:
         mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
         return table_satisfies(cube, mask, requirements, spare)
+
+    if not attributes:  # one table, of what is sensitive alone
+        return LatticeResult(1, 1, (single_table(cube, {}, requirements),) if passes(()) else ())
+    lattice = _laid_out(cube, attributes)
 
     def within_spare(node: Node) -> bool:
         classes = cube.counts(cube.domain.mask(dict(zip(attributes, node))))
@@ -384,6 +387,8 @@ def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = _no_progress
 ) -> list[Margin]:
     """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
+    if not attributes:
+        return [Margin({})] if passes(Margin({})) else []
     lattice = _laid_out(cube, attributes)
     _settle_all(lattice, lambda node: passes(Margin(dict(zip(attributes, node)))), progress)
     return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]

@@ -23,6 +23,7 @@ from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from marginals.arguments import path_of
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
@@ -136,7 +137,7 @@ class PublishedTable:
 
 def read_published_table(path: str | Path, attributes: Collection[str]) -> PublishedTable:
     """The table in a CSV file, whose columns must be some of these attributes. Raises InputError naming file and column."""
-    path = Path(path)
+    path = path_of(path)
     with reading("published table", path, "commas"):
         header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
     name = f"the published table {path.name}"

@@ -19,6 +19,7 @@ from checks.claims import (
 )
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
+from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, listed, unjudged
 from marginals.bundle.signature import PublicKey, public_key
@@ -107,7 +108,7 @@ def verify(
     asked = _Asked(listed, rules_of(rules), least_difference)
     warnings: list[str] = []
     try:
-        snapshots = [Snapshot.of(Path(folder)) for folder in folders]
+        snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
         bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
         notes = _notes_on_trust(snapshots, signer)
         judged = _judged(bundles, asked)
@@ -350,6 +351,9 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: S
     return [*parsed, *of_release]
 
 
+_CLAIMS = 'a list of claims such as ["k-link=10"]'
+
+
 def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
     """What else is asked than the least difference of releases, `difference=K`, and the largest K; None where it is not.
 
@@ -357,7 +361,8 @@ def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, 
     """
     others: list[str | Claim] = []
     asked: list[int] = []
-    for each in claims:
+    for each in elements_of(claims, "claims", _CLAIMS):
+        require(each, str | Claim, "one of the claims", _CLAIMS)
         name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
         if name != CRITERION:
             others.append(each)

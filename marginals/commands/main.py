@@ -1,16 +1,16 @@
 """The command line: `marginals COMMAND`.
 
 Exit status 0: finished, and every claim that the command checks holds (`attack`, `risk`, `query`, `sample`, `disclose`,
-`init` and `open` check none). 1: a check failed or is undecided, or nothing can be published. 2: bad input or usage. 128
-and the number of a signal: asked to end by it, as by Ctrl-C (130), which says nothing about privacy.
+`init` and `open` check none). 1: a check failed or is undecided, or nothing can be published. 2: bad input or usage. 70: an
+error that nobody foresaw. 74: standard output cannot be written. 128 and the number of a signal: asked to end by it, as by
+Ctrl-C (130). Those from 70 on say nothing about privacy.
 """
 
 import atexit
 import errno
 import gc
-import os
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,19 @@ import click
 import marginals
 from marginals.commands.options import heeded, print_json
 from marginals.commands.releases import FAILED
+from marginals.ending import (
+    INTERNAL,
+    INTERRUPTED,
+    INTERRUPTION,
+    TRACEBACK,
+    UNWRITTEN,
+    LostOutputError,
+    ignore_interrupts,
+    say,
+    streams,
+    unforeseen,
+    wants_traceback,
+)
 from marginals.errors import NothingPublishableError
 from marginals.messages import printable
 from models.errors import MarginalsError
@@ -77,6 +90,10 @@ class _InterruptedError(click.ClickException):
     """Its exit status is that of the signal."""
 
 
+class _UnforeseenError(Exception):
+    """Its cause is what nobody foresaw."""
+
+
 def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str) -> click.ClickException:
     """The error to end with; where JSON was asked for, its sentence is printed as JSON first."""
     problem = printable(problem)
@@ -116,6 +133,34 @@ class _ImportedCommands(MutableMapping[str, click.Command]):
 class _Commands(click.Group):
     """Commands in the order of work, whose errors are one sentence on standard error, and with --json an object too."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and end with its status; in other than standalone mode give errors back, as click does.
+
+        parameters: those of click.
+        """
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        given = list(sys.argv[1:] if args is None else args)
+
+        def work() -> Any:
+            return click.Group.main(self, given, prog_name, complete_var, standalone_mode=False, **extra)
+
+        try:
+            status = _status(work, given)
+            ignore_interrupts()
+        except KeyboardInterrupt:  # while it was ending already
+            ignore_interrupts()
+            say(INTERRUPTION)
+            status = INTERRUPTED
+        sys.exit(status)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was named, until it is done or a signal asks to end."""
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
@@ -128,7 +173,7 @@ class _Commands(click.Group):
             except BaseException as error:
                 if ending.number is None and not isinstance(error, KeyboardInterrupt):
                     raise
-                interrupted = _refusal(ctx, _InterruptedError, "interrupted; nothing is half written")
+                interrupted = _refusal(ctx, _InterruptedError, INTERRUPTION)
                 vars(interrupted)["exit_code"] = ending.exit_status
                 raise interrupted from None
 
@@ -142,23 +187,28 @@ class _Commands(click.Group):
             raise _refusal(ctx, _UnusableError, str(error)) from None
         except MemoryError:
             raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
+        except LostOutputError:
+            raise
         except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            if error.filename is None:
-                # It is the output that cannot be written; Python must not try once more when it ends.
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
-            what = "the output" if error.filename is None else str(error.filename)
+            if error.filename is None and error.errno == errno.EPIPE:
+                raise LostOutputError(error) from None
+            what = "a file" if error.filename is None else str(error.filename)
             problem = f"{what} cannot be read or written: {error.strerror or type(error).__name__}"
             raise _refusal(ctx, _UnusableError, problem) from None
         except click.UsageError as error:
             if "--json" in ctx.obj:
                 print_json({"error": printable(error.format_message())})
             raise
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except Exception as error:  # whatever it is, click must not take it for the end of a prompt
+            raise _UnforeseenError from error
         return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments: only the command knows whether JSON was asked for, and it may have failed."""
+        while wants_traceback(args):  # it may stand anywhere, as at the end of the command that is typed once more
+            args.remove(TRACEBACK)
         ctx.obj = tuple(args)
         return super().parse_args(ctx, args)
 
@@ -175,10 +225,64 @@ class _Commands(click.Group):
                 formatter.write_dl([(f"{name:<{widest}}", summary) for name, summary in zip(names, told)])
 
 
+def _status(work: Callable[[], Any], arguments: Sequence[str]) -> int:
+    """The exit status of what click does, every error being one sentence."""
+    try:
+        with streams():
+            try:
+                return _answered(work, arguments)
+            except LostOutputError as error:
+                if error.errno != errno.EPIPE:  # whoever reads no more, as `head`, needs no sentence
+                    say(str(error))
+                return UNWRITTEN
+    except LostOutputError as error:  # of what was printed last
+        say(str(error))
+        return UNWRITTEN
+
+
+def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
+    try:
+        answer = work()
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except LostOutputError:
+        raise
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error, click.Abort) and not isinstance(error.__cause__, KeyboardInterrupt):
+            return _internal(error, arguments)
+        say(INTERRUPTION)
+        return INTERRUPTED
+    except _UnforeseenError as error:
+        return _internal(error.__cause__ or error, arguments)
+    except Exception as error:
+        return _internal(error, arguments)
+    return answer if isinstance(answer, int) else 0
+
+
+def _internal(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say of an error that nobody foresaw what may be said."""
+    if wants_traceback(arguments):
+        sys.__excepthook__(type(error), error, error.__traceback__)
+    else:
+        say(unforeseen(error))
+    if "--json" in arguments:
+        print_json({"error": unforeseen(error)})
+        sys.stdout.flush()
+    return INTERNAL
+
+
 @click.group(
     cls=_Commands, commands=_ImportedCommands(_HOMES), context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(marginals.__version__, prog_name="marginals")
+@click.option(
+    TRACEBACK,
+    is_flag=True,
+    expose_value=False,
+    help="Of an internal error (exit status 70) show where it comes from; it may show values of the table.",
+)
 def main() -> None:
     """Publish small tables of counts about people that meet privacy criteria jointly.
 

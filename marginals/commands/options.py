@@ -76,7 +76,7 @@ def stops_after(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    kind = click.FloatRange(0, min_open=True, max=1e9)
+    kind = NumberRange(0, min_open=True, max=1e9)
     return click.option("--seconds", type=kind, default=default, show_default=default is not None, help=help_text)
 
 
@@ -271,8 +271,9 @@ def heeded() -> Iterator[Ending]:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print one JSON object."""
-    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+    """Print one JSON object, in ASCII where standard output is not UTF-8."""
+    is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(content, ensure_ascii=not is_utf8, allow_nan=False))
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -361,10 +362,6 @@ def _print(verification: "Verification") -> None:
     print_warnings(verification.warnings)
 
 
-MOST_ROWS = 100_000_000
-"""That are drawn at once, in memory."""
-
-
 @click.command()
 @RELEASE
 @click.argument("conditions", metavar="[NAME=LABEL]...", nargs=-1)
@@ -404,10 +401,14 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         print_lines(codebook_lines(release.published.codebook, conditions))
 
 
+_MOST_ROWS = 100_000_000
+"""`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
+
+
 @click.command()
 @RELEASE
 @click.option(
-    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, MOST_ROWS), help="Number of rows."
+    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, _MOST_ROWS), help="Number of rows."
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
 @click.option(
@@ -448,9 +449,12 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     frame = draw(release.model, rows, np.random.default_rng(seed))
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
-    if pairs_file is not None:
-        pairs_file.write(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
-    write(frame)
+    with (
+        nullcontext()
+        if pairs_file is None
+        else pairs_file.unless_it_fails(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
+    ):
+        write(frame)
     for line in synthetic_lines(frame.attrs["assumed"]):
         click.echo(printable(line), err=True)
     if as_json:
@@ -479,9 +483,16 @@ def _pairs_path(rows: Path) -> Path:
     type=int,
     help="Note that the release of this number was taken back. It is judged as before: nobody forgets what was out.",
 )
+@click.option(
+    "--settle",
+    metavar="RELEASE out|not-out",
+    type=(int, click.Choice(["out", "not-out"])),
+    help="Say of a release whose writing was interrupted whether anybody can have it. Until then it counts as published; "
+    "one that is not out is forgotten, as long as no other was made beside it.",
+)
 @stops_after
 @JSON
-def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
+def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
     DIR is the folder of `publish --ledger DIR`. For each pair of releases the command lists how many rows joined and left,
@@ -494,12 +505,15 @@ def ledger(folder: Path, retract: int | None, as_json: bool) -> None:
       marginals publish release.toml --out release-2026-02 --ledger ledger
       marginals ledger ledger
       marginals ledger ledger --retract 1
+      marginals ledger ledger --settle 2 not-out
     """
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
     kept = Ledger.read(folder)
     if not kept.entries:
         raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
+    if settle is not None:
+        kept = kept.settled(settle[0], is_out=settle[1] == "out")
     if retract is not None:
         kept = kept.retracted(retract, datetime.now(UTC).date().isoformat())
     told = list(pairs(kept))

@@ -30,7 +30,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
-from marginals.files import PRIVATE
+from marginals.files import PRIVATE, resolved
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _RiskOptions:
         """
         targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
         files = tuple(target.opened(reads, PRIVATE) for target in targets)
-        paths = [file.path.resolve() for file in files if file is not None]
+        paths = [resolved(file.path) for file in files if file is not None]
         if len(set(paths)) < len(paths):
             raise InputError("--out, --plot and --report must name files of their own")
         return files

@@ -35,7 +35,7 @@ from marginals.config.column_guess import (
     missing_tokens,
 )
 from marginals.errors import InputError
-from marginals.files import PRIVATE, replace_file
+from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import did_you_mean
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, proposed_diversity
@@ -397,7 +397,7 @@ def _from(folder: Path, file: Path) -> str:
         path = Path(os.path.relpath(file.absolute(), folder))
     except ValueError:  # another drive
         return file.absolute().as_posix()
-    return (path if (folder / path).resolve() == file.resolve() else file.absolute()).as_posix()
+    return (path if resolved(folder / path) == resolved(file) else file.absolute()).as_posix()
 
 
 _MOST_NODES = 5_000

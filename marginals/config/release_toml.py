@@ -16,6 +16,7 @@ from typing import Any
 from checks.classes import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
+from marginals.arguments import path_of
 from marginals.bundle.content import TITLE
 from marginals.bundle.together import read_ladders
 from marginals.disclosure import (
@@ -415,7 +416,7 @@ def read_config(path: str | Path) -> Config:
     >>> config.source.path.name, config.policy.k_link
     ('people.csv', 5)
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         text = bounded_content(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -655,7 +656,9 @@ def _is_whole_number(value: object) -> bool:
 
 
 def _is_numbers(values: object) -> bool:
-    return isinstance(values, list) and all(_is_number(value) and isfinite(value) for value in values)
+    return isinstance(values, list) and all(
+        _is_number(value) and (isinstance(value, int) or isfinite(value)) for value in values
+    )
 
 
 def _is_texts(values: object) -> bool:
@@ -748,7 +751,7 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     ...     read_hierarchy(f"{folder}/town.csv").labels
     (('oak', 'elm', 'ash'), ('west', 'east'), ('*',))
     """
-    path = Path(path)
+    path = path_of(path)
     try:
         with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
             lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from marginals.arguments import path_of
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
@@ -147,7 +148,7 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path) -> None:
     ...     Path(folder, "policies.svg").read_bytes()[:5]
     b'<?xml'
     """
-    file = output_file(Path(path), mode=PRIVATE)
+    file = output_file(path_of(path), mode=PRIVATE)
     form, plt = plot_format(file.path), pyplot()
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
     for (diversity, strategy), line in frame.groupby(["diversity", "strategy"], sort=False):

@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from checks.claims import MaxentDiversity, Requirements, diversities_by_attribute
+from checks.claims import (
+    MOST_ROWS,
+    MaxentDiversity,
+    Requirements,
+    diversities_by_attribute,
+    is_number_of_rows,
+    shown,
+)
 from checks.classes import delta_presence, k_map
 from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity
@@ -267,14 +274,18 @@ class Policy:
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            if value is not None and not is_number_of_rows(value, least):
+                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS}, got {shown(value)}")
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
         waiting = self.max_waiting
         if isinstance(waiting, bool) or not isinstance(waiting, int | float) or not 0 < waiting <= 1:
             raise InputError(f"max_waiting must be a share above 0 and up to 1, got {waiting!r}")
+        if not isinstance(self.base, str | Mapping):
+            raise InputError(
+                'base is "auto", "best", "none", a CSV file or a level for each attribute, such as {"age": 1}'
+            )
         if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
             raise InputError(
                 f'base is "auto", "best", "none", a CSV file or a level for each attribute, not {self.base!r}'

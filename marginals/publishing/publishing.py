@@ -13,6 +13,7 @@ from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, Requ
 from checks.diversity.registry import require_readable
 from checks.finding import Verdict
 from checks.labels import LabelTells, ToldByLabels
+from marginals.arguments import require
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
@@ -80,6 +81,11 @@ class _LedgerRelease(Release):
         )
 
 
+def _require_table(table: object, policy: object) -> None:
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+
+
 def publish(
     table: Table,
     policy: Policy,
@@ -102,6 +108,8 @@ def publish(
     >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
+    _require_table(table, policy)
+    require(title, str, "title", "a line of text")
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)

@@ -19,6 +19,7 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.arguments import require
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, Population
@@ -34,12 +35,19 @@ def anonymize(
     """All minimal single tables that satisfy a policy, best KL divergence first.
 
     suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
-    which satisfies the policy too.
+    which satisfies the policy too. Raises InputError for a table without quasi-identifiers.
 
     >>> from marginals.example import table
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
     [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
     """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    if not table.quasi_identifiers:
+        raise InputError(
+            "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "
+            "of a person"
+        )
     return minimal_tables(
         table.cube,
         table.quasi_identifiers,
@@ -92,6 +100,8 @@ def assess(
     >>> [(check.criterion, check.holds) for check in assessed.checks]
     [('k-anonymity', False), ('l-diversity', False)]
     """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
     chosen = dict(levels or {})
     for attribute in chosen:
         if attribute not in table.quasi_identifiers:

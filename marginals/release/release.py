@@ -11,6 +11,7 @@ import numpy as np
 
 from checks.claims import Claim
 from marginals import estimates
+from marginals.arguments import path_of, require, require_whole_number
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
@@ -18,7 +19,7 @@ from marginals.bundle.snapshot import Snapshot, WrittenBundle
 from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Estimate, OddsRatio, Quantity, marked, told
+from marginals.estimates import MOST_ROWS, Attributes, Estimate, OddsRatio, Quantity, marked, told
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
 from models.graphs.basis import Basis
@@ -65,6 +66,7 @@ class ModelAnalysis(ABC):
         >>> release.marginal({"sex": 0, "diagnosis": 0})["Male"].to_dict()
         {'Asthma': 4, 'Flu': 5, 'Gout': 16}
         """
+        require(margin, Mapping, "margin", 'a level for each attribute, such as {"age": 1}')
         return told(estimates.marginal(self.model, margin))
 
     def supports(self, attributes: Attributes) -> Basis:
@@ -130,7 +132,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.expected_count(self.model, where))
 
-    def crosstab(self, rows: Attributes, columns: Attributes, where: Where = ()) -> "pd.DataFrame":
+    def crosstab(self, rows: Attributes = (), columns: Attributes = (), where: Where = ()) -> "pd.DataFrame":
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
 
         >>> from marginals.example import release
@@ -273,7 +275,7 @@ class ModelAnalysis(ABC):
         0  40-49  Female    Asthma
         1  30-39  Female       Flu
         """
-        return told(estimates.drawn(self.model, rows, np.random.default_rng(seed)))
+        return told(estimates.drawn(self.model, rows, _generator(rows, seed)))
 
     def sample_base_values(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
         """As `sample`, all attributes at base values, drawn evenly among those under the published value.
@@ -284,7 +286,15 @@ class ModelAnalysis(ABC):
         0  48  Female    Asthma
         1  39  Female       Flu
         """
-        return told(estimates.drawn_base_values(self.model, rows, np.random.default_rng(seed)))
+        return told(estimates.drawn_base_values(self.model, rows, _generator(rows, seed)))
+
+
+def _generator(rows: object, seed: "int | np.random.Generator") -> "np.random.Generator":
+    """Random numbers for so many rows. Raises InputError for what is no number of rows, or no seed."""
+    require_whole_number(rows, "rows", 0, MOST_ROWS)
+    if not isinstance(seed, np.random.Generator):
+        require_whole_number(seed, "seed", 0)
+    return np.random.default_rng(seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -503,7 +513,7 @@ class Release(ModelAnalysis):
             raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
         from marginals.bundle.writing import output_file, put_report  # slow to import, and few need it
 
-        file = None if path is None else output_file(Path(path))
+        file = None if path is None else output_file(path_of(path))
         page = _report(self.published)
         if file is None:
             if self.source is None:
@@ -521,7 +531,7 @@ def write_release(
 
     key = None if sign is None else secret_key(sign)
     return replace(
-        release, source=write_bundle(release.published, Path(path), _report(release.published), key, entering)
+        release, source=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
     )
 
 
@@ -545,7 +555,7 @@ def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     ...     open_release(f"{folder}/release").rows
     48
     """
-    folder = Path(path)
+    folder = path_of(path)
     deadline = within(seconds)
     snapshot = Snapshot.of(folder)
     return Release(content_of(snapshot, deadline), WrittenBundle(folder, snapshot.descriptor.identity))

@@ -10,6 +10,7 @@ from enum import Enum
 
 import numpy as np
 
+from marginals.arguments import elements_of, kind_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.values import (
@@ -130,17 +131,25 @@ class Attribute:
             raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
         if hierarchy is not None and not hierarchy.height:
             raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
-        zero, *widths = _numbers([start, *intervals])
+        zero, *widths = _numbers([start, *elements_of(intervals, "intervals", "a list of widths such as [5, 10]")])
         for name, value in (("role", part), ("hierarchy", hierarchy), ("start", zero), ("labels", labels)):
             object.__setattr__(self, name, value)
         for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
             object.__setattr__(self, key, text)
+        for name, by_value in (("values", values), ("population", population)):
+            if by_value is not None:
+                require(by_value, Mapping, name, 'something for each value, such as {"1": ...}')
         object.__setattr__(self, "values", dict(values or {}))
         object.__setattr__(self, "single_values", single_values)
         object.__setattr__(self, "population", None if population is None else dict(population))
         object.__setattr__(self, "intervals", tuple(widths))
-        object.__setattr__(self, "prefixes", tuple(prefixes))
-        object.__setattr__(self, "dates", tuple(dates))
+        lengths = elements_of(prefixes, "prefixes", "a list of lengths such as [3, 2]")
+        for length in lengths:
+            require_whole_number(length, "the length of a prefix", -(10**9), 10**9)
+        object.__setattr__(self, "prefixes", tuple(lengths))
+        object.__setattr__(
+            self, "dates", tuple(elements_of(dates, "dates", 'a list of units such as ["month", "year"]'))
+        )
         for name, check in (("intervals", check_widths), ("prefixes", check_lengths), ("dates", check_units)):
             try:
                 check(getattr(self, name))
@@ -279,6 +288,11 @@ def _check_population(population: Mapping[str, int], ladder: str) -> None:
 
 def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:
     """The numbers exactly: whole numbers as they are where all are, else all as decimals, a float as it is written."""
+    for number in given:
+        if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating | Decimal):
+            raise InputError(
+                f"intervals and start are numbers, such as intervals=[5, 10], start=0, not {kind_of(number)}"
+            )
     if all(isinstance(number, int | np.integer) for number in given):
         return tuple(map(int, given))
     exact = tuple(number if isinstance(number, Decimal) else Decimal(str(number)) for number in given)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import lzma
+import os
 import re
 import sys
 import zipfile
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.files import open_regular
+from marginals.files import open_regular, resolved
 from marginals.messages import installing
 from marginals.tables.distinct_rows import (
     DistinctRows,
@@ -36,6 +37,7 @@ from marginals.tables.distinct_rows import (
     text_of,
     texts_of,
 )
+from marginals.tables.workbook import MOST_CELLS, sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +97,7 @@ class CsvForm:
 
     def require_short_header(self, path: Path) -> None:
         """Raise InputError for a first line of a file that is too long, or has too many columns, to be a header."""
+        _refuse_hole(path)
         with self.opened(path) as stream:
             begin = stream.read(LONGEST_HEADER + 1)
         line = re.split(rb"[\r\n]", begin.removeprefix(b"\xef\xbb\xbf").lstrip(), maxsplit=1)[0]
@@ -110,13 +113,11 @@ class CsvForm:
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[BinaryIO]:
-        """The bytes of a file in UTF-8, decompressed. Errors as those of `decompressed`."""
+        """The bytes of a file in UTF-8, decompressed. LongLineError for a line without end, others as of `decompressed`."""
         encoding = self.recoded_from(path)
         with decompressed(path) as stream:
-            if encoding is None:
-                yield stream
-            else:
-                yield cast("BinaryIO", BufferedReader(_Recoded(stream, encoding, path.name), _BLOCK))
+            recoded = stream if encoding is None else cast("BinaryIO", _Recoded(stream, encoding, path.name))
+            yield cast("BinaryIO", BufferedReader(_Lines(recoded, path.name), _BLOCK))
 
 
 def is_encoding(name: object) -> bool:
@@ -173,6 +174,62 @@ class _Recoded(RawIOBase):
         return len(taken)
 
 
+LONGEST_LINE = 1 << 24
+"""Bytes of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
+
+
+class LongLineError(InputError):
+    """A line of a CSV file that is longer than any row."""
+
+
+_HOLE = 4096
+"""Zeros in a row that no text has, in whatever encoding."""
+
+
+def _refuse_hole(path: Path) -> None:
+    """Raise InputError for a sparse file, which may be larger than any disk: what reads tables would read all its zeros."""
+    if not hasattr(os, "SEEK_HOLE"):
+        return
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        try:
+            hole = os.lseek(stream.fileno(), 0, os.SEEK_HOLE) if size else size
+        except OSError:  # a disk that knows of none
+            return
+        stream.seek(hole)
+        zeros = stream.read(_HOLE)
+    if len(zeros) == _HOLE and not any(zeros):
+        raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
+
+
+class _Lines(RawIOBase):
+    """The bytes of a stream whose lines have an end. Raises InputError, naming the file, for one that has none."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._since_break = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        block = self._stream.read(len(view))
+        self.note(block)
+        view[: len(block)] = block
+        return len(block)
+
+    def note(self, block: bytes) -> None:
+        """Raise InputError where a line is too long with what comes now."""
+        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+        self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
+        if self._since_break > LONGEST_LINE:
+            raise LongLineError(
+                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
+                "header and a line a row"
+            )
+
+
 def likely_encoding(path: Path) -> str:
     """The encoding that a CSV file most likely has: "auto" where that reads it, else a guess that people must check.
 
@@ -185,11 +242,14 @@ def likely_encoding(path: Path) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     fits = True
     with reading(path), decompressed(path) as stream:
+        lines = _Lines(stream, path.name)
         while len(sample) < _BLOCK and (block := stream.read(_BLOCK)):
+            lines.note(block)
             sample += b"".join(_telling(block))
             if fits:
                 fits = _decodes(decoder, block)
         while fits and (block := stream.read(_BLOCK)):
+            lines.note(block)
             if not (fits := _decodes(decoder, block)):
                 sample = block
     if fits and _decodes(decoder, b"", final=True):
@@ -391,24 +451,27 @@ def _sheet(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     require("openpyxl", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
-    with reading(path):
-        sheets = pd.read_excel(
-            path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[""], engine="openpyxl"
-        )
-    filled = [sheet.dropna(how="all").dropna(how="all", axis=1) for sheet in sheets.values()]
-    filled = [sheet for sheet in filled if sheet.size]
+    with reading(path), open_regular(path) as stream:
+        filled = sheets_of(stream, path.name)
     if len(filled) != 1:
         raise InputError(
             f"{path.name} has {len(filled)} sheets with something in them, and must have one, whose first row names the "
             f"columns; {_AS_CSV}"
         )
     [sheet] = filled
-    if sheet.shape[1] > MOST_COLUMNS:
+    if sheet.size > MOST_CELLS:
+        raise InputError(
+            f"{path.name} has its cells in a rectangle of {sheet.size:,}, and {MOST_CELLS:,} are read; remove what stands "
+            f"far from the table, up to the cell {sheet.last}, or {_AS_CSV}"
+        )
+    if len(sheet.columns) > MOST_COLUMNS:
         raise InputError(
             f"{path.name} has more than the {MOST_COLUMNS} columns that are read; leave out those that are not used"
         )
-    header = [text_of(name) or "" for name in sheet.iloc[0]]
-    return sheet.iloc[1:].reset_index(drop=True).set_axis(header, axis=1)
+    columns = sheet.table()
+    header = [text_of(values[0]) or "" for values in columns.values()]
+    rows = pd.DataFrame({number: values[1:] for number, values in columns.items()}, dtype=object)
+    return rows.set_axis(header, axis=1)
 
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
@@ -727,8 +790,12 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
     import pyarrow.parquet as pq
 
     with reading(path), pq.ParquetFile(path) as file:
+        empty = True
         for batch in file.iter_batches(_CHUNK, columns=list(columns)):
+            empty = False
             yield pa.Table.from_batches([batch])
+        if empty:  # of no row the schema is all that there is
+            yield file.schema_arrow.empty_table().select(list(columns))
 
 
 def _texts(batch: "pa.Table") -> list[str | None]:
@@ -1004,7 +1071,7 @@ def engine_refusals(name: str) -> Iterator[None]:
 def is_part(path: Path, file: Path) -> bool:
     """Whether a file is one of those that a path stands for, by whatever link, or would be once it is written."""
     if path.is_dir():
-        joins = _is_table(file) and file.resolve().is_relative_to(path.resolve())
+        joins = _is_table(file) and resolved(file).is_relative_to(resolved(path))
     else:
-        joins = file.resolve() == path.resolve() or (not path.exists() and file.resolve().match(str(path.resolve())))
+        joins = resolved(file) == resolved(path) or (not path.exists() and resolved(file).match(str(resolved(path))))
     return joins or (file.exists() and any(file.samefile(part) for part in files_at(path)))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from marginals.arguments import path_of
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import MISSING, Attribute
@@ -39,7 +40,7 @@ def read_population(path: str | Path) -> dict[str, int]:
     ...     read_population(f"{folder}/age.csv")
     {'20': 8100, '21': 7900}
     """
-    path = Path(path)
+    path = path_of(path)
     with reading("population file", path, "commas"):
         rows = list(csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines()))
     counts: dict[str, int] = {}

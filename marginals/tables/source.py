@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from marginals.arguments import elements_of, kind_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
@@ -20,6 +21,7 @@ from marginals.tables.files import (
     CsvFiles,
     CsvForm,
     Files,
+    LongLineError,
     ParquetFiles,
     ProgramFile,
     engine_refusals,
@@ -461,7 +463,13 @@ class TableSource:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
         object.__setattr__(self, "missing", _texts(self.missing))
-        object.__setattr__(self, "attributes", dict(self.attributes))
+        object.__setattr__(self, "attributes", _described(self.attributes))
+        if self.where is not None and not callable(getattr(self.where, "values", None)):
+            raise InputError(
+                f'where is a part of the table, not {kind_of(self.where)}; write where=marginals.Part("age >= 21")'
+            )
+        if self.memory is not None:
+            require_whole_number(self.memory, "memory", 1)
         if self.engine not in ENGINES:
             raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
         if self.domain not in DOMAINS:
@@ -535,6 +543,7 @@ class TableSource:
         not fit into memory, values that are rarer are generalized before they are counted. Raises InputError, naming the
         column and, where rows have an order, the number of the row (from 1), never the value.
         """
+        require_whole_number(k, "k", 1)
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
@@ -597,10 +606,10 @@ class TableSource:
         self.require_no_missing_values()
         if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
-            check_columns(opened, self.attributes)
+            check_columns(opened, self._described)
         else:
             files = self.files()
-            check_header(files, self.attributes, self.missing)
+            check_header(files, self._described, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
         reading = self.one_by_one._reading(opened, k)
         every = opened.rows([*self.used, *self._people])
@@ -640,6 +649,11 @@ class TableSource:
         """The column that says whose row it is, if one is named."""
         return [] if self.person is None else [self.person]
 
+    @property
+    def _described(self) -> dict[str, Attribute]:
+        """The attributes, and the column that says whose row it is: what the rows must have."""
+        return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
+
     def _keys(self) -> list[str]:
         """The columns that may be keys of people, where nobody has said whose rows these are."""
         if self.path is None:
@@ -649,13 +663,12 @@ class TableSource:
 
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
-        described = {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
         if self.path is None:
             opened = frame_source(self.origin)
-            check_columns(opened, described)
+            check_columns(opened, self._described)
             return opened
         files = self.files()
-        check_header(files, described, self.missing)
+        check_header(files, self._described, self.missing)
         if self.unit.needs_order:  # engines read the rows of a file in any order
             return files
         columns = [*self.used, *self._people, *keys]
@@ -775,11 +788,12 @@ def read_rows(
 def _texts(missing: Iterable[str]) -> tuple[str, ...]:
     if isinstance(missing, str):  # its characters would each stand for no value
         raise InputError(f"missing is a list of texts that stand for no value, such as ['?', ''], not {missing!r}")
-    return tuple(missing)
+    return tuple(elements_of(missing, "missing", "a list of texts that stand for no value, such as ['?', '']"))
 
 
 def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
     """What each column is, where it may be told by its role alone."""
+    require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
     return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
 
 
@@ -830,6 +844,8 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return
     try:
         frame = files.first_rows(_ROWS)
+    except LongLineError:  # engines might pass over it
+        raise
     except InputError:  # whoever reads the rows says better what is wrong with them
         return
     frame = frame.loc[:, ~frame.columns.duplicated()]

@@ -20,7 +20,7 @@ from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError
 from marginals.files import PRIVATE as PRIVATE_FILE
-from marginals.files import bounded_content, held, replace_file
+from marginals.files import bounded_content, held, replace_file, resolved
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
 
@@ -48,6 +48,13 @@ class Project:
     table: Path | None = None
     release: Path | None = None
 
+    def __post_init__(self) -> None:
+        if self.config is not None and resolved(self.config).parent != self.folder:
+            raise InputError(
+                f"{self.config.name} is a link that leads out of {self.folder}, and the window writes nowhere else; remove "
+                "the link, or open the config where it is"
+            )
+
     @classmethod
     def at(cls, path: Path) -> "Project":
         """The project that a path stands for: a table, a config, a release, or a folder with one of these.
@@ -59,6 +66,13 @@ class Project:
         place = path.resolve()
         if place.is_dir():
             return cls._in_folder(path, place)
+        if not place.is_file():
+            raise InputError(f"{path} is a device or pipe; name a table, a release.toml or a release")
+        if place.parent != resolved(path.absolute().parent):
+            raise InputError(
+                f"{path} is a link into {place.parent}, where the window would write then; name {place} itself if that is "
+                "meant"
+            )
         if place.suffix == ".toml":
             return cls(place.parent, place)
         return cls._of_table(place)
@@ -141,9 +155,9 @@ class Project:
 def _names(config: Path, table: Path) -> bool:
     """Whether a config is about this table, or cannot be read, so that it is to be mended."""
     try:
-        path = tomllib.loads(config.read_text(encoding="utf-8"))["data"]["path"]
+        path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
         return config.name == CONFIG
 
 

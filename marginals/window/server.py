@@ -1,16 +1,19 @@
 """Serving a window on this machine alone: which page or action an address stands for."""
 
 import contextlib
+import io
 import json
+import socket
 import sys
 import tempfile
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import ClientDisconnected, HTTPException
 from werkzeug.routing import Map, Rule
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 from werkzeug.wrappers import Request, Response
@@ -35,6 +38,8 @@ ROUTES: tuple[tuple[str, str, Answer], ...] = (
     *explore.ROUTES,
 )
 """Method, address, and what answers it."""
+
+_CUT_OFF = "The request ended before it was whole."
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
 """Those that are printed by their names; another may hold anything."""
@@ -80,6 +85,8 @@ class Application:
     def _answer(self, request: Request) -> Response:
         try:
             refusal = self.window.gate.refusal(request)
+        except (ClientDisconnected, TimeoutError, ConnectionError):
+            return Response(rendered("refused.html", sentence=_CUT_OFF), status=400, mimetype="text/html")
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
@@ -173,8 +180,39 @@ _PAGE = "open.html"
 _PATIENCE = 30.0
 """Seconds that a connection may say nothing before it is closed."""
 
+_WHOLE = 30.0
+"""Seconds that a whole request may take to arrive, however steadily it trickles in."""
+
 _MOST = 100
 """Connections that are answered at once."""
+
+
+class _Arriving(io.RawIOBase):
+    """What a connection brings, each request of which must be there in time. Raises TimeoutError where it is not."""
+
+    def __init__(self, connection: socket.socket, patience: float) -> None:
+        self._connection, self._patience = connection, patience
+        self._until: float | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def begin(self) -> None:
+        """From now on another request is waited for; its time begins with its first byte."""
+        self._until = None
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._patience if self._until is None else self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(min(left, self._patience))
+        try:
+            size = self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(self._patience)
+        if self._until is None:
+            self._until = time.monotonic() + _WHOLE
+        return size
 
 
 class _QuietHandler(WSGIRequestHandler):
@@ -182,6 +220,18 @@ class _QuietHandler(WSGIRequestHandler):
 
     server_version, sys_version = "marginals", ""
     timeout = _PATIENCE
+
+    def setup(self) -> None:
+        """Read the connection within bounds of time."""
+        super().setup()
+        self.rfile.close()
+        self._arriving = _Arriving(self.connection, self.timeout)
+        self.rfile = io.BufferedReader(self._arriving)
+
+    def handle_one_request(self) -> None:
+        """Answer a request, for whose whole there is so much time."""
+        self._arriving.begin()
+        super().handle_one_request()
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
         """Say nothing."""
@@ -219,6 +269,11 @@ class _Server(ThreadedWSGIServer):
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
+        """Say that a request failed, without its traceback, which may hold what was sent."""
+        if type == "error":
+            print("failed: a request could not be answered", file=sys.stderr)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away is nothing to speak of."""

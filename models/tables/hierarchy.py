@@ -25,6 +25,10 @@ MAX_LABELS = 4_000_000
 """Of all levels; of a million whole numbers four times as many, with half as many at each level as at the one below."""
 
 
+MAX_LEVELS = 1000
+"""Of one hierarchy; nobody tells more steps of generalization apart."""
+
+
 def check_widths(widths: Sequence[int | Decimal]) -> None:
     """Raise HierarchyError unless intervals of these widths nest.
 
@@ -34,7 +38,8 @@ def check_widths(widths: Sequence[int | Decimal]) -> None:
     exact = list(map(Fraction, widths))
     if any(width <= 0 for width in exact) or any(wide <= fine or wide % fine for fine, wide in pairwise(exact)):
         listed = ", ".join(map(str, widths))
-        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got [{listed}]")
+        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got [{_short(listed)}]")
+    _check_height(len(exact))
 
 
 def check_lengths(lengths: Sequence[int]) -> None:
@@ -43,7 +48,18 @@ def check_lengths(lengths: Sequence[int]) -> None:
     >>> check_lengths([3, 2])
     """
     if any(length < 1 for length in lengths) or any(long <= short for long, short in pairwise(lengths)):
-        raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got {list(lengths)}")
+        listed = ", ".join(map(str, lengths))
+        raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got [{_short(listed)}]")
+    _check_height(len(lengths))
+
+
+def _check_height(levels: int) -> None:
+    if levels > MAX_LEVELS:
+        raise HierarchyError(f"a hierarchy has at most {MAX_LEVELS:,} levels, not {levels:,}; leave some out")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _exponent(number: Decimal) -> int:
@@ -73,6 +89,7 @@ class Hierarchy:
     def __post_init__(self) -> None:
         if not self.labels or self.labels[-1] != (SUPPRESSED,):
             raise HierarchyError(f"a hierarchy needs a last level that is all {SUPPRESSED!r}")
+        _check_height(self.height)
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
@@ -96,11 +113,16 @@ class Hierarchy:
         codes: list[dict[str, int]] = []
         parents: list[list[int]] = []
         left = most_labels
+        if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+            raise HierarchyError('a hierarchy is a list of rows such as ("Ulm", "Germany", "*")')
         for number, row in enumerate(rows, 1):
+            if isinstance(row, str | bytes) or not isinstance(row, Sequence):
+                raise HierarchyError(f'row {number} is no row of labels such as ("Ulm", "Germany", "*")')
             if not codes:
                 if len(row) < 2 and list(row) != [SUPPRESSED]:
                     problem = f"row 1 has {len(row)} column; a row is a value, its generalizations, and {SUPPRESSED}"
                     raise HierarchyError(problem)
+                _check_height(len(row) - 1)
                 codes, parents = [{} for _ in row], [[] for _ in row[1:]]
             if len(row) != len(codes):
                 raise HierarchyError(f"row {number} has {len(row)} columns where row 1 has {len(codes)}")

@@ -2,8 +2,11 @@
 
 import json
 import stat
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from marginals import ledger as ledgers
 from marginals.bundle.verification import BadFile
 from marginals.commands.main import main
 from marginals.errors import InputError
-from marginals.files import held
-from marginals.ledger import Ledger, pairs
+from marginals.files import held, replace_folder
+from marginals.ledger import Ledger, entry_line, pairs
 from marginals.publishing.publishing import Publication
 from small_release import contents
 
@@ -208,6 +212,11 @@ def test_a_ledger_of_another_table_is_refused_by_name(tmp_path: Path) -> None:
         marginals.publish(read(FIRST), marginals.Policy(diversity="distinct:2", base="none"), ledger=ledger)
 
 
+def _an_older_head(ledger: Path) -> None:
+    first = json.loads((ledger / "0002" / "entry.json").read_text())["previous"]
+    (ledger / "head.json").write_text(json.dumps({"number": 1, "entry": first}))
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -217,8 +226,28 @@ def test_a_ledger_of_another_table_is_refused_by_name(tmp_path: Path) -> None:
         ),
         (lambda ledger: (ledger / "0002" / "entry.json").unlink(), "0002/entry.json is missing"),
         (lambda ledger: (ledger / "0001" / "entry.json").write_text("{}"), "0001 cannot be understood"),
-        (lambda ledger: (ledger / "head.json").unlink(), "head.json speaks of 0"),
-        (lambda ledger: (ledger / "0001").rename(ledger / "gone"), "there are 0 entries, and head.json speaks of 2"),
+        (
+            lambda ledger: (ledger / "head.json").unlink(),
+            "it has entries, and no head.json that tells which is the last",
+        ),
+        (
+            lambda ledger: (ledger / "0001").rename(ledger / "gone"),
+            "an entry was taken away: there are 0, and head.json",
+        ),
+        (
+            lambda ledger: (ledger / "0002").rename(ledger / "gone"),
+            "an entry was taken away: there are 1, and head.json",
+        ),
+        (_an_older_head, "head.json is older than the entries: there are 2, and head.json speaks of 1"),
+        (lambda ledger: (ledger / "head.json").write_text('{"number": "2"}'), "head.json cannot be understood"),
+        (
+            lambda ledger: (ledger / "head.json").write_text('{"number": true, "entry": "x"}'),
+            "head.json cannot be under",
+        ),
+        (
+            lambda ledger: (ledger / "head.json").write_text('{"number": 0, "entry": null}'),
+            "head.json is older than the",
+        ),
         (lambda ledger: ledger.chmod(0o755), "chmod 700"),
     ],
 )
@@ -226,7 +255,9 @@ def test_a_ledger_that_was_changed_is_refused(damage: object, said: str, tmp_pat
     publish(FIRST, tmp_path, "one")
     publish(FIRST.iloc[3:], tmp_path, "two")
     damage(tmp_path / "ledger")  # type: ignore[operator]
-    assert said in refusal(FIRST, tmp_path / "ledger")
+    refused = refusal(FIRST, tmp_path / "ledger")
+    assert said in refused
+    assert "restore it from a copy" in refused or "chmod 700" in refused
 
 
 def test_the_last_entry_cannot_be_exchanged(tmp_path: Path) -> None:
@@ -329,3 +360,95 @@ def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -
     assert "lies in the ledger" in run("ledger/four", "ledger")[1]
     assert "lies in the release" in run("one", "one/ledger")[1]
     assert CliRunner().invoke(main, ["ledger", str(tmp_path / "none")]).exit_code == 2
+
+
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, placed: bool) -> Ledger:
+    """A ledger with two releases, the second of which was being written as the power went."""
+    publish(FIRST, tmp_path, "one")
+    made = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "_taken_back", lambda *_: None)
+        if placed:
+            patched.setattr("marginals.ledger._put", _unless("out", ledgers._put))
+        else:
+            patched.setattr("marginals.bundle.writing.replace_folder", _fail)
+        with suppress(InputError):
+            made.write(tmp_path / "two")
+    ledger = Ledger.read(tmp_path / "ledger")
+    assert [entry.is_out for entry in ledger.entries] == [True, False]
+    return ledger
+
+
+def _fail(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def _unless(name: str, put: Callable[[Path, Mapping[str, Any]], None]) -> Callable[[Path, Mapping[str, Any]], None]:
+    def put_others(file: Path, stated: Mapping[str, Any]) -> None:
+        if not file.stem.endswith(name):
+            put(file, stated)
+
+    return put_others
+
+
+def test_an_interrupted_entry_counts_until_it_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = interrupted(tmp_path, monkeypatch, placed=False)
+    assert "--settle 2 out, or --settle 2 not-out" in entry_line(ledger.entries[1])
+    next_one = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
+    assert next_one.steward.waiting is not None
+    assert next_one.steward.waiting.releases == 2
+    settled = ledger.settled(2, is_out=False)
+    assert len(settled.entries) == len(Ledger.read(tmp_path / "ledger").entries) == 1
+    assert json.loads((tmp_path / "ledger" / "head.json").read_text()) == {"number": 1, "entry": settled.head}
+    with pytest.raises(InputError, match="has another release since"):
+        next_one.write(tmp_path / "three")
+    publish(FIRST.iloc[3:], tmp_path, "three")
+    with pytest.raises(InputError, match=r"release 2 of the ledger .* is not to be settled; .* are none"):
+        Ledger.read(tmp_path / "ledger").settled(2, is_out=False)
+
+
+def test_what_stands_in_its_folder_is_not_settled_as_never_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = interrupted(tmp_path, monkeypatch, placed=True)
+    with pytest.raises(InputError, match="release 2 stands in"):
+        ledger.settled(2, is_out=False)
+    assert ledger.settled(2, is_out=True).entries[1].is_out
+    assert Ledger.read(tmp_path / "ledger").entries[1].is_out
+
+
+def test_what_others_were_made_beside_counts_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(tmp_path, monkeypatch, placed=False)
+    publish(FIRST.iloc[3:], tmp_path, "three")
+    ledger = Ledger.read(tmp_path / "ledger")
+    assert [entry.is_out for entry in ledger.entries] == [True, False, True]
+    with pytest.raises(InputError, match="release 2 counts for good, since release 3 was made beside it"):
+        ledger.settled(2, is_out=False)
+    assert ledger.settled(2, is_out=True).entries[1].is_out
+
+
+def test_the_first_release_can_be_settled_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "_taken_back", lambda *_: None)
+        patched.setattr("marginals.bundle.writing.replace_folder", _fail)
+        with pytest.raises(InputError):
+            made.write(tmp_path / "one")
+    ledger = Ledger.read(tmp_path / "ledger")
+    assert ledger.settled(1, is_out=False).entries == ()
+    publish(FIRST, tmp_path, "one")
+
+
+def test_an_entry_that_is_not_what_was_written_is_no_ground_for_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(FIRST, tmp_path, "one")
+    before = contents(tmp_path / "ledger")
+    made = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
+
+    def cut_off(folder: Path, files: Mapping[str, bytes], *rest: object) -> None:
+        replace_folder(folder, {**files, "cells.csv": files["cells.csv"][:-5]}, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("marginals.ledger.replace_folder", cut_off)
+    with pytest.raises(InputError, match="is not what was written"):
+        made.write(tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+    assert contents(tmp_path / "ledger") == before

@@ -14,6 +14,7 @@ from marginals.errors import InputError
 from marginals.example import frame, release
 from marginals.files import replace_file
 from marginals.output import OutputFile
+from marginals.steward import MARK, StewardFile
 
 CONFIG = """
 data.path = "people.csv"
@@ -332,3 +333,53 @@ def test_a_zipped_release_is_to_be_unzipped(command: str) -> None:
     assert result.exit_code == 2
     assert "unzip" in result.stderr
     assert run(command, "people.csv").exit_code == 2
+
+
+def test_the_steward_page_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/null"), tmp_path / "pipe"):
+        with pytest.raises(InputError, match="device or pipe"):
+            StewardFile(path, tmp_path / "release")
+
+
+@pytest.mark.parametrize("old", [None, "old"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), InputError("no")])
+def test_a_steward_page_is_in_place_before_its_release_and_goes_where_that_does_not_come_about(
+    tmp_path: Path, error: BaseException, old: str | None
+) -> None:
+    place = tmp_path / "release-steward.html"
+    if old:
+        place.write_text(MARK + old)
+    page = StewardFile(place, tmp_path / "release")
+    with pytest.raises(type(error)), page.around(b"new"):  # noqa: PT012 - what is done meanwhile
+        assert place.read_bytes() == b"new", "what is private is there first"
+        raise error
+    assert (place.read_text() if old else place.exists()) == (MARK + old if old else False)
+    assert [path.name for path in tmp_path.iterdir()] == (["release-steward.html"] if old else [])
+    with pytest.raises(type(error)), page.around(b"new"):  # noqa: PT012 - what is done meanwhile
+        (tmp_path / "release").mkdir()
+        (tmp_path / "release" / "datapackage.json").write_text("{}")
+        raise error
+    assert place.read_bytes() == b"new", "the release is out, so its page stays"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["release", "release-steward.html"]
+
+
+def test_rows_that_cannot_be_written_leave_no_file_of_their_pairs(tmp_path: Path) -> None:
+    release.write(tmp_path / "release")
+    out = tmp_path / "rows.csv"
+
+    def full(*_: object) -> None:
+        raise InputError("rows.csv cannot be written: No space left on device")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("marginals.interchange._csv", full)
+        answer = CliRunner().invoke(main, ["sample", str(tmp_path / "release"), "-o", str(out)])
+    assert answer.exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+    assert CliRunner().invoke(main, ["sample", str(tmp_path / "release"), "-o", str(out)]).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.glob("rows*")}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("marginals.interchange._csv", full)
+        again = ["sample", str(tmp_path / "release"), "-o", str(out), "--seed", "1", "--force"]
+        assert CliRunner().invoke(main, again).exit_code == 2
+    assert {path: path.read_bytes() for path in tmp_path.glob("*rows*")} == before

@@ -332,8 +332,10 @@ def test_an_output_that_cannot_be_written_is_one_sentence(configs: list[Path], t
     for arguments in (["verify", tmp_path / "release"], ["sample", tmp_path / "release", "-n", "9999"]):
         errors = tmp_path / "errors"
         with Path("/dev/full").open("w") as full, errors.open("w") as stream:
-            assert forked.Forked(forked.COMMAND, *arguments, streams=(None, full, stream)).wait() == 2
-        assert errors.read_text() == "Error: the output cannot be read or written: No space left on device\n"
+            assert forked.Forked(forked.COMMAND, *arguments, streams=(None, full, stream)).wait() == 74
+        assert errors.read_text() == (
+            "Error: the output cannot be written: No space left on device; what the command wrote to files stands\n"
+        )
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 import contextlib
 import hmac
+import os
 import re
 import socket
 import time
+import urllib.error
 import urllib.request
 import webbrowser
 from collections.abc import Iterator
@@ -418,6 +420,96 @@ def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.Monke
             time.sleep(0.1)
         else:
             raise AssertionError
+
+
+@pytest.mark.slow
+def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that trickles in, byte by byte, never silent for long, is closed."""
+    monkeypatch.setattr(server, "_WHOLE", 1.0)
+    with served(write_config(tmp_path), monkeypatch) as address:
+        port = int(address.split(":")[2].split("/")[0])
+        for begin in (b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+            sent = 0
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(begin)
+                for _ in range(100):
+                    connection.sendall(b"x")
+                    sent += 1
+                    time.sleep(0.1)
+            connection.close()
+            assert sent < 60, begin
+        with urllib.request.urlopen(address) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.slow
+def test_a_body_that_is_too_short_is_a_400_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gates: list[Gate] = []
+    monkeypatch.setattr(server, "Gate", lambda port: gates.append(Gate(port)) or gates[0])
+    with served(write_config(tmp_path), monkeypatch) as address:
+        port, gate = int(address.split(":")[2].split("/")[0]), gates[0]
+        for size, body in ((100, b"form=x"), (100, b""), (4_000_000, b"a=b&" * 1000), (1, b"")):
+            head = (
+                f"POST {gate.root}/policy HTTP/1.1\r\nHost: {gate.host}\r\nCookie: {gate.cookie}={gate.token}\r\n"
+                f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {size}\r\n\r\n"
+            )
+            connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+            connection.sendall(head.encode() + body)
+            connection.shutdown(socket.SHUT_WR)
+            said = connection.recv(100)
+            connection.close()
+            assert said.startswith(b"HTTP/1.1 400"), said
+    out, err = capfd.readouterr()
+    assert "Traceback" not in out + err
+    assert gate.token not in out + err
+
+
+@pytest.mark.slow
+def test_what_werkzeug_says_of_a_failure_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("CANARY")
+
+    with served(write_config(tmp_path), monkeypatch) as address:
+        monkeypatch.setattr(Application, "__call__", fail)
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(address)
+        assert caught.value.code == 500
+        caught.value.close()
+    out, err = capfd.readouterr()
+    assert "CANARY" not in out + err
+    assert "failed: a request could not be answered" in err
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "pipe"])
+def test_devices_are_not_opened(tmp_path: Path, device: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="device or pipe"):
+        Project.at(tmp_path / device)
+
+
+def test_nothing_is_written_outside_of_the_folder_of_the_table(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    config = write_config(there)
+    (here / "people.csv").symlink_to(there / "people.csv")
+    with pytest.raises(InputError, match="is a link into"):
+        Project.at(here / "people.csv")
+    (here / "people.csv").unlink()
+    (here / "people.csv").write_text((there / "people.csv").read_text())
+    (here / "release.toml").symlink_to(config)
+    for path in (here, here / "people.csv"):
+        with pytest.raises(InputError, match=r"release\.toml is a link that leads out of"):
+            Project.at(path)
+    with pytest.raises(InputError, match="is a link into"):
+        Project.at(here / "release.toml")
+    os.mkfifo(here / "pipe.toml")
+    assert not list(here.rglob(".marginals*")) + list(there.rglob(".marginals*"))
 
 
 @pytest.mark.parametrize("config", [True, False])

@@ -1,0 +1,56 @@
+"""What Python hands to the public functions: a value of another type is one sentence that says what to give instead."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+from marginals.errors import InputError
+
+
+def path_of(value: object) -> Path:
+    """A path that is given as text or as a Path. Raises InputError for anything else.
+
+    >>> path_of("release").name
+    'release'
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"files and folders are named by a text or a pathlib.Path, not by {kind_of(value)}")
+    return Path(value)
+
+
+def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
+    """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as somebody would type it.
+
+    >>> require(None, Mapping, "attributes", '{"age": "quasi-identifier"}')
+    Traceback (most recent call last):
+        ...
+    marginals.errors.InputError: attributes cannot be None; give {"age": "quasi-identifier"}
+    """
+    if not isinstance(value, kind):
+        raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
+
+
+def elements_of(value: object, name: str, instead: str) -> list[Any]:
+    """The elements of something that is no text. Raises InputError where it has none."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
+    return list(value)
+
+
+def require_whole_number(value: object, name: str, least: int, most: int | None = None) -> None:
+    """Raise InputError unless a value is a whole number within bounds, of Python or of NumPy."""
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    number = value.__index__() if is_whole else least - 1  # type: ignore[attr-defined]
+    if number < least or (most is not None and number > most):
+        upwards = "on" if most is None else f"to {most:,}"
+        raise InputError(f"{name} is a whole number from {least:,} {upwards}, not {kind_of(value)}")
+
+
+def kind_of(value: object) -> str:
+    """What a message calls a value that may be of the data: its type, a number itself."""
+    if value is None or (isinstance(value, int | float) and abs(value) < 1e30):
+        return repr(value)
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

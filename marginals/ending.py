@@ -1,0 +1,229 @@
+"""How the program ends, whatever happens: with one sentence and a status that says nothing wrong about privacy.
+
+It is loaded before everything else, and needs only what Python loads anyway. The library changes nothing: whoever imports it
+gets exceptions as they are.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+INTERNAL = 70
+"""Exit status of an error that nobody foresaw (EX_SOFTWARE of sysexits.h)."""
+
+UNWRITTEN = 74
+"""Exit status where standard output cannot be written (EX_IOERR)."""
+
+INTERRUPTED = 130
+"""Exit status of Ctrl-C: 128 and the number of its signal."""
+
+TRACEBACK = "--traceback"
+
+INTERRUPTION = "interrupted; nothing is half written"
+
+
+class LostOutputError(Exception):
+    """Standard output cannot be written: it is closed, full, or nobody reads it any more.
+
+    It is no OSError: click would make exit status 1 of a pipe that nobody reads, that of a check that failed.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        self.errno = error.errno
+        why = error.strerror or type(error).__name__
+        super().__init__(f"the output cannot be written: {why}; what the command wrote to files stands")
+
+
+def is_the_program(arguments: Sequence[str] | None = None) -> bool:
+    """Whether Python runs the command line, and no program that imports this package.
+
+    arguments: those of Python; by default those it was started with.
+
+    >>> is_the_program(["/usr/bin/marginals", "verify"]), is_the_program(["python", "-m", "marginals", "verify"])
+    (True, True)
+    >>> is_the_program(["python", "analysis.py", "marginals"])
+    False
+    """
+    given = list(sys.orig_argv if arguments is None else arguments)
+    if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
+        return True
+    scripts = [*given[:1], next((each for each in given[1:] if not each.startswith("-")), "")]
+    return any(Path(each).stem == "marginals" for each in scripts)
+
+
+def guard() -> None:
+    """From now on what ends this process, if it is the program, is told in one sentence; before that by Python."""
+    if is_the_program():
+        sys.excepthook = _last_words
+
+
+def wants_traceback(arguments: Sequence[str]) -> bool:
+    """Whether --traceback is among the arguments of a command, before "--".
+
+    >>> wants_traceback(["verify", "release", "--traceback"]), wants_traceback(["init", "--", "--traceback"])
+    (True, False)
+    """
+    given = list(arguments)
+    return TRACEBACK in (given[: given.index("--")] if "--" in given else given)
+
+
+def unforeseen(error: BaseException) -> str:
+    """The sentence about an error that nobody foresaw: what it is and where, and never its own words, which may be of data.
+
+    >>> unforeseen(KeyError("secret"))
+    'internal error (KeyError): nothing was decided; the same command with --traceback says more, which may show values of \
+the table'
+    """
+    if isinstance(error, ImportError):  # its words are about an installation
+        return _one_line(str(error))
+    where = f" in {place}" if (place := _place(error.__traceback__)) else ""
+    return (
+        f"internal error ({type(error).__name__}{where}): nothing was decided; the same command with {TRACEBACK} says "
+        "more, which may show values of the table"
+    )
+
+
+def _place(traceback: TracebackType | None) -> str:
+    """The last line of this project's own that an error came through."""
+    home = Path(__file__).absolute().parent.parent
+    place = ""
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        if any(file.is_relative_to(home / floor) for floor in ("models", "checks", "marginals")):
+            place = f"{file.relative_to(home).as_posix()}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:1000])
+
+
+def _last_words(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """What stands in the place of Python's own hook: it hears of what no command has answered to."""
+    ignore_interrupts()
+    interrupted = issubclass(kind, KeyboardInterrupt)
+    if wants_traceback(sys.argv[1:]) and not interrupted:
+        sys.__excepthook__(kind, error, traceback)
+    else:
+        say(INTERRUPTION if interrupted else unforeseen(error))
+    raise SystemExit(INTERRUPTED if interrupted else INTERNAL)
+
+
+def say(sentence: str) -> None:
+    """Print an error on standard error, as far as there is one."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"Error: {sentence}\n")
+            sys.stderr.flush()
+
+
+def ignore_interrupts() -> None:
+    """Let a second Ctrl-C change nothing, where this process is the program: it ends already."""
+    if is_the_program():
+        with suppress(ValueError, ImportError):  # in another thread
+            import signal  # loaded here: `import marginals` needs none
+
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# Standard streams: output that is lost is an error of its own kind, and messages that nobody can read are none.
+
+
+class _Descriptor(io.RawIOBase):
+    """The bytes of a standard stream, to be written."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._is_lost = False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._number
+
+    def isatty(self) -> bool:
+        return os.isatty(self._number)
+
+    def write(self, content: Any) -> int:
+        size = memoryview(content).nbytes
+        if self._is_lost:  # what is left in buffers
+            return size
+        try:
+            return os.write(self._number, content)
+        except OSError as error:
+            self._is_lost = True
+            self._lost(error)
+            return size
+
+    def _lost(self, error: OSError) -> None:
+        """What is to be done about it."""
+
+
+class _Output(_Descriptor):
+    def _lost(self, error: OSError) -> None:
+        raise LostOutputError(error) from None
+
+
+@contextmanager
+def streams() -> Iterator[None]:
+    """Meanwhile LostOutputError comes of standard output that cannot be written, and nothing of such a standard error.
+
+    Characters that an encoding lacks are written as escapes. Where streams are closed nothing else takes their numbers.
+    Streams that are no files of the system stay as they are.
+    """
+    before = sys.stdout, sys.stderr
+    if os.name == "posix":
+        _occupy()
+        sys.stdout = _stream(sys.stdout, 1, _Output)
+        sys.stderr = _stream(sys.stderr, 2, _Descriptor)
+    try:
+        yield
+    finally:
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream not in before:
+                    stream.flush()
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+def _occupy() -> None:
+    """Open what is closed of the standard streams, so that no file that is written gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def _stream(stream: Any, number: int, kind: type[_Descriptor]) -> Any:
+    if stream is None:
+        encoding, lines = "utf-8", False
+    elif type(stream) is io.TextIOWrapper and not stream.closed and _number(stream) == number:
+        encoding, lines = stream.encoding, stream.line_buffering
+        with suppress(OSError):
+            stream.flush()
+    else:
+        return stream
+    raw = kind(number)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding,
+        errors="backslashreplace",
+        newline=None,
+        line_buffering=lines or number == 2 or raw.isatty(),
+    )
+
+
+def _number(stream: Any) -> int | None:
+    try:
+        return int(stream.fileno())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,202 @@
+"""The program ends with one sentence and a status that says nothing wrong about privacy, whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import forked
+import marginals
+from marginals.commands import main as program
+from marginals.ending import INTERNAL, INTERRUPTED, UNWRITTEN
+
+ROOT = Path(__file__).parents[3]
+SECRET = "CANARY"
+
+
+@pytest.fixture
+def release(small_release: marginals.Release, tmp_path: Path) -> Path:
+    small_release.write(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def shell(line: str, folder: Path, **variables: str) -> "subprocess.CompletedProcess[bytes]":
+    """A line of a shell in which `$M` is the command."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "M": f"{sys.executable} -m marginals"} | variables
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, check=False)
+
+
+ERRORS = [KeyError(SECRET), ValueError(SECRET), RecursionError(SECRET), EOFError(SECRET), AssertionError(SECRET),
+          UnicodeDecodeError("utf-8", SECRET.encode(), 0, 1, SECRET), BufferError(SECRET), TypeError(SECRET)]  # fmt: skip
+
+
+@pytest.fixture(params=ERRORS, ids=lambda error: type(error).__name__)
+def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exception:
+    def fail(*_: object, **__: object) -> None:
+        raise request.param
+
+    monkeypatch.setattr(marginals, "verify", fail)
+    error: Exception = request.param
+    return error
+
+
+def test_what_nobody_foresaw_is_a_sentence_with_status_70_and_without_a_value(broken: Exception) -> None:
+    for arguments in (["verify", "release"], ["verify", "release", "--json"]):
+        answer = CliRunner().invoke(program.main, arguments)
+        assert answer.exit_code == INTERNAL
+        assert answer.stderr.startswith(f"Error: internal error ({type(broken).__name__} in marginals/commands/")
+        assert answer.stderr.count("\n") == 1
+        assert SECRET not in answer.output
+        if "--json" in arguments:
+            assert json.loads(answer.stdout) == {"error": answer.stderr.strip().removeprefix("Error: ")}
+
+
+@pytest.mark.parametrize("arguments", [["--traceback", "verify", "release"], ["verify", "release", "--traceback"]])
+def test_the_traceback_is_shown_where_it_is_asked_for(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr(marginals, "verify", fail)
+    answer = CliRunner().invoke(program.main, arguments)
+    assert answer.exit_code == INTERNAL
+    assert answer.stderr.startswith("Traceback")
+    assert answer.stderr.endswith(f"KeyError: '{SECRET}'\n")
+
+
+def test_an_argument_after_two_dashes_is_no_option() -> None:
+    answer = CliRunner().invoke(program.main, ["verify", "--", "--traceback"])
+    assert (answer.exit_code, "--traceback" in answer.stderr) == (2, True)
+
+
+LOST = "the output cannot be written: "
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("$M verify release > /dev/full", UNWRITTEN, LOST),
+        ("$M verify release --json > /dev/full", UNWRITTEN, LOST),
+        ("$M verify release >&-", UNWRITTEN, LOST),
+        ("$M --help > /dev/full", UNWRITTEN, LOST),
+        ("$M --version >&-", UNWRITTEN, LOST),
+        ("$M verify --help >&- 2>&-", UNWRITTEN, ""),
+        ("$M sample release -n 99999 > /dev/full", UNWRITTEN, LOST),
+        ("$M verify release > /dev/full 2>&1", UNWRITTEN, ""),
+        ("$M verify release > /dev/null 2> /dev/full", 0, ""),
+        ("$M verify release > /dev/null 2>&-", 0, ""),
+        ("$M verify release > /dev/null <&-", 0, ""),
+        ("$M verify nothing 2>&-", 2, ""),
+        ("$M verify nothing > /dev/full", 2, "nothing"),
+        ("$M nonsense >&- 2>&-", 2, ""),
+        ("$M sample release -n 5 -o rows.csv >&- 2>&- <&-; s=$?; grep -q , rows.csv && exit $s", UNWRITTEN, ""),
+        ("set -o pipefail; $M sample release -n 99999 | head -c 1 > /dev/null", UNWRITTEN, ""),
+        ("PYTHONIOENCODING=latin-1 $M query release sex=Ženský", 2, "'sex' has no published value"),
+        ("PYTHONIOENCODING=ascii $M query release sex=Ženský --json", 2, "'sex' has no published value"),
+        ("PYTHONIOENCODING=utf-16 $M verify release", 0, ""),
+        ("LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0 $M query release $'sex=\\xff\\xfe'", 2, "is no text"),
+    ],
+)
+def test_streams_that_are_closed_full_or_not_utf_8(release: Path, line: str, status: int, said: str) -> None:
+    ran = shell(line, release.parent)
+    assert ran.returncode == status, ran
+    assert said.encode() in ran.stderr, ran
+    assert b"Traceback" not in ran.stderr, ran
+    assert b"Exception" not in ran.stderr, ran
+
+
+@pytest.mark.slow
+def test_json_is_json_in_every_encoding(release: Path) -> None:
+    for encoding in ("ascii", "latin-1", "cp1252", "utf-8"):
+        ran = shell(f"PYTHONIOENCODING={encoding} $M query release sex=Ženský🧪 --json", release.parent)
+        assert "Ženský" in json.loads(ran.stdout.decode("utf-8"))["error"], ran
+
+
+@pytest.mark.slow
+def test_rows_that_an_encoding_lacks_are_not_printed_in_others(tmp_path: Path) -> None:
+    from small_release import write_config
+
+    config = write_config(tmp_path)
+    people = tmp_path / "people.csv"
+    people.write_text(people.read_text().replace("Ulm", "Źywiec"))
+    assert forked.run(forked.COMMAND, "publish", config, "--out", tmp_path / "release").returncode == 0
+    ran = shell("PYTHONIOENCODING=latin-1 $M sample release -n 500", tmp_path)
+    assert ran.returncode == 2
+    assert not ran.stdout
+    assert b"write them to a file (--out FILE)" in ran.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_at_any_time_is_one_sentence(release: Path) -> None:
+    """SIGINT from the first moment in which the program itself runs, through its imports, to its end."""
+    program = (
+        "import sys; sys.orig_argv[:] = ['marginals']; sys.argv[:] = ['marginals', 'verify', sys.argv[1]]\n"
+        "import os, marginals\nos.write(2, b'.')\nfrom marginals.commands.main import main\nmain()"
+    )
+    statuses = set()
+    for moment in range(24):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(release)],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        assert process.stderr.read(1) == b"."
+        time.sleep(0.02 * moment)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+        process.stderr.close()
+        statuses.add(process.wait())
+        assert said in ("", "Error: interrupted; nothing is half written\n"), said
+    # Python ends with SIGINT's own status where it is told after all is done.
+    assert INTERRUPTED in statuses
+    assert statuses <= {0, INTERRUPTED, -signal.SIGINT}
+
+
+@pytest.mark.slow
+def test_a_package_of_another_name_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text("")
+    ran = shell("$M verify release", tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert ran.returncode == INTERNAL
+    assert ran.stderr.decode().startswith("Error: marginals needs its own package 'models', but Python found ")
+    assert ran.stderr.count(b"\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "content"), [("click", "import nowhere"), ("pandas", "x = 1/0"), ("numpy", "import a b")]
+)
+def test_an_import_that_fails_is_one_sentence(tmp_path: Path, release: Path, name: str, content: str) -> None:
+    (tmp_path / "site" / name).mkdir(parents=True)
+    (tmp_path / "site" / name / "__init__.py").write_text(content)
+    line = "$M sample release -n 3"
+    ran = shell(line, release.parent, PYTHONPATH=f"{tmp_path / 'site'}:{ROOT}")
+    assert ran.returncode == INTERNAL, ran
+    assert ran.stderr.count(b"\n") == 1, ran
+    assert ran.stderr.startswith(b"Error: ")
+
+
+def test_the_library_leaves_exceptions_to_whoever_imports_it() -> None:
+    assert sys.excepthook is not None
+    before: Any = sys.excepthook
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; before = sys.excepthook; import marginals; print(before is sys.excepthook)",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "True\n"
+    assert sys.excepthook is before
