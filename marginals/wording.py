@@ -307,6 +307,8 @@ _NAMED = 5
 def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> Iterator[str]:
     """How many rows were read and dropped, by column, and a warning where they are many.
 
+    kept: rows that lack nothing, also those beyond what counts of a person.
+
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
     ['Read 7000 rows, dropped 300 with missing values: 200 lack cause, 110 age.']
     """
@@ -321,7 +323,10 @@ def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> Ite
 
 
 def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> str:
-    """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped."""
+    """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped.
+
+    kept: rows that lack nothing, also those beyond what counts of a person.
+    """
     if dropped <= _MANY * (kept + dropped) or not dropped_in:
         return ""
     column = next(iter(dropped_in))

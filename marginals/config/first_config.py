@@ -8,12 +8,11 @@ import io
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import log, prod
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -35,9 +34,10 @@ from marginals.config.column_guess import (
     likely_decimal,
     missing_tokens,
 )
+from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
+from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
 from marginals.errors import InputError
 from marginals.files import replace_file
-from marginals.messages import did_you_mean
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
@@ -100,6 +100,11 @@ class InitialConfig:
                 raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
         return list(files)
 
+    @property
+    def questions(self) -> list[Question]:
+        """What only somebody who knows the table can answer."""
+        return questions_of((name, own.question, own.role) for name, own in self.guesses.items())
+
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
         return {name: _as_json(guessed) for name, guessed in self.guesses.items()}
@@ -115,28 +120,31 @@ def _as_json(guessed: Guess) -> dict[str, Any]:
     plain |= {"prefixes": list(guessed.prefixes)} if guessed.prefixes else {}
     plain |= {"dates": list(guessed.dates)} if guessed.dates else {}
     plain |= {"ladder": "fitted"} if guessed.is_fitted else {}
+    plain |= {"question": guessed.question} if guessed.question else {}
     plain |= {"missing": guessed.missing} if guessed.missing != "drop" else {}
     return plain | ({"hierarchy": True} if guessed.hierarchy else {})
 
 
-def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = ()) -> InitialConfig:
+def initial_config(
+    source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = (), chosen: Chosen = NOTHING_CHOSEN
+) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    Raises InputError where the file is no table, no column of it can be published, or a wanted column is not there.
+    chosen: what somebody says beforehand, which no guess replaces. Raises InputError where the file is no table, no column
+    of it can be published, or a column that is named is not there.
     """
+    chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
     files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
-    for name in wanted:
-        if name not in files.columns:
-            similar = did_you_mean(name, list(files.columns)) or f"it has {len(files.columns)} others"
-            raise InputError(f"{source.name} has no column {name!r}, which is wanted; {similar}")
+    chosen.check(files.columns, source.name)
     frame, labels = frame_of(files), column_labels(source)
     read = [_column(frame, name) for name in map(str, frame.columns)]
-    keys = _people(frame, read)
+    keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
+    keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
     person = keys[0] if keys else None
     if person is not None:
         read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
@@ -144,12 +152,15 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
-    made = {c.name: guess(c, rare, said.get(c.name, Said())) for c in (_without(c, tokens.texts) for c in read)}
+    columns = {c.name: _without(c, tokens.texts) for c in read}
+    made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
+    made = by_the_others(made, columns)
+    made = without_copies(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, wanted)
+    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.quasi_identifiers])
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
@@ -174,6 +185,12 @@ def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey
     by_content = keys_by_content(frame, columns, missing)
     by_name = [key for key in _keys(frame, {}, missing) if key.column not in by_content.numbering]
     return by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+
+
+def _said_key(columns: Sequence[Column], person: str) -> list[RepeatingKey]:
+    """The column that somebody says tells whose row it is."""
+    (own,) = (column for column in columns if column.name == person)
+    return [RepeatingKey(person, len(own.values), own.rows, "you said so")]
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
@@ -332,7 +349,7 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
     kept = f"{table.rows + table.left_out} of {rows} rows are kept"
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
-        f"[data]\npath = {quoted(path)}\n{separator_line}"
+        f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
         f"# count as a value: {kept}.\n{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
@@ -372,6 +389,15 @@ _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
 _DIVERSITIES = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+_MEANINGS = {
+    "recursive:3,4": "the likeliest value is less than 3 times as likely as all but the three likeliest together",
+    "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
+    "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
+    "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
+    "distinct:2": "two values stay possible",
+    "none": "nothing is demanded: all rows that are counted have one value",
+}
+"""What each demand of a first config means."""
 
 
 def config_text(
@@ -380,15 +406,15 @@ def config_text(
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     in_bands = [column for column, guessed in guesses.items() if guessed.only_in_bands]
-    search = _SEARCH + _in_bands(in_bands) + _wanted(wanted, guesses)
-    parts = [_HEAD.format(name=one_line(name)), data, _ROLES, *sections]
+    coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
+    search = _SEARCH + _in_bands(in_bands, coarse) + _wanted(wanted, guesses)
+    parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
     return "\n".join([*parts, _privacy(table, in_bands), _base(table, in_bands), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
-    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
-    why = wrap(f"Guessed: {one_line(guessed.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
-    lines = [f"[attributes.{key}]", *why, f'role = "{guessed.role.value}"']
+    key = _key(name)
+    lines = [f"[attributes.{key}]", *guess_comments(guessed), f'role = "{guessed.role.value}"']
     if guessed.intervals:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
     if guessed.prefixes:
@@ -427,13 +453,14 @@ def _words(key: str, guessed: Guess) -> list[str]:
     return lines
 
 
-def _in_bands(columns: Iterable[str]) -> str:
-    """That the numbers of sensitive columns are published in intervals only."""
-    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
+def _in_bands(numbers: Sequence[str], coarse: Sequence[str]) -> str:
+    """That sensitive numbers are published in intervals only, and what tells people apart is coarsened."""
+    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in [*numbers, *coarse])
     if not withheld:
         return ""
-    why = "# Level 0 is the number itself: of what is sensitive only intervals are published."
-    return f"{why}\nmust_not_publish = [{withheld}]\n"
+    why = "# Level 0 is the number itself: of what is sensitive only intervals are published.\n" if numbers else ""
+    why += "# Level 0 is the day of birth, or the whole code of a place, which tells people apart.\n" if coarse else ""
+    return f"{why}must_not_publish = [{withheld}]\n"
 
 
 def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
@@ -466,23 +493,37 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
             '# "sensitive" above, and say how uncertain it must stay:',
             '# diversity = "recursive:3,4"',
         ]
-    elif (diversity := _diversity(table, int(table.sensitive[0] in in_bands))) is None:
-        lines.append("# The sensitive column as a whole satisfies no diversity that could be demanded here.")
     else:
-        lines += [
-            "# and what the tables together say about the sensitive column stays as uncertain as this. It is the",
-            "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
-            "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
-            '# Where several columns are sensitive, by column: diversity = { NAME = "distinct:3", OTHER = "entropy:4" }',
-            f'diversity = "{diversity}"',
-        ]
+        lines += _demands({name: _diversity(table, name, int(name in in_bands)) for name in table.sensitive})
     return "\n".join(lines) + "\n"
 
 
-def _diversity(table: Table, level: int) -> str | None:
-    """The strongest diversity, of some, that the sensitive column satisfies at a level over all rows."""
-    counts = table.counts.rolled_up({table.sensitive[0]: level}).counts.tolist()
-    return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), None)
+def _demands(demands: Mapping[str, str]) -> list[str]:
+    """The lines that demand something of each sensitive column."""
+    lines = [
+        "# and what the tables together say about a sensitive column stays as uncertain as this. It is the strongest of",
+        "# some that the column as a whole satisfies: of recursive:3,4, :3,3, :3,2, :10,2 and distinct:2.",
+    ]
+    if len(demands) == 1:
+        ((_, demand),) = demands.items()
+        return [*lines, f"# {demand}: {_MEANINGS[demand]}.", f'diversity = "{demand}"']
+    widest = max(len(_key(name)) for name in demands)
+    lines.append("[privacy.diversity]")
+    return lines + [
+        f'{_key(name):{widest}} = "{demand}"{" " * (max(map(len, _MEANINGS)) - len(demand))}  # {_MEANINGS[demand]}'
+        for name, demand in demands.items()
+    ]
+
+
+def _diversity(table: Table, name: str, level: int) -> str:
+    """The strongest diversity, of some, that a sensitive column satisfies at a level over all rows; "none" for none."""
+    counts = table.counts.rolled_up({name: level}).counts.tolist()
+    return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), "none")
+
+
+def _key(name: str) -> str:
+    """A column as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
 def _base(table: Table, in_bands: Sequence[str]) -> str:
@@ -562,18 +603,11 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: one sensitive column, at most `most` quasi-identifiers.
+    """The guesses on all columns together: at most `most` quasi-identifiers.
 
-    What looks sensitive too is left out rather than published, and of the quasi-identifiers those that tell least beside the
-    others; wanted ones stay as long as they are not more than `most`.
+    Of more those are left out that tell least beside the others; wanted ones stay as long as they are not more than `most`.
     """
-    candidates = [name for name, guessed in guesses.items() if guessed.likely_sensitive is not None]
-    chosen = min(candidates, key=lambda name: (name not in wanted, guesses[name].likely_sensitive or 0), default=None)
     result = dict(guesses)
-    for name, guessed in guesses.items():
-        if guessed.role is Role.SENSITIVE and name != chosen:
-            why = f"{guessed.why}, but another column was taken as the sensitive one"
-            result[name] = replace(guessed, role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
@@ -589,7 +623,8 @@ def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str
     Chosen one after the other: first what is wanted, then the column whose entropy, given that one of those chosen before
     which says most of it, is the largest.
     """
-    left = {name: (_entropy(own), "") for name, own in codes.items()}
+    alone = {name: _entropy(own) for name, own in codes.items()}
+    left = {name: (own, "") for name, own in alone.items()}
     for _ in range(most):
         chosen = max(left, key=lambda name: (name in wanted, left[name][0]))
         del left[chosen]
@@ -597,12 +632,13 @@ def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str
             beside = _entropy(codes[chosen] * (int(codes[name].max()) + 1) + codes[name]) - _entropy(codes[chosen])
             if beside < told:
                 left[name] = (beside, chosen)
-    return {name: _reason(told, beside) for name, (told, beside) in left.items()}
+    return {name: _reason(told, beside, alone[name]) for name, (told, beside) in left.items()}
 
 
-def _reason(told: float, beside: str) -> str:
+def _reason(told: float, beside: str, alone: float) -> str:
+    """Why a column is left out. told, alone: its entropy beside another column, and by itself."""
     bits = f"({told / log(2):.2f} bits of information)"
-    if not beside:
+    if not beside or told > alone / 2:
         return f"it tells less than the columns that stay {bits}"
     return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
 

@@ -64,7 +64,9 @@ def show(window: Window, request: Request) -> Response:
         policy=config.policy,
         sensitive=[name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE],
         table=table,
-        dropped=[] if table is None else list(dropped_lines(table.whole.rows, table.missing, table.missing_in)),
+        dropped=[]
+        if table is None
+        else list(dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in)),
         left_out=[] if table is None else list(left_out_lines(table)),
         unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
         is_said=config.source.unit.stated is not None,
