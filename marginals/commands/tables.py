@@ -423,7 +423,12 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         shown = name or '""'  # as the config writes the name of a column whose header is empty
         click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
     if config.person is not None:
-        click.echo(f"{config.person}. The first row of each counts; see person and one_row in the config.")
+        counts = (
+            "The first row of each counts"
+            if config.rows_of_each == 1
+            else f"Up to {config.rows_of_each} rows of each count"
+        )
+        click.echo(f"{config.person}. {counts}; see person in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
     click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")

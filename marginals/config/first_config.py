@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from math import log, prod
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from checks.diversity.odds import of_people
 from checks.diversity.registry import parse_diversity
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
@@ -36,6 +38,7 @@ from marginals.config.column_guess import (
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
+from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import replace_file
 from marginals.output import keep_apart, refuse_to_replace
@@ -62,7 +65,7 @@ class InitialConfig:
     """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from.
 
     missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
-    key and repeats. decimal: the sign before the fraction of numbers.
+    key and repeats. decimal: the sign before the fraction of numbers. rows_of_each: how many rows of each person count.
     """
 
     text: str
@@ -71,6 +74,7 @@ class InitialConfig:
     missing: MissingTokens
     person: RepeatingKey | None = None
     decimal: DecimalSign = POINT
+    rows_of_each: int = 1
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -164,19 +168,19 @@ def initial_config(
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-    table = read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
+    table, rows_each = _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
         _data(source, beside, form, tokens, table, len(frame))
         + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person)}"),
+        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         table,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal)
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -316,9 +320,33 @@ def _of_bands(guessed: Guess) -> bool:
     return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
-def _unit(person: RepeatingKey | None) -> dict[str, Any]:
-    """How it is said of whom the rows are; of people, where nothing repeats."""
-    return {"rows_per_person": 1} if person is None else {"person": person.column, "one_row": "first"}
+def _counted(
+    frame: pd.DataFrame,
+    attributes: Mapping[str, Attribute],
+    missing: Collection[str],
+    decimal: str,
+    rare: int,
+    person: RepeatingKey | None,
+) -> tuple[Table, int]:
+    """The table as publishing will count it, and how many rows of each person count.
+
+    Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
+    """
+    read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
+    if person is None:
+        return read(rows_per_person=1), 1
+    first = read(person=person.column, one_row="first")
+    in_bands = {name: int(bool(attributes[name].intervals)) for name in first.sensitive}
+
+    def bears(table: Table, rows: int) -> bool:
+        return all(_diversity(table, name, level, rows) != "none" for name, level in in_bands.items())
+
+    codes = factorized(frame[person.column], missing)[0]
+    for rows in worth_counting(np.bincount(codes[codes >= 0])):
+        if bears(first, rows):
+            several = read(person=person.column, rows_per_person=rows)
+            return (several, rows) if bears(several, rows) else (first, 1)
+    return first, 1
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -363,15 +391,23 @@ def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
 
 
-def _whose(person: RepeatingKey) -> str:
-    lines = [
-        f"# {one_line(person.column)} {person.why}. So one row",
-        "# of each is counted, and what is promised is promised of people. It is the first in the order of the table, of",
-        '# those that are not left out; or "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows',
-        "# of each. Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
+def _whose(person: RepeatingKey, rows: int) -> str:
+    lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
+    if rows > 1:
+        lines += [
+            f"# Of each up to {rows} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
+            '# one_row = "first", "last" or "random" counts one row of each.',
+        ]
+    else:
+        lines += [
+            "# One row of each is counted, the first in the order of the table, of those that are not left out; or",
+            '# "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows of each.',
+        ]
+    lines += [
+        "# Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
         '# rows_per_person = "any" that promises shall count rows.',
         f"person = {quoted(person.column)}",
-        'one_row = "first"',
+        f"rows_per_person = {rows}" if rows > 1 else 'one_row = "first"',
     ]
     return "\n".join(lines) + "\n"
 
@@ -494,7 +530,8 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
             '# diversity = "recursive:3,4"',
         ]
     else:
-        lines += _demands({name: _diversity(table, name, int(name in in_bands)) for name in table.sensitive})
+        rows = table.most_rows_of_a_person or 1
+        lines += _demands({name: _diversity(table, name, int(name in in_bands), rows) for name in table.sensitive})
     return "\n".join(lines) + "\n"
 
 
@@ -515,10 +552,14 @@ def _demands(demands: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _diversity(table: Table, name: str, level: int) -> str:
-    """The strongest diversity, of some, that a sensitive column satisfies at a level over all rows; "none" for none."""
+def _diversity(table: Table, name: str, level: int, rows: int) -> str:
+    """The strongest diversity, of some, that a sensitive column satisfies at a level over all rows; "none" for none.
+
+    rows: of a person, at most.
+    """
     counts = table.counts.rolled_up({name: level}).counts.tolist()
-    return next((text for text in _DIVERSITIES if parse_diversity(text).decide(counts)), "none")
+    of_each = ((text, of_people(parse_diversity(text), rows)) for text in _DIVERSITIES)
+    return next((text for text, demand in of_each if demand is not None and demand.decide(counts)), "none")
 
 
 def _key(name: str) -> str:
