@@ -31,7 +31,7 @@ SENSITIVE = "occupation"
 SIZES = (1_000, 10_000, 45_222)
 K, L = 6, 6
 POLICIES = {
-    "k_anonymity": Policy(k_link=K),
+    "k_anonymity": Policy(k_link=K, diversity="none"),
     "l_diversity": Policy(k_link=K, diversity=f"distinct:{L}"),
 }
 PROGRAM = Path(__file__).parent / "peer_programs" / "anjana_and_pycanon.py"

@@ -24,6 +24,7 @@ from checks.combinatorial import (
     sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
+from checks.diversity.known import LeavingOut
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
@@ -274,6 +275,19 @@ class MaxentDiversity(AttributeClaim):
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
+    def leaving_out(self, label: str) -> Self:
+        """Of those whose value is known alone. label: what stands for no value.
+
+        A criterion that says itself what becomes of that label stays as it is.
+        """
+        odds = self.diversity.odds if isinstance(self.diversity, AtOdds) else None
+        plain = _without_odds(self.diversity)
+        names_it = any(isinstance(named, tuple) and label in named for named in vars(plain).values())
+        if isinstance(plain, LeavingOut) or names_it:
+            return self
+        known = LeavingOut(plain, (label,))
+        return replace(self, diversity=known if odds is None else AtOdds(known, odds))
+
     def at_level(self, level: int) -> Self:
         """The same claim where the level it judges has another number."""
         return replace(self, level=level)
@@ -332,7 +346,12 @@ class MaxentDiversity(AttributeClaim):
 
         None where it cannot be decided of people.
         """
-        whose = self.diversity if self.rows_per_person is None else of_people(self.diversity, self.rows_per_person)
+        whose: Diversity | None = self.diversity
+        if self.rows_per_person is not None and isinstance(self.diversity, LeavingOut):
+            people = of_people(self.diversity.plain, self.rows_per_person)
+            whose = None if people is None else replace(self.diversity, plain=people)
+        elif self.rows_per_person is not None:
+            whose = of_people(self.diversity, self.rows_per_person)
         return AtLevel(whose, self.level) if whose is not None and self.level else whose
 
     def title(self) -> str:

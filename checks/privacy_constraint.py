@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 
+import numpy as np
+
 from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup
 from checks.diversity.criterion import among, satisfies
+from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
 from models.errors import NotDecomposableError, TooManyCellsError
@@ -19,9 +22,10 @@ from models.tables.hierarchy import Mask
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
-    on its own (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is
-    remembered for them. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
+    What a margin alone decides is decided first and remembered: k-link, the least cell, whether a clique is diverse on
+    its own (KG06 Prop. 7.2), and, where it shows coarser values, whether a class has one of them alone. The rest depends
+    on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for them. No check may do more than
+    `SEARCHING` says; one that ends undecided refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -98,7 +102,27 @@ class PrivacyConstraint(PruningConstraint):
                 if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
+            elif self._shares_one_value(clique, claim):
+                # A refinement may show finer values, of which the class has several.
+                return Refusal(f"a class with one value of {claim.about} alone, as coarse as they are shown")
         return None
+
+    def _shares_one_value(self, clique: Mask, claim: AttributeClaim) -> bool:
+        """Whether a margin that shows coarser values than a claim judges has a class with one of them, which is not diverse.
+
+        Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
+        that they have the one coarse value.
+        """
+        if claim.class_diversity is None or not clique & self._first_step(claim.about):
+            return False
+        classes = self._classes[claim.about](clique)
+        criterion = among(claim.class_diversity, classes.values)
+        known = criterion.known(classes.counts) if isinstance(criterion, AmongKnown) else classes.counts
+        single = np.asarray((known > 0).sum(axis=1) == 1)
+        return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
+
+    def _first_step(self, attribute: str) -> Mask:
+        return self._cube.domain.attribute_masks[self._cube.domain.index(attribute)]
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""

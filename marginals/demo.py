@@ -348,7 +348,7 @@ labels = "public"
 [attributes.diagnosis]
 role = "sensitive"
 
-# Each of these three can be left out; what is left out is not checked.
+# Each of these can be left out; what is left out is not checked.
 [privacy]
 k_link = 10                  # whoever is counted in a published table shares their cell with at least 9 others,
                              # the sensitive column set aside
@@ -361,7 +361,9 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #                       likeliest taken together
                              #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
                              #                       together at most 0.67, 0.83 and 1
-# min_cell = 11              # no published count is from 1 to 10, the sensitive column counted too, and none follows
+                             #   "none"              nothing is demanded, on purpose; without any of these lines the
+                             #                       diagnosis is not published
+min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 

@@ -65,7 +65,7 @@ class NothingPublishableError(MarginalsError):
 
     >>> import marginals
     >>> from marginals.example import table
-    >>> marginals.publish(table, marginals.Policy(k_link=1000, base="none"))
+    >>> marginals.publish(table, marginals.Policy(k_link=1000, base="none", diversity="none"))
     Traceback (most recent call last):
         ...
     marginals.errors.NothingPublishableError: no marginal of the table satisfies the policy: \

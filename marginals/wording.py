@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, TableChange, Threshold
+    from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
     from marginals.steward import BaseChoice, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
@@ -284,6 +285,39 @@ def rule_in_words(judged: JudgedRule, sensitive: Sequence[str]) -> RuleInWords:
 def _demand(demand: JudgedDemand, sensitive: Sequence[str]) -> DemandInWords:
     claims = tuple(in_words(claim, finding, sensitive) for claim, finding in demand.found)
     return DemandInWords(demand.says, demand.verdict.value, _SAID[demand.verdict], claims)
+
+
+def sensitive_lines(verification: "Verification") -> Iterator[str]:
+    """What a release leaves open of the sensitive attributes that it shows: no diversity, and how small their counts are.
+
+    >>> from marginals.example import release
+    >>> print(*sensitive_lines(release.verify()))
+    k-link sets diagnosis aside: counts that include it are as small as 2. `min_cell = m` forbids counts from 1 to m - 1, \
+published or derivable from the tables.
+    """
+    smallest = verification.smallest_sensitive
+    if not smallest:
+        return
+    diverse = {finding.parameters.get("sensitive") for finding in verification.checks}
+    if bare := [name for name in smallest if name not in diverse]:
+        yield (
+            f"Nothing is demanded of how varied {' and '.join(bare)} {'is' if len(bare) == 1 else 'are'} among people who "
+            "agree in other published columns. It may be the same for all of them, and whoever knows that somebody is one "
+            "of them then knows it."
+        )
+    held = {finding.criterion: finding.holds for finding in verification.checks}
+    least = min(smallest.values())
+    if held.get("min-cell") and least > 1:
+        yield f"The smallest count with a sensitive value is {least:,}."
+        return
+    names = " and ".join(smallest)
+    them = "it" if len(smallest) == 1 else "them"
+    aside = [criterion for criterion in ("k-link", "k-combinatorial") if criterion in held]
+    yield (
+        (f"{' and '.join(aside)} {'set' if len(aside) > 1 else 'sets'} {names} aside: counts" if aside else "Counts")
+        + f" that include {them if aside else names} are as small as {least:,}. `min_cell = m` forbids counts from 1 to "
+        "m - 1, published or derivable from the tables."
+    )
 
 
 def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:

@@ -165,7 +165,10 @@ OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT, OF = "or equal", "may disclose", "must pro
 AT_ODDS = "at odds"
 """What stands at the end of any criterion, before odds."""
 
-_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{AT_ODDS})(?!\S)")
+LEAVING_OUT = "leaving out"
+"""What stands at the end of any criterion but for its odds, before labels that stand for no value."""
+
+_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{AT_ODDS}|{LEAVING_OUT})(?!\S)")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BARE = re.compile(r"[\w-]+( [\w-]+)*")
@@ -214,6 +217,18 @@ def split_odds(text: str) -> tuple[str, Fraction | None]:
         case [number]:
             return plain, number
     return text, None
+
+
+def split_left_out(text: str) -> tuple[str, tuple[str, ...]]:
+    """A criterion's text without `leaving out LABELS` at its end, and the labels; none where it does not end so.
+
+    >>> split_left_out("entropy:6 leaving out missing"), split_left_out("entropy:6")
+    (('entropy:6', ('missing',)), ('entropy:6', ()))
+    """
+    masked = _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), text)
+    plain, mark, behind = masked.rpartition(f" {LEAVING_OUT} ")
+    labels = _labels(text[len(masked) - len(behind) :], behind) if mark else ()
+    return (text[: len(plain)], labels) if labels else (text, ())
 
 
 def _labels(text: str, masked: str) -> tuple[str, ...]:

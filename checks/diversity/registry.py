@@ -7,7 +7,8 @@ import re
 from fractions import Fraction
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, split_odds
+from checks.diversity.criterion import Diversity, split_left_out, split_odds
+from checks.diversity.known import LeavingOut
 from checks.diversity.odds import AtOdds
 from checks.diversity.relative import (
     AdjustedEntropy,
@@ -116,14 +117,16 @@ def parse_diversity(text: str) -> Diversity:
     """The criterion that a policy or a bundle names, for instance `entropy:l`.
 
     Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. At the end may stand the odds that it
-    must bear, `at odds 1.2`. Raises CriterionError for a text that is none, with a list of all forms.
+    must bear, `at odds 1.2`, and before them what stands for no value, `leaving out missing`. Raises CriterionError for a
+    text that is none, with a list of all forms.
 
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
     """
     if len(text) > _LONGEST:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
-    plain, odds = split_odds(text)
+    judged, odds = split_odds(text)
+    plain, left_out = split_left_out(judged)
     name, _, parameters = plain.partition(":")
     criterion = _known().get(name.strip())
     parsed = None if criterion is None else criterion.parsed(parameters)
@@ -135,7 +138,8 @@ def parse_diversity(text: str) -> Diversity:
                 "marginals.register_diversity"
             )
         raise CriterionError(refusal)
-    return parsed if odds is None else AtOdds(parsed, odds)
+    known = LeavingOut(parsed, left_out) if left_out else parsed
+    return known if odds is None else AtOdds(known, odds)
 
 
 def require_readable(criterion: Diversity) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.known import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
@@ -225,13 +226,13 @@ def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Cl
         raise InputError(
             f"{claim} is no question of one table by itself; check k-link, min-cell or a diversity of level 0"
         )
-    if claim.class_diversity.is_relative:
-        raise InputError(
-            f"{claim.class_diversity} compares with the whole table, which a table of local recoding does not show"
-        )
+    whose = claim.class_diversity
+    judged, unknown = (whose.plain, whose.labels) if isinstance(whose, LeavingOut) else (whose, ())
+    if judged.is_relative:
+        raise InputError(f"{judged} compares with the whole table, which a table of local recoding does not show")
     if claim.about not in published.table.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    found = _diverse(published, attributes[claim.about], claim.about, claim.class_diversity)
+    found = _diverse(published, attributes[claim.about], claim.about, judged, unknown)
     return replace(found, parameters=claim.parameters)
 
 
@@ -244,8 +245,15 @@ def _counted(published: _Classes, columns: Sequence[str], criterion: str, k: int
     return Finding(criterion, verdict, {"k": k}, worst, (Algorithm.EVERY_CLASS,), len(counts))
 
 
-def _diverse(published: _Classes, attribute: Attribute, sensitive: str, diversity: Diversity) -> Finding:
-    held = published.held(sensitive)
+def _diverse(
+    published: _Classes, attribute: Attribute, sensitive: str, diversity: Diversity, unknown: Collection[str]
+) -> Finding:
+    """unknown: labels that stand for no value; a class in which there is nothing else has none to tell."""
+    known = {
+        labels: Counter({value: rows for value, rows in counted.items() if value not in unknown})
+        for labels, counted in published.held(sensitive).items()
+    }
+    held = {labels: counted for labels, counted in known.items() if counted}
     labels = sorted(set().union(*held.values()))
     counts = np.array([[rows[label] for label in labels] for rows in held.values()], dtype=np.int64)
     counts = counts.reshape(len(held), len(labels))

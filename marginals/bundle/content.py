@@ -33,12 +33,14 @@ INFORMATION_DECIMALS = 6
 class Verification:
     """The findings on some claims. warnings: what else somebody should know who verifies; they decide nothing.
 
-    rules: the named rules that demand some of the claims, with what was found of each demand.
+    rules: the named rules that demand some of the claims, with what was found of each demand. smallest_sensitive: of each
+    sensitive attribute that is published, the smallest published count that includes it; it decides nothing either.
     """
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
     rules: tuple[JudgedRule, ...] = ()
+    smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -49,6 +51,7 @@ class Verification:
         """The verification as plain values."""
         plain: dict[str, Any] = {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
         plain |= {"rules": [rule.as_json() for rule in self.rules]} if self.rules else {}
+        plain |= {"smallest_sensitive_counts": dict(self.smallest_sensitive)} if self.smallest_sensitive else {}
         return plain | ({"warnings": list(self.warnings)} if self.warnings else {})
 
     def __str__(self) -> str:
@@ -113,6 +116,15 @@ class BundleContent:
         return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
 
     @cached_property
+    def smallest_sensitive(self) -> dict[str, int]:
+        """Of each sensitive attribute that is published the smallest count, but 0, of a cell of a table that shows it."""
+        shown: dict[str, int] = {}
+        for table in self.collection.tables:
+            for attribute in (name for name in self.sensitive if name in table.margin and len(table)):
+                shown[attribute] = min(int(table.counts.min()), shown.get(attribute, table.total))
+        return {name: shown[name] for name in self.sensitive if name in shown}
+
+    @cached_property
     def information(self) -> float | None:
         """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
 
@@ -142,7 +154,7 @@ class BundleContent:
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
             findings.append(answer(counted, Question(self.collection, self.sensitive, budget)))
-        return Verification(tuple(findings))
+        return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
 
 
 DESCRIPTOR = "datapackage.json"

@@ -108,7 +108,17 @@ def verify(
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
     notes += [] if judged.checks else [_UNCLAIMED]
-    return Verification((integrity(None, notes, signer), *judged.checks), tuple(warnings), judged.rules)
+    checks = (integrity(None, notes, signer), *judged.checks)
+    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles))
+
+
+def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
+    """Of each sensitive attribute the smallest count of all bundles that includes it."""
+    smallest: dict[str, int] = {}
+    for _, published in bundles:
+        for name, count in published.smallest_sensitive.items():
+            smallest[name] = min(count, smallest.get(name, count))
+    return smallest
 
 
 def _contents(

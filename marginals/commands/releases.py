@@ -182,7 +182,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.wording import rule_lines, steward_lines, wanted_lines
+    from marginals.wording import rule_lines, sensitive_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -195,6 +195,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "out": str(folder),
                 "steward": str(page.path),
                 "information": release.published.information,
+                "smallest_sensitive_counts": release.published.smallest_sensitive,
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
                 "errors": steward.comparison.as_json(),
@@ -219,6 +220,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
         )
         return
     print_lines(_publication_lines(release, steward.unpublished))
+    print_lines(sensitive_lines(verification))
     print_lines(wanted_lines(steward.wanted, release.domain))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
@@ -247,8 +249,6 @@ def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> It
         yield f"Nothing is published of {attribute}" + (
             f": {unpublished[attribute]}." if attribute in unpublished else "."
         )
-    if unclaimed := release.published.unclaimed:
-        yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(unclaimed)}."
 
 
 FAILED = 1
@@ -347,17 +347,20 @@ def _verified_table(
     attributes = configured.source.attributes
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
-    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None).claims
+    missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
+    most = people if isinstance(people, int) else None
+    demanded = configured.policy.requirements(sensitive, most, missing).claims
     claims = asked_claims(checks, sensitive, demanded) if checks else demanded
     return Verification(marginals.verify_recoded(files[0], attributes, claims))
 
 
 def _print(verification: "Verification") -> None:
     """The findings, what the rules say, and the warnings."""
-    from marginals.wording import rule_lines
+    from marginals.wording import rule_lines, sensitive_lines
 
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
+    print_lines(sensitive_lines(verification))
     print_warnings(verification.warnings)
 
 

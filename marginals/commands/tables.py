@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from checks.claims import Requirements
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
+    from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import Publication
     from marginals.publishing.searching import Progress
     from marginals.steward import StewardFile
@@ -162,8 +163,8 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
 
     with ProgressBars(not as_json) as progress:
         table, policy = configured.read_table(), configured.policy
-        requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
-        _require_demands(requirements, out)
+        requirements = policy.requirements_of(table)
+        _require_demands(table, policy, out)
         if asked.levels is None:
             result = marginals.anonymize(table, policy, progress, asked.suppression)
         else:
@@ -186,8 +187,14 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
         print_lines(lines)
 
 
-def _require_demands(requirements: "Requirements", out: "OutputFile | None") -> None:
-    if out is not None and not requirements.claims:
+def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None") -> None:
+    from marginals.publishing.publishing import require_demanded
+
+    if out is None:
+        return
+    if policy.requirements_of(table).claims:
+        require_demanded(table, policy)
+    else:
         raise InputError(
             "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
             "diversity or rules under [privacy]"
@@ -208,8 +215,8 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
 
     table = configured.read_table()
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
-    requirements = configured.policy.requirements(table.sensitive, table.most_rows_of_a_person)
-    _require_demands(requirements, out)
+    requirements = configured.policy.requirements_of(table)
+    _require_demands(table, configured.policy, out)
     if requirements.cell_size is not None:
         raise InputError(
             f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"

@@ -9,16 +9,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from math import floor, log, log10
 
 import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
 from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
-from marginals.tables.attribute import COUNT, Column, Role, words_in_order
+from marginals.errors import InputError
+from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
+from marginals.tables.sensitive_groups import in_groups, inner_range, round_width
 from marginals.tables.values import MOST_CONSECUTIVE, date_text
 from models.arrays import CountArray, IndexArray
 
@@ -379,34 +380,6 @@ def _agrees(calendar: Calendar, values: Sequence[str], fields: Sequence[tuple[in
     return True
 
 
-_LADDERS = {1: (1, 5, 10), 2: (2, 10, 20), 2.5: (2.5, 5, 10), 5: (5, 10, 20)}
-"""Widths by the first, to be multiplied by a power of ten."""
-
-_LEAST = -6
-"""The power of ten of the finest interval."""
-
-
-def widths_of(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int, ...] | tuple[Decimal, ...]:
-    """Up to three widths of intervals for numbers that occur so often; of the widest there are two at least.
-
-    The first is about a thirteenth of the range that most rows lie in, so the widest makes a few intervals of it; where most
-    rows are decides, not how far a few of them stray. Whole numbers have whole widths.
-
-    >>> whole = list(map(Decimal, range(101)))
-    >>> widths_of(whole, np.ones(101, dtype=np.int64))
-    (5, 10, 20)
-    >>> tenths = [Decimal(n) / 10 for n in range(7, 18)]
-    >>> [str(width) for width in widths_of(tenths, np.ones(11, dtype=np.int64))]
-    ['0.1', '0.5']
-    """
-    are_whole = all(number == number.to_integral_value() for number in numbers)
-    span = max(numbers) - min(numbers)
-    low, high = _most(numbers, counts)
-    ladder = _ladder(float(max(high - low, span / 20)), are_whole)
-    fitting = [width for width in ladder if 2 * width <= span + (1 if are_whole else 0)]
-    return tuple(map(int, fitting)) if are_whole else tuple(fitting)
-
-
 _BANDS = 100
 """About so many finest bands hold most rows; a fitted ladder merges from there."""
 _MOST_BANDS = 20_000
@@ -427,39 +400,14 @@ def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool)
     (Decimal('0.1'),)
     """
     are_whole = all(number == number.to_integral_value() for number in numbers)
-    low, high = _most(numbers, counts)
+    low, high = inner_range(numbers, counts)
     span = max(numbers) - min(numbers)
     if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
         return ()
     unit = min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
     wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
-    width = max(_round_width(wished), unit)
+    width = max(round_width(wished), unit)
     return (int(width),) if are_whole else (width,)
-
-
-def _most(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:
-    """The ends of the nine tenths of the rows in the middle."""
-    order = np.argsort([float(number) for number in numbers])
-    below = np.cumsum(counts[order]) / counts.sum()
-    low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), len(numbers) - 1)])] for q in (0.05, 0.95))
-    return low, high
-
-
-def _round_width(wished: Decimal) -> Decimal:
-    """The nearest of 1, 2, 5 times a power of ten."""
-    power = Decimal(1).scaleb(wished.adjusted())
-    return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
-
-
-def _ladder(span: float, are_whole: bool) -> tuple[Decimal, ...]:
-    """Three round widths, the first about a thirteenth of a span; of whole numbers 2 at least."""
-    wished = max(span / 13, 2.0 if are_whole else 10.0**_LEAST)
-    power = floor(log10(wished))
-    firsts = [
-        (digit, scale) for scale in (power, power + 1) for digit in ((2, 5) if are_whole and not scale else (1, 2.5, 5))
-    ]
-    digit, scale = min(firsts, key=lambda first: abs(log(first[0] * 10.0 ** first[1] / wished)))
-    return tuple(Decimal(str(step)) * Decimal(10) ** scale for step in _LADDERS[digit])
 
 
 ALWAYS = ("", "?")
@@ -670,11 +618,6 @@ class Guess:
     question: str = ""
     is_coarse: bool = False
 
-    @property
-    def only_in_bands(self) -> bool:
-        """Whether its values are sensitive numbers, of which a release shows no more than the bands that they lie in."""
-        return self.role is Role.SENSITIVE and bool(self.intervals)
-
 
 def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
     """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy.
@@ -696,7 +639,7 @@ def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
         return Guess(role, why)
     if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, f"{why}, but {reason}")
-    own = protected(column, why) if role is Role.SENSITIVE else _quasi_identifier(column, rare, said)
+    own = protected(column, why, "", rare, said) if role is Role.SENSITIVE else _quasi_identifier(column, rare, said)
     return own if own.why.startswith(why) else replace(own, why=f"{why}; {own.why}")
 
 
@@ -713,7 +656,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
         return Guess(Role.IGNORED, reason)
     if column.words & PLACES and has_decimals(column):
         return Guess(Role.IGNORED, "its numbers say exactly where somebody is; round them in the table to publish them")
-    if (sensitive := _sensitive(column, said)) is not None:
+    if (sensitive := _sensitive(column, rare, said)) is not None:
         return sensitive
     if _almost_unique(column):
         return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
@@ -726,14 +669,14 @@ def _asked(column: Column, rare: int, said: Said) -> Guess:
     if maybe is not None:
         question = f"the name says {maybe.word}, which can be about {maybe.about}"
         if maybe.default is Role.SENSITIVE:
-            return protected(column, question, question)
+            return protected(column, question, question, rare, said)
         return replace(_quasi_identifier(column, rare, said), question=question)
     own = _quasi_identifier(column, rare, said)
     if not own.role.is_used or is_recognizable(column.name) or is_recognizable(said.description):
         return own
     if _is_scale(column):
         question = "the numbers fill a scale such as people judge something on"
-        return protected(column, question, question)
+        return protected(column, question, question, rare, said)
     return replace(own, question=UNKNOWN)
 
 
@@ -872,40 +815,46 @@ def _almost_unique(column: Column) -> bool:
     return column.rows >= 20 and len(column.values) > _ALMOST_UNIQUE * column.rows
 
 
-def _sensitive(column: Column, said: Said) -> Guess | None:
+def _sensitive(column: Column, rare: int, said: Said) -> Guess | None:
     """The guess on a column that nobody should learn, by its name, its description or its values; None for any other."""
     labels = [said.values[value] for value in column.values if value in said.values]
     if (told := meaning_of(column.name)) is not None and told.is_sure:
-        return protected(column, f"its name says {told.word}, which is about {told.about}")
+        return protected(column, f"its name says {told.word}, which is about {told.about}", "", rare, said)
     if (told := meaning_of(said.description)) is not None and told.is_sure:
-        return protected(column, f"its description says {told.word}, which is about {told.about}")
+        return protected(column, f"its description says {told.word}, which is about {told.about}", "", rare, said)
     if (told := meaning_of_values(column, labels)) is not None:
         question = "" if told.is_sure else f"the values look like {told.about}"
-        return protected(column, f"its values look like {told.about}", question)
+        return protected(column, f"its values look like {told.about}", question, rare, said)
     if _are_diagnoses(column):
         why = "its values look like codes of diagnoses (ICD)"
-        return Guess(Role.SENSITIVE, why, prefixes=(3, 1))
+        return Guess(Role.SENSITIVE, why, prefixes=(3, 1), is_fitted=True)
     return None
 
 
-def protected(column: Column, why: str, question: str = "") -> Guess:
-    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so."""
-    if (numbers := _numbers(column)) is not None and len(numbers) > _FEW_NUMBERS:
-        widths = widths_of(numbers, column.counts)
-        if not widths:
-            lies = f"{why}; nobody should learn it, but its numbers lie too close for intervals"
-            return Guess(Role.IGNORED, lies, question=question)
-        why = f"{why}; of {len(numbers)} different numbers only intervals are published"
-        return Guess(Role.SENSITIVE, why, intervals=widths, question=question)
+def protected(column: Column, why: str, question: str, rare: int, said: Said) -> Guess:
+    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so; maybe "".
+
+    rare, said: as `guess` takes them.
+    """
+    try:
+        grouped = in_groups(Attribute(Role.SENSITIVE, values=said.values), column.values, column.counts, column.decimal)
+    except InputError:
+        mixed = f"{why}; nobody should learn it, but only some of its values can be read as numbers or dates"
+        return Guess(Role.IGNORED, mixed, question=question)
+    if grouped.intervals or grouped.dates:
+        kind = "numbers" if grouped.intervals else "dates"
+        why = f"{why}; its {len(column.values)} different {kind} are published in groups only"
+        return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
     if len(column.values) > _MOST_CATEGORIES:
         why = (
             f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
             "group them in the table first"
         )
         return Guess(Role.IGNORED, why, question=question)
-    if _holds_long_texts(column, RARE):
+    if _holds_long_texts(column, rare):
         return Guess(Role.IGNORED, f"{why}, but some values are long texts, which may say anything")
-    return Guess(Role.SENSITIVE, why, question=question)
+    has_rare = len(column.values) > 2 and bool((column.counts < rare).any())
+    return Guess(Role.SENSITIVE, why, is_fitted=has_rare, question=question)
 
 
 def _are_diagnoses(column: Column) -> bool:

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.diversity.odds import of_people
-from checks.diversity.registry import parse_diversity
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
@@ -42,6 +40,7 @@ from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import replace_file
 from marginals.output import keep_apart, refuse_to_replace
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -169,6 +168,13 @@ def initial_config(
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
     table, rows_each = _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+    hopeless = unbearable(table)
+    if 0 < len(hopeless) < len(table.domain.attributes):
+        for name in hopeless:
+            why = f"{guesses[name].why}, but all rows together say too much of it for any demand"
+            guesses[name] = replace(guesses[name], role=Role.IGNORED, why=why)
+        attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
+        table, rows_each = _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
@@ -336,17 +342,17 @@ def _counted(
     if person is None:
         return read(rows_per_person=1), 1
     first = read(person=person.column, one_row="first")
-    in_bands = {name: int(bool(attributes[name].intervals)) for name in first.sensitive}
-
-    def bears(table: Table, rows: int) -> bool:
-        return all(_diversity(table, name, level, rows) != "none" for name, level in in_bands.items())
-
     codes = factorized(frame[person.column], missing)[0]
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if bears(first, rows):
+        if not unbearable(replace(first, rows_per_person=rows)):
             several = read(person=person.column, rows_per_person=rows)
-            return (several, rows) if bears(several, rows) else (first, 1)
+            return (first, 1) if unbearable(several) else (several, rows)
     return first, 1
+
+
+def unbearable(table: Table) -> list[str]:
+    """The sensitive columns of which no diversity can be demanded, as all rows together satisfy none."""
+    return [name for name in table.sensitive if proposed_diversity(table, name) is None]
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -424,16 +430,17 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
-_DIVERSITIES = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
 _MEANINGS = {
     "recursive:3,4": "the likeliest value is less than 3 times as likely as all but the three likeliest together",
     "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
     "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
     "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
     "distinct:2": "two values stay possible",
-    "none": "nothing is demanded: all rows that are counted have one value",
 }
 """What each demand of a first config means."""
+
+_LEAST_CELL = 3
+"""The smallest count that a first config lets a release show."""
 
 
 def config_text(
@@ -441,11 +448,10 @@ def config_text(
 ) -> str:
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
-    in_bands = [column for column, guessed in guesses.items() if guessed.only_in_bands]
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
-    search = _SEARCH + _in_bands(in_bands, coarse) + _wanted(wanted, guesses)
+    search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(table, in_bands), _base(table, in_bands), search])
+    return "\n".join([*parts, _privacy(table), _base(table), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -489,14 +495,11 @@ def _words(key: str, guessed: Guess) -> list[str]:
     return lines
 
 
-def _in_bands(numbers: Sequence[str], coarse: Sequence[str]) -> str:
-    """That sensitive numbers are published in intervals only, and what tells people apart is coarsened."""
-    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in [*numbers, *coarse])
-    if not withheld:
-        return ""
-    why = "# Level 0 is the number itself: of what is sensitive only intervals are published.\n" if numbers else ""
-    why += "# Level 0 is the day of birth, or the whole code of a place, which tells people apart.\n" if coarse else ""
-    return f"{why}must_not_publish = [{withheld}]\n"
+def _coarse_only(columns: Sequence[str]) -> str:
+    """That what tells people apart is published coarsened only."""
+    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
+    why = "# Level 0 is the day of birth, or the whole code of a place, which tells people apart."
+    return f"{why}\nmust_not_publish = [{withheld}]\n" if withheld else ""
 
 
 def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
@@ -513,15 +516,19 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _privacy(table: Table, in_bands: Sequence[str]) -> str:
+def _privacy(table: Table) -> str:
     k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
     lines = [
-        "# Each of the three can be left out; what is left out is not checked.",
+        "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
         f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
         f"k_link = {k}",
         "# also when somebody puts all published tables together;",
         f"k_combinatorial = {k}",
+    ]
+    lines += [
+        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
+        f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:
         lines += [
@@ -530,36 +537,23 @@ def _privacy(table: Table, in_bands: Sequence[str]) -> str:
             '# diversity = "recursive:3,4"',
         ]
     else:
-        rows = table.most_rows_of_a_person or 1
-        lines += _demands({name: _diversity(table, name, int(name in in_bands), rows) for name in table.sensitive})
+        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
     return "\n".join(lines) + "\n"
 
 
 def _demands(demands: Mapping[str, str]) -> list[str]:
     """The lines that demand something of each sensitive column."""
     lines = [
-        "# and what the tables together say about a sensitive column stays as uncertain as this. It is the strongest of",
-        "# some that the column as a whole satisfies: of recursive:3,4, :3,3, :3,2, :10,2 and distinct:2.",
+        "# and what the tables together say about a sensitive column stays as uncertain as this, the strongest of some that",
+        f'# the column as a whole satisfies. "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines',
+        "# nothing sensitive is published.",
     ]
     if len(demands) == 1:
         ((_, demand),) = demands.items()
         return [*lines, f"# {demand}: {_MEANINGS[demand]}.", f'diversity = "{demand}"']
-    widest = max(len(_key(name)) for name in demands)
     lines.append("[privacy.diversity]")
-    return lines + [
-        f'{_key(name):{widest}} = "{demand}"{" " * (max(map(len, _MEANINGS)) - len(demand))}  # {_MEANINGS[demand]}'
-        for name, demand in demands.items()
-    ]
-
-
-def _diversity(table: Table, name: str, level: int, rows: int) -> str:
-    """The strongest diversity, of some, that a sensitive column satisfies at a level over all rows; "none" for none.
-
-    rows: of a person, at most.
-    """
-    counts = table.counts.rolled_up({name: level}).counts.tolist()
-    of_each = ((text, of_people(parse_diversity(text), rows)) for text in _DIVERSITIES)
-    return next((text for text, demand in of_each if demand is not None and demand.decide(counts)), "none")
+    lines += [f"# {demand}: {meaning}." for demand, meaning in _MEANINGS.items() if demand in demands.values()]
+    return lines + [f'{_key(name)} = "{demand}"' for name, demand in demands.items()]
 
 
 def _key(name: str) -> str:
@@ -567,16 +561,10 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
-def _base(table: Table, in_bands: Sequence[str]) -> str:
+def _base(table: Table) -> str:
     nodes = prod(table.domain.hierarchy(name).height + 1 for name in table.quasi_identifiers)
     lines = ["# One table with all the columns, each coarsened as far as it must be, can be part of the release."]
-    if in_bands:
-        lines += [
-            f"# It would show each number of {one_line(in_bands[0])}, of which only intervals are published.",
-            "[base]",
-            'table = "none"',
-        ]
-    elif nodes <= _MOST_NODES:
+    if nodes <= _MOST_NODES:
         lines += [
             "[base]",
             'table = "auto"               # if that is better; "best": always; "none": smaller tables only',

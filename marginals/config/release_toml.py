@@ -34,7 +34,7 @@ from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import Policy, Population
+from marginals.publishing.policy import NO_DIVERSITY, Policy, Population
 from marginals.risk import (
     THRESHOLD,
     Attackers,
@@ -338,7 +338,7 @@ _DATA = (
 )  # fmt: skip
 _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
-    "ladder", "population",
+    "ladder", "population", "single_values",
 )  # fmt: skip
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "rules", "turnover")
 _SEARCH = (
@@ -378,6 +378,11 @@ class Config:
         """The table that the config names. Raises InputError."""
         with _named(self.path):
             return self.source.table(self.k)
+
+    def single_values(self) -> Table:
+        """The table with sensitive numbers and dates one by one, for rules that say how each row is disclosed."""
+        with _named(self.path):
+            return self.source.one_by_one.table(self.k)
 
     @property
     def k(self) -> int:
@@ -481,7 +486,8 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
     attributes = {name: _attribute(path.parent, name, section) for name, section in sections.items()}
-    if "diversity" in privacy and not any(attribute.role is Role.SENSITIVE for attribute in attributes.values()):
+    is_demanded = privacy.get("diversity", NO_DIVERSITY) != NO_DIVERSITY
+    if is_demanded and not any(attribute.role is Role.SENSITIVE for attribute in attributes.values()):
         raise InputError(
             'privacy.diversity needs an attribute whose role is "sensitive"; give it to one, or leave out the key'
         )
@@ -734,7 +740,7 @@ def disclose_table(
     engine = disclosing_engine(config.source)
     if engine == "pandas":
         return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
-    return DisclosedFile(disclose_file(config.source, target.path, config.read_table().domain, rules, order), engine)
+    return DisclosedFile(disclose_file(config.source, target.path, config.single_values().domain, rules, order), engine)
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from marginals.config import RARE
 from marginals.config.column_guess import UNKNOWN, Guess, protected
 from marginals.config.copies import Copy, Values, copies, kept_of, sums
 from marginals.config.vocabulary import is_recognizable, meaning_of
@@ -78,7 +79,9 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -
     result = dict(guesses)
     for name, own in guesses.items():
         if own.question == UNKNOWN:
-            result[name] = replace(protected(columns[name], question, question), missing=own.missing, said=own.said)
+            result[name] = replace(
+                protected(columns[name], question, question, RARE, own.said), missing=own.missing, said=own.said
+            )
     return result
 
 
@@ -108,7 +111,9 @@ def without_copies(
             if own.role is Role.QUASI_IDENTIFIER and name not in chosen.roles and not is_recognizable(name):
                 others = " and ".join(other for other in members if other != name)
                 why = f"it adds up with {others}, of which {secret[0]} is sensitive"
-                result[name] = replace(protected(columns[name], why), missing=own.missing, said=own.said)
+                result[name] = replace(
+                    protected(columns[name], why, "", RARE, own.said), missing=own.missing, said=own.said
+                )
     sensitive = [name for name in used if result[name].role is Role.SENSITIVE]
     pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]
     first = {name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in used}

@@ -14,7 +14,7 @@ from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
-from marginals.wording import dropped_warning, rule_in_words, unit_in_words, wanted_line
+from marginals.wording import dropped_warning, rule_in_words, sensitive_lines, unit_in_words, wanted_line
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -105,6 +105,7 @@ def steward_html(report: StewardReport) -> bytes:
         title=report.published.title,
         rows=rows,
         whole=rows + report.left_out + report.dropped,
+        sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
         rules=[rule_in_words(rule, report.published.sensitive) for rule in report.published.verify().rules],

@@ -105,14 +105,14 @@ def _grid(
     for least, demanded, strategy in product(each_k, each_diversity, each_strategy):
         together = None if policy.k_combinatorial is None else least
         own = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
-        _ = own.requirements(table.sensitive, table.most_rows_of_a_person)
+        _ = own.requirements_of(table)
         rows.append(_Row(least, "none" if demanded is None else str(demanded), own))
     return rows
 
 
 def _found(table: Table, row: _Row) -> dict[str, Any]:
     own = {"k": row.k, "diversity": row.diversity, "strategy": row.policy.strategy}
-    requirements = row.policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    requirements = row.policy.requirements_of(table)
     begun = time.perf_counter()
     try:
         search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)

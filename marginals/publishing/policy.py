@@ -1,5 +1,6 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -11,7 +12,7 @@ import numpy as np
 
 from checks.claims import MaxentDiversity, Requirements, diversities_by_attribute
 from checks.classes import delta_presence, k_map
-from checks.diversity.odds import AtOdds
+from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
@@ -22,7 +23,7 @@ from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.steward import WantedTable
-from marginals.tables.attribute import Attribute, Role
+from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
@@ -172,6 +173,33 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
     return "it could be published too, but the search did not get there, or its weight is too small"
 
 
+NO_DIVERSITY = "none"
+"""In place of a diversity: none is demanded, on purpose."""
+
+PROPOSED = "recursive:3,4"
+"""The diversity that is proposed where nobody has demanded one."""
+
+_WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+"""That, and weaker ones for attributes that do not satisfy it, the strongest first."""
+
+
+def proposed_diversity(table: Table, attribute: str) -> str | None:
+    """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
+
+    Of people, where these can have several rows each.
+
+    >>> from marginals.example import table
+    >>> proposed_diversity(table, "diagnosis")
+    'recursive:3,3'
+    """
+    counted = table.cube.table(table.domain.mask({attribute: 0}))
+    known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
+    counts = counted.counts[known | (attribute not in table.counts_missing)].tolist()
+    rows = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
+    demands = ((text, of_people(parse_diversity(text), rows)) for text in _WEAKER)
+    return next((text for text, own in demands if counts and own is not None and own.decide(counts)), None)
+
+
 BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
 
@@ -191,25 +219,27 @@ _LEAST = {
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
-    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
-    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
-    each level of the attribute from 0, "none" for a level of which nothing is demanded. base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute; of
-    several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that is
-    published already, generalized to levels of the hierarchies. "auto" looks for a release with the best one and for one
-    without, and takes the better. start: where a stepwise search begins besides that table, with
-    "independence" (every attribute by itself)
-    or "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
+    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is
+    about every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every
+    sensitive attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a
+    list has one for each level of the attribute from 0, "none" for a level of which nothing is demanded. "none", of
+    all sensitive attributes or of one, says that none is demanded on purpose; where nothing is said, nothing that is
+    sensitive is published. base: the anonymized table that the collection must contain: "best" (the minimal one
+    closest to the data), "none", or a level for each attribute; of several sensitive attributes each has such a
+    table. Or a CSV file, "published.csv", of a table of the same rows that is published already, generalized to
+    levels of the hierarchies. "auto" looks for a release with the best one and for one without, and takes the better.
+    start: where a stepwise search begins besides that table, with "independence" (every attribute by itself) or
+    "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is for, a
-    `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit: seconds. rules:
-    named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside the rest. odds: how
-    much likelier one sensitive value may be beside another, by other knowledge of a person than the release, while the
-    diversity still holds. turnover: "known" where readers can be taken to know that people come and go, for the releases of
-    a ledger: their counts may then differ by fewer than k rows where at least k came and at least k left. "unknown": they
-    may take every difference for people. max_waiting: of the first release of a ledger, the share of the people who are
-    foreseen to wait for a later one at most, since too few like them came or left; 1 for any.
+    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is
+    for, a `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit:
+    seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside
+    the rest. odds: how much likelier one sensitive value may be beside another, by other knowledge of a person than
+    the release, while the diversity still holds. turnover: "known" where readers can be taken to know that people
+    come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at least k came
+    and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
+    ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
+    left; 1 for any.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -296,15 +326,27 @@ class Policy:
         ['entropy:3']
         """
         of_each = [demand.diversity for demand in self._demands if demand.diversity is not None]
-        if isinstance(self.diversity, str):
+        if isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY:
             of_each.insert(0, parse_diversity(self.diversity))
-        if not sensitive and (of_each or self.diversity is not None):
+        if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         of_single: list[MaxentDiversity] = []
         if self.diversity is not None and not isinstance(self.diversity, str):
             of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
         return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))
+
+    def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """Those sensitive attributes of which no diversity is demanded, and of which it is not said either that none is.
+
+        >>> Policy(k_link=10, diversity={"job": "none"}).silent_on(["job", "diagnosis"])
+        ('diagnosis',)
+        """
+        if self.diversity == NO_DIVERSITY or not sensitive:
+            return ()
+        named = set(self.diversity) if isinstance(self.diversity, Mapping) else set()
+        named |= {claim.sensitive for claim in self.diversities(sensitive)}
+        return tuple(attribute for attribute in sensitive if attribute not in named)
 
     def _with_odds(self, claim: MaxentDiversity) -> MaxentDiversity:
         """A diversity that must bear the odds, unless it names odds itself."""
@@ -326,16 +368,35 @@ class Policy:
         ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
         return max([*ruled, *([] if own is None else [own])], default=None)
 
-    def requirements(self, sensitive: tuple[str, ...], rows_per_person: int | None = None) -> Requirements:
+    def requirements_of(self, table: Table) -> Requirements:
+        """What a collection of a table's margins must satisfy. Raises as `requirements` does.
+
+        >>> from marginals.example import table
+        >>> Policy(diversity="entropy:2").requirements_of(table).diversity_claims[0].sensitive
+        'diagnosis'
+        """
+        return self.requirements(table.sensitive, table.most_rows_of_a_person, table.counts_missing)
+
+    def requirements(
+        self,
+        sensitive: tuple[str, ...],
+        rows_per_person: int | None = None,
+        counts_missing: AnyCollection[str] = (),
+    ) -> Requirements:
         """What a collection must satisfy, for a table with these sensitive attributes.
 
         rows_per_person: how many rows a person has at most, so that it is about people; None where it is about rows.
+        counts_missing: attributes with the value "missing", which is no sensitive value: diversity is then demanded of those
+        whose value is known.
 
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
         """
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
-        demanded = self.diversities(sensitive)
+        demanded = tuple(
+            claim.leaving_out(MISSING) if claim.sensitive in counts_missing else claim
+            for claim in self.diversities(sensitive)
+        )
         return Requirements(
             sensitive, k_link, k_combinatorial, None, rows_per_person, min_cell=min_cell, diversities=demanded
         )

@@ -1,5 +1,6 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
+import json
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, Requirements
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, Requirements
 from checks.diversity.registry import require_readable
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
 from marginals.bundle.writing import Entering
@@ -16,11 +17,12 @@ from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
+from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
@@ -114,8 +116,9 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
     Raises InputError, CriterionError and NothingPublishableError for what no search can mend.
     """
-    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    requirements = policy.requirements_of(table)
     _require_publishable(policy, requirements, ledger)
+    require_demanded(table, policy)
     if ledger is None:
         return Prepared(policy, requirements, table, table)
     turnover_known = policy.turnover == KNOWN
@@ -180,6 +183,41 @@ def _require_publishable(policy: Policy, requirements: Requirements, ledger: str
         )
 
 
+def require_demanded(table: Table, policy: Policy) -> None:
+    """Raise InputError where a release could show a sensitive attribute of which no diversity is demanded.
+
+    Readers could then conclude its value for single people, and nothing would be checked of that. Whoever wants it says
+    so: diversity = "none".
+
+    >>> from marginals.example import table
+    >>> require_demanded(table, Policy(k_link=4, diversity="none"))
+    """
+    silent = [name for name in policy.silent_on(table.sensitive) if _could_be_shown(table, policy, name)]
+    if not silent:
+        return
+    first = silent[0]
+    if isinstance(policy.diversity, Mapping):
+        lines = {text: f"{first} = {json.dumps(text)} beside the others" for text in (PROPOSED, NO_DIVERSITY)}
+    else:
+        lines = {text: f"diversity = {json.dumps(text)}" for text in (PROPOSED, NO_DIVERSITY)}
+    proposed = proposed_diversity(table, first)
+    demand = lines[PROPOSED].replace(PROPOSED, proposed or PROPOSED)
+    raise InputError(
+        f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
+        f"so readers could learn the value of single people: add {demand} under [privacy]"
+        + ("" if proposed else ", or a weaker one that all rows together satisfy")
+        + f", or {lines[NO_DIVERSITY]} to publish without, on purpose"
+    )
+
+
+def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
+    """Whether a release may have a margin with the attribute at any level below `*`."""
+    coarsest = table.domain.hierarchy(attribute).height - 1
+    if coarsest < 0 or policy.max_sensitive_margins == 0:
+        return False
+    return not any(set(margin) == {attribute} and margin[attribute] >= coarsest for margin in policy.must_not_publish)
+
+
 def _require_readable_part(where: str, published: BundleContent) -> None:
     """Refuse a condition that readers of the release could not compare with what it counts, as it is written."""
     part = Part(where)
@@ -223,6 +261,11 @@ def _content(
     judged = _judged_levels(prepared.requirements)
     marginals = releasable(chosen, table.public, judged)
 
+    def known(claim: Claim) -> Claim:
+        if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
+            return claim.leaving_out(MISSING)
+        return claim
+
     def stated(claim: Claim) -> Claim:
         if not isinstance(claim, AttributeClaim) or claim.about in table.public:
             return claim
@@ -236,7 +279,9 @@ def _content(
         title,
         rows_per_person=table.rows_per_person,
         codebook=table.codebook.of_labels(marginals.domain),
-        rules=tuple(rule.applied(table.sensitive).stating(stated) for rule in prepared.policy.named_rules),
+        rules=tuple(
+            rule.applied(table.sensitive).stating(known).stating(stated) for rule in prepared.policy.named_rules
+        ),
         deadline=deadline,
     )
 

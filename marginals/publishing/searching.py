@@ -42,7 +42,8 @@ from models.tables.hierarchy import Domain, Mask
 # value of the others (MKGV07 Def. 4.6). So with several of them the base is one table for each, with the same
 # quasi-identifiers at the same levels. Next to one another the tables are as private as each by itself: what the
 # quasi-identifiers tell of one attribute the others do not change (KG06 Prop. 7.3), and a combination of values has as
-# many rows in each of them.
+# many rows in each of them. A sensitive attribute stands there at its finest level that all rows together may be shown at:
+# rare values, each with fewer rows than a cell may have, would keep the table from being published at all.
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class BaseTables:
     kl_divergence: float
 
     @classmethod
-    def of(cls, table: Table, levels: Mapping[str, int]) -> "BaseTables":
+    def of(cls, table: Table, levels: Mapping[str, int], requirements: Requirements) -> "BaseTables":
         """Of a table, with quasi-identifiers at these levels."""
-        masks = _masks(table, levels)
+        masks = _masks(table, levels, requirements)
         return cls(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
 
 
@@ -71,13 +72,13 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    for mask, part in zip(_masks(table, whole), _parts(table, requirements)):
+    for mask, part in zip(_masks(table, whole, requirements), _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             shown = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(whole)}{shown}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
-    return BaseTables.of(table, whole)
+    return BaseTables.of(table, whole, requirements)
 
 
 _NODES_A_SECOND = 200_000
@@ -97,7 +98,7 @@ def too_many(table: Table, seconds: float) -> str | None:
 
 def require_any_base(table: Table, requirements: Requirements) -> None:
     """Raise NothingPublishableError where not even all quasi-identifiers suppressed make a table that may be published."""
-    parts, masks = _parts(table, requirements), _masks(table, _suppressing(table))
+    parts, masks = _parts(table, requirements), _masks(table, _suppressing(table), requirements)
     if not all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts)):
         raise NothingPublishableError(
             f'{_nothing(table, parts)}; weaken it, or look for a release without a base table (base "none")'
@@ -110,13 +111,15 @@ def best_base(table: Table, requirements: Requirements, settled: Settled) -> Bas
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
     parts = _parts(table, requirements)
+    shown = _shown(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(_masks(table, levels), parts))
+        masks = _with_shown(table, levels, shown)
+        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     require_any_base(table, requirements)
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(BaseTables.of(table, levels), tuple(levels.values())) for levels in minimal]
+    bases = [(BaseTables.of(table, levels, requirements), tuple(levels.values())) for levels in minimal]
     return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
 
 
@@ -125,17 +128,32 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
-def _masks(table: Table, levels: Mapping[str, int]) -> tuple[Mask, ...]:
+def _masks(table: Table, levels: Mapping[str, int], requirements: Requirements) -> tuple[Mask, ...]:
     """The margin of each table."""
+    return _with_shown(table, levels, _shown(table, requirements))
+
+
+def _with_shown(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
+    """The margin of each table. shown: the level of each sensitive attribute."""
     public = table.domain.mask(levels)
-    return tuple(public | table.domain.mask({attribute: 0}) for attribute in table.sensitive) or (public,)
+    return tuple(public | table.domain.mask({name: level}) for name, level in shown.items()) or (public,)
+
+
+def _shown(table: Table, requirements: Requirements) -> dict[str, int]:
+    """Of each sensitive attribute the finest level that may be shown of all rows together; 0 where none may."""
+    shown = {}
+    for attribute, part in zip(table.sensitive, _parts(table, requirements)):
+        levels = range(table.domain.hierarchy(attribute).height)
+        masks = ((level, table.domain.mask({attribute: level})) for level in levels)
+        shown[attribute] = next((level for level, mask in masks if table_satisfies(table.cube, mask, part)), 0)
+    return shown
 
 
 def _nothing(table: Table, parts: list[Requirements]) -> str:
     """That no base satisfies the requirements, and what all rows together fail of them, by how much."""
-    unmet = [
-        unmet_demands(table.cube.table(mask), part) for mask, part in zip(_masks(table, _suppressing(table)), parts)
-    ]
+    shown = dict.fromkeys(table.sensitive, 0)
+    masks = _with_shown(table, _suppressing(table), shown)
+    unmet = [unmet_demands(table.cube.table(mask), part) for mask, part in zip(masks, parts)]
     told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
     listed = list(dict.fromkeys(each for demands in unmet for each in demands))
     return told + (f" ({'; '.join(listed)})" if listed else "")

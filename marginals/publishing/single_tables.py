@@ -43,7 +43,7 @@ def anonymize(
     return minimal_tables(
         table.cube,
         table.quasi_identifiers,
-        policy.requirements(table.sensitive, table.most_rows_of_a_person),
+        policy.requirements_of(table),
         lambda done, nodes: progress("minimal tables", done, nodes),
         suppression,
     )
@@ -99,7 +99,7 @@ def assess(
             raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
     generalized = table.base_counts.rolled_up(margin)
-    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
     checks = tuple(
@@ -149,7 +149,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     for attribute in levels:
         if attribute not in table.quasi_identifiers:
             raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
-    requirements = policy.requirements(table.sensitive, table.most_rows_of_a_person)
+    requirements = policy.requirements_of(table)
     shown = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
     chosen = single_table(table.cube, shown, requirements)
     spare = int(suppression * table.rows)

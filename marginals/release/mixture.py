@@ -41,7 +41,8 @@ class Mixture:
 
     >>> import marginals
     >>> from marginals.example import frame, release, table
-    >>> pairs = marginals.publish(table, marginals.Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}]))
+    >>> policy = marginals.Policy(k_link=3, diversity="none", base="none", must_publish=[{"age": 2, "sex": 0}])
+    >>> pairs = marginals.publish(table, policy)
     >>> mixed = marginals.mixture([release, pairs.release])
     >>> round(mixed.expected_count({"age": "20-39", "sex": "Female"}), 2)
     15.65

@@ -78,6 +78,7 @@ class Attribute:
     together whose rows are distributed most alike over the other quasi-identifiers. population: public counts of each
     value, which the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among
     these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
+    single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`).
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -101,6 +102,7 @@ class Attribute:
     dates: tuple[str, ...] = ()
     ladder: str = "given"
     population: Mapping[str, int] | None = field(default=None, hash=False)
+    single_values: bool = False
 
     def __init__(
         self,
@@ -116,6 +118,7 @@ class Attribute:
         dates: Iterable[str] = (),
         ladder: str = "given",
         population: Mapping[str, int] | None = None,
+        single_values: bool = False,
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -132,6 +135,7 @@ class Attribute:
         for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
             object.__setattr__(self, key, text)
         object.__setattr__(self, "values", dict(values or {}))
+        object.__setattr__(self, "single_values", single_values)
         object.__setattr__(self, "population", None if population is None else dict(population))
         object.__setattr__(self, "intervals", tuple(widths))
         object.__setattr__(self, "prefixes", tuple(prefixes))
@@ -157,6 +161,11 @@ class Attribute:
             raise InputError(f"ladder is {' or '.join(map(repr, LADDERS))}, not {ladder!r}")
         if population is not None:
             _check_population(population, ladder)
+        if not isinstance(single_values, bool) or (single_values and part is not Role.SENSITIVE):
+            raise InputError(
+                "single_values is true or false, and says of a sensitive attribute whether its numbers or dates are "
+                "published one by one; leave it out for other roles"
+            )
         for words in (description, *self.values.values()):
             if not is_words(words):
                 raise InputError(

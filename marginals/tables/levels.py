@@ -13,7 +13,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
-from marginals.tables.attribute import MISSING, Attribute
+from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.table import is_told, values_at
 from marginals.tables.values import in_natural_order, number_in, number_text
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
@@ -506,11 +506,16 @@ def attribute_ladder(
     profiles: tables of the base values with other attributes, side by side, shape (given.size(0), columns); of values that
     are as near, those are merged which are most alike by these, and without them those of fewest rows.
     inside: which base values are those of a part of the table; where the finest bands tell it from the rest, all levels do.
+    Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
 
     >>> sizes = Attribute("quasi-identifier", ladder="fitted")
     >>> attribute_ladder(sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]), np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
     ('1', '2', '3 and over')
     """
+    if attribute.role is Role.SENSITIVE and attribute.counts_missing and _is_apart(given):
+        known = given.restricted_to(range(given.size(0) - 1))
+        own = None if profiles is None else profiles[:-1]
+        return attribute_ladder(attribute, known, base_counts[:-1], k, own, inside).with_value_apart(MISSING)
     start = attribute.first_merged
     missing = given.code(MISSING, start) if attribute.counts_missing else None
     lifted = given.lift(0, start)
@@ -525,6 +530,18 @@ def attribute_ladder(
     if inside is None or not is_told(given, inside, start):
         return fitted_ladder(names, counts, profiles)
     return fitted_ladder(names, counts, profiles, values_at(given, inside, start))
+
+
+def _is_apart(given: Hierarchy) -> bool:
+    """Whether the value for missing ones is the last of several, and like no other at any level below `*`.
+
+    Of a sensitive attribute it then stays so, since a group such as "22 or missing" says neither that somebody's value is
+    known nor that it is not.
+    """
+    code = given.size(0) - 1
+    if not code or given.labels[0][code] != MISSING:
+        return False
+    return all((given.lift(0, level) == given.lift(0, level)[code]).sum() == 1 for level in range(given.height))
 
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:

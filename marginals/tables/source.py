@@ -36,6 +36,7 @@ from marginals.tables.levels import (
     profiles,
 )
 from marginals.tables.people import PeopleReader, RowsPerPerson, Unit, kept_of_each, possible_keys, repeating_keys
+from marginals.tables.sensitive_groups import in_groups, is_in_groups
 from marginals.tables.table import OutOfCoreCounts, PartOf, RowChoice, Rows, Table, finest_levels, kept_counts
 from marginals.tables.table import Values as PartValues
 from marginals.tables.values import DECIMAL_SIGNS, number_in
@@ -78,8 +79,29 @@ class Reading:
         """The roles of the columns."""
         return {column: attribute.role for column, attribute in self.attributes.items()}
 
+    def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
+        """The same reading, with bands for sensitive numbers and dates. occurring: the texts of each column, and their rows.
+
+        Raises InputError as `in_groups` does.
+        """
+        attributes = {}
+        for column, attribute in self.attributes.items():
+            texts, counts = occurring[column]
+            rows_of = {
+                text: n for text, n in zip(self._texts(column, texts), counts.tolist()) if text is not None and n
+            }
+            sizes = np.array(list(rows_of.values()), dtype=np.int64)
+            try:
+                attributes[column] = in_groups(attribute, list(rows_of), sizes, self.decimal)
+            except InputError as error:
+                raise InputError(f"column {column!r} of {self.source.name} {error}") from None
+        return replace(self, attributes=attributes)
+
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
+        return self.grouping(_occurring(rows))._counted(rows)
+
+    def _counted(self, rows: DistinctRows) -> Table:
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
@@ -94,6 +116,7 @@ class Reading:
             codebook=words,
             ladders=self._ladders,
             fitted=self._fitted,
+            counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -103,6 +126,9 @@ class Reading:
         Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is
         sensitive, and where no row meets it.
         """
+        return self.grouping(_occurring(rows))._counted_part(rows, where)
+
+    def _counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)
         for column in values:
@@ -178,10 +204,13 @@ class Reading:
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
                 'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
             )
-        columns = {
-            column: (self._texts(column, texts), sizes)
-            for column, (texts, sizes) in engine.values(list(self.attributes)).items()
-        }
+        occurring = engine.values(list(self.attributes))
+        return self.grouping(occurring)._counted_out_of_core(engine, limit, k, occurring)
+
+    def _counted_out_of_core(
+        self, engine: Engine, limit: int, k: int, occurring: Mapping[str, tuple[Values, CountArray]]
+    ) -> Table:
+        columns = {column: (self._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
         value_codes = {
             column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
@@ -218,13 +247,14 @@ class Reading:
             codebook=words,
             ladders=self._ladders,
             fitted=self._fitted,
+            counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
         )
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
         """How the levels of attributes are fitted to the rows; those of a population tell nothing of them."""
         return {
-            column: FittedLadder(attribute.first_merged, self.k)
+            column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k)
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
@@ -301,6 +331,9 @@ class Reading:
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
             hierarchy = attribute_ladder(attribute, hierarchy, fitted_to, self.k, alike, self.part.get(column))
+        if is_in_groups(attribute) and hierarchy.height > 1:
+            recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
+            hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
 
     def _no_base_value(self, attribute: Attribute, text: str) -> str:
@@ -326,6 +359,14 @@ class Reading:
 
 def _are_values(texts: Values) -> BoolArray:
     return np.array([text is not None for text in texts], dtype=bool)
+
+
+def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
+    """The texts of each column, and how many rows have each."""
+    return {
+        column: (texts, np.bincount(rows.codes[column], rows.counts, minlength=len(texts)).astype(np.int64))
+        for column, texts in rows.values.items()
+    }
 
 
 def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
@@ -507,10 +548,18 @@ class TableSource:
         """The table of the rows, or of those that are meant."""
         return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
 
+    @property
+    def one_by_one(self) -> "TableSource":
+        """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
+        sensitive = {name: own for name, own in self.attributes.items() if own.role is Role.SENSITIVE}
+        single = {name: replace(own, single_values=True) for name, own in sensitive.items()}
+        return replace(self, attributes={**self.attributes, **single})
+
     def rows(self, k: int = 1) -> Rows:
         """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
 
-        Errors as for `table`, for a frame of another library, and where missing values are to be counted.
+        Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for
+        `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
         if is_of_pandas(self.origin):
@@ -520,7 +569,7 @@ class TableSource:
             files = self.files()
             check_header(files, self.attributes, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
-        reading = self._reading(opened, k)
+        reading = self.one_by_one._reading(opened, k)
         every = opened.rows([*self.used, *self._people])
         whole = np.ones(len(every), dtype=bool)
         if self.person is not None:

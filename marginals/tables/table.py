@@ -220,7 +220,8 @@ class Table:
     in words. ladders: of attributes whose levels are fitted to these rows, how. fitted: attributes whose levels are fitted
     to these rows, to a population or to those of an earlier release. left_to_pandas: why
     pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
-    these rows are a part, and which; None where they are all.
+    these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
+    the value "missing".
 
     >>> from marginals.example import table
     >>> table
@@ -243,6 +244,7 @@ class Table:
     fitted: frozenset[str] = frozenset()
     left_to_pandas: str = ""
     part: PartOf | None = None
+    counts_missing: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

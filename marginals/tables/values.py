@@ -211,6 +211,20 @@ def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
 _KINDS: tuple[Callable[[Sequence[str]], list[Place] | None], ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
+def is_measured(text: str) -> bool:
+    """Whether a text looks like a number, an amount, a date or a time of the day, be it readable as one or not.
+
+    >>> [text for text in ("$1,234", "12/31/2023", "14:30", "refused", "18-24", "5 kg") if is_measured(text)]
+    ['$1,234', '12/31/2023', '14:30']
+    """
+    plain = text.strip()
+    if number_in(plain) is not None or number_in(plain, ",") is not None or date_text(plain) is not None:
+        return True
+    if any(form.fullmatch(plain) for form in (_DAY, _YEAR_FIRST, _TIME_OF_DAY)):
+        return True
+    return (band := _band(plain.lower())) is not None and band[0] == band[1]
+
+
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
 """What dates can be cut to. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
 

@@ -13,7 +13,7 @@ from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, proposed_diversity
 from marginals.tables.table import Table
 from marginals.window.project import put, section
 from marginals.window.window import Window
@@ -97,8 +97,15 @@ def show(window: Window, _request: Request) -> Response:
         counts=[(key, sentence, getattr(policy, key), example(table, policy, key)) for key, sentence in COUNTED],
         kinds=KINDS,
         diversities=[
-            (name, _as_text(of_each.get(name)), diversity_example(table, name, of_each.get(name))) for name in sensitive
+            (
+                name,
+                _as_text(of_each.get(name)),
+                diversity_example(table, name, of_each.get(name)),
+                _proposed(table, name),
+            )
+            for name in sensitive
         ],
+        silent=policy.silent_on(sensitive),
         rules=[(rule, rule.name in ([listed] if isinstance(listed, str) else listed)) for rule in map(_named, RULES)],
         names=names,
         sensitive=sensitive,
@@ -109,6 +116,12 @@ def show(window: Window, _request: Request) -> Response:
         base=policy.base if isinstance(policy.base, str) else "levels",
         claims=_claims(policy, sensitive),
     )
+
+
+def _proposed(table: Table | None, name: str) -> str:
+    """What is demanded of an attribute unless somebody says otherwise: what all rows satisfy; or the strongest of those."""
+    known = table is not None and name in table.sensitive
+    return (proposed_diversity(table, name) if table is not None and known else None) or PROPOSED
 
 
 def _named(name: str) -> NamedRule:
@@ -196,11 +209,11 @@ def save(window: Window, request: Request) -> Response:
         if key.startswith("kind:")
     }
     for name, (kind, number) in offered.items():
-        if kind == "none":
-            of_each[name] = ""
+        if kind == NO_DIVERSITY:
+            of_each[name] = NO_DIVERSITY
         elif kind != "typed":
             of_each[name] = f"{kind}:{number}"
-    for text in filter(None, of_each.values()):
+    for text in (text for text in of_each.values() if text and text != NO_DIVERSITY):
         for part in text.split(",") if text.count(":") > 1 else [text]:
             parse_diversity(part)
     odds = form.get("odds", "").strip()

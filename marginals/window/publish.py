@@ -56,13 +56,24 @@ def show(window: Window, request: Request) -> Response:
     folder = window.project.folder
     job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
     changing = window.jobs.latest("ledger")
+    sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
+    found = window.candidates.found()
+    counts = {} if found is None else found.answer.get("smallest_sensitive_counts") or {}
+    smallest = min(counts.values(), default=None)
     return window.page(
         "publish.html",
         "publish",
         counted=counted,
         config=config,
         policy=config.policy,
-        sensitive=[name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE],
+        sensitive=sensitive,
+        silent=config.policy.silent_on(list(sensitive)),
+        bare=[
+            name
+            for name in sensitive
+            if name not in {claim.sensitive for claim in config.policy.diversities(sensitive)}
+        ],
+        smallest=smallest,
         table=table,
         dropped=[]
         if table is None

@@ -126,6 +126,11 @@ def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]
         row("Random counts", "median relative error", "errors", "counts", "median"),
         own("Odds", "evidence about a person that every diversity bears", [c.odds for c in found]),
         own("Largest risk", "1 in the fewest rows that share a cell", [c.largest_risk for c in found]),
+        own(
+            "Smallest sensitive count",
+            "rows of a published cell that includes what is sensitive",
+            [min((c.answer.get("smallest_sensitive_counts") or {"": None}).values()) for c in found],
+        ),
         row("Left out", "rows that lack a value", "dropped", "rows", form="{:,}"),
         own("Seconds", "of the search", [round(c.seconds, 1) for c in found]),
     ]
@@ -191,6 +196,10 @@ def _for_reason(settings: Mapping[str, Any], reason: str) -> list[tuple[str, dic
     if (limit := re.search(r"more than (\d+) attributes", reason)) is not None:
         more = int(limit[1]) + 1
         buttons.append((f"Allow tables of {more} attributes", {"remedy": "attributes", "most": str(more)}))
+    if (proposed := re.search(r"no diversity is demanded.* add (\S+) = \"([^\"]+)\"", reason)) is not None:
+        about = "" if proposed[1] == "diversity" else proposed[1]
+        fields = {"remedy": "diversity", "attribute": about, "demand": proposed[2]}
+        buttons.append((f"Demand {proposed[2]}{f' of {about}' if about else ''}", fields))
     if "base" in reason:
         buttons.append(("Search without a base table", {"remedy": "base"}))
     if "time" in reason:
@@ -222,6 +231,13 @@ def mend(window: Window, request: Request) -> Response:
             put(section(document, "search"), "max_sensitive_margins", most)
         elif kind == "attributes":
             put(section(document, "search"), "max_attributes", most)
+        elif kind == "diversity":
+            _ = parse_diversity(form.get("demand", ""))
+            privacy = section(document, "privacy")
+            if name:
+                privacy["diversity"][name] = form["demand"]
+            else:
+                put(privacy, "diversity", form["demand"])
         elif kind == "base":
             put(section(document, "base"), "table", "none")
         elif kind == "time":

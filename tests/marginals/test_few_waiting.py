@@ -103,7 +103,7 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(tmp_
 @pytest.mark.parametrize("share", [0, 1.1, "few", True, float("nan")])
 def test_a_share_that_is_none_is_refused(share: object) -> None:
     with pytest.raises(InputError, match="max_waiting"):
-        marginals.Policy(k_link=5, max_waiting=share)  # type: ignore[arg-type]
+        marginals.Policy(k_link=5, max_waiting=share, diversity="none")  # type: ignore[arg-type]
 
 
 def test_a_steward_is_told_what_few_waiting_costs(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_a_release_that_cannot_be_written_leaves_no_entry(tmp_path: Path, monkey
 def test_a_demand_that_an_earlier_pair_cannot_meet_is_refused(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     publish(pd.concat([FIRST, people(2, 600)]), tmp_path, "two")
-    strict = replace(POLICY, k_link=200, k_combinatorial=200, diversity=None)
+    strict = replace(POLICY, k_link=200, k_combinatorial=200, diversity="none")
     with pytest.raises(marginals.NothingPublishableError, match=r"beside release 1 of the ledger|no marginal"):
         marginals.publish(read(FIRST), strict, ledger=tmp_path / "ledger")
 
@@ -311,7 +311,7 @@ def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -
     config.write_text(
         "[data]\npath = 'people.csv'\n[attributes.age]\nrole = 'quasi-identifier'\nintervals = [10, 20]\n"
         "[attributes.sex]\nrole = 'quasi-identifier'\n[attributes.ill]\nrole = 'sensitive'\n"
-        "[privacy]\nk_link = 5\n[base]\ntable = 'none'\n"
+        "[privacy]\nk_link = 5\ndiversity = 'none'\n[base]\ntable = 'none'\n"
     )
 
     def run(out: str, ledger: str, *more: str) -> "tuple[int, str]":

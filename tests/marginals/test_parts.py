@@ -109,7 +109,7 @@ def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Pat
         {"sex": ["f"] * 30 + ["m"] * 22, "ill": ["gout"] * 10 + ["flu"] * 20 + ["gout"] * 2 + ["flu"] * 20}
     )
     attributes = {"sex": "quasi-identifier", "ill": "quasi-identifier"}
-    policy = marginals.Policy(k_link=5, base="none", must_not_publish=[{"sex": 0}])
+    policy = marginals.Policy(k_link=5, base="none", must_not_publish=[{"sex": 0}], diversity="none")
     for name, where in (("all", None), ("women", marginals.Part("sex == 'f'"))):
         marginals.publish(marginals.read_table(frame, attributes, where=where), policy).write(tmp_path / name)
     found = marginals.verify(tmp_path / "all", tmp_path / "women").checks[-1]
@@ -122,7 +122,7 @@ def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Pat
 def test_parts_of_the_same_size_are_not_taken_for_one_table(tmp_path: Path) -> None:
     frame = pd.DataFrame({"sex": list("fm") * 20, "ward": ["a", "a", "b", "b"] * 10})
     attributes = {"sex": "quasi-identifier", "ward": "quasi-identifier"}
-    policy = marginals.Policy(k_link=5, base="none")
+    policy = marginals.Policy(k_link=5, base="none", diversity="none")
     for name, where in (("women", "sex == 'f'"), ("a", "ward == 'a'")):
         read = marginals.read_table(frame, attributes, where=marginals.Part(where))
         marginals.publish(read, policy).write(tmp_path / name)

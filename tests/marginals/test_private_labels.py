@@ -45,7 +45,7 @@ def attributes(labels: str) -> dict[str, Attribute]:
 def release(margins: list[dict[str, int]], labels: str) -> Release:
     """Nothing but these margins, which are all that may be published."""
     table = marginals.read_table(people(), attributes(labels))
-    policy = Policy(k_link=2, base="none", start="nothing", must_publish=margins, time_limit=0)
+    policy = Policy(k_link=2, base="none", start="nothing", must_publish=margins, time_limit=0, diversity="none")
     return marginals.publish(table, policy).release
 
 
@@ -116,7 +116,12 @@ def test_a_query_below_the_published_levels_names_the_finest_and_not_what_rows_h
 def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) -> None:
     table = marginals.read_table(people(), attributes("private"))
     policy = Policy(
-        k_link=2, base="none", start="nothing", must_publish=[{"sex": 0}], must_not_publish=[{"job": 2}, {"ill": 1}]
+        k_link=2,
+        base="none",
+        start="nothing",
+        must_publish=[{"sex": 0}],
+        must_not_publish=[{"job": 2}, {"ill": 1}],
+        diversity="none",
     )
     told = marginals.publish(table, policy).write(tmp_path / "release").release
     opened = marginals.open_release(tmp_path / "release")
@@ -141,7 +146,9 @@ def test_numbers_behind_intervals_count_alike() -> None:
     releases = []
     for labels in ("private", "public"):
         given = {"age": Attribute("quasi-identifier", hierarchy, labels=labels), "ill": "sensitive"}
-        policy = Policy(k_link=5, base="none", must_publish=[{"age": 1}], must_not_publish=[{"age": 0}])
+        policy = Policy(
+            k_link=5, base="none", must_publish=[{"age": 1}], must_not_publish=[{"age": 0}], diversity="none"
+        )
         releases.append(marginals.publish(marginals.read_table(frame, given), policy).release)
     private, public = releases
     assert private.mean("age") == pytest.approx(public.mean("age"))

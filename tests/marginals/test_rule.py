@@ -61,7 +61,7 @@ def test_a_rule_that_comes_with_the_program_says_where_it_is_stated(name: str, l
 
 
 def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> None:
-    policy = Policy(k_link=3, min_cell=12, rules=["cms-11", "tre-10"], base="none")
+    policy = Policy(k_link=3, min_cell=12, rules=["cms-11", "tre-10"], base="none", diversity="none")
     assert policy.requirements(("diagnosis",)).min_cell == 12
     release = marginals.publish(table, policy).release
     assert [claim for claim in release.claims if isinstance(claim, MinCell)] == [MinCell(12), MinCell(11), MinCell(10)]
@@ -72,7 +72,7 @@ def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> 
 
 
 def test_a_rule_of_your_own_can_demand_a_diversity(own: Path) -> None:
-    release = marginals.publish(table, Policy(rules=str(own))).release
+    release = marginals.publish(table, Policy(rules=str(own), diversity="none")).release
     assert release.claims == (MinCell(4), MaxentDiversity(Distinct(2), "diagnosis"))
     both = Policy(rules=str(own), diversity="simple:1.5").diversities(["s"])
     assert [str(claim.diversity) for claim in both] == ["simple:1.5", "distinct:2"]
@@ -111,7 +111,7 @@ def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path,
 
 
 def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none")).release
+    release = marginals.publish(table, Policy(min_cell=5, base="none", diversity="none")).release
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release", rules="cms-11").rules[0].verdict is Verdict.FAILS
     status, printed = run("verify", tmp_path / "release", "--rule", own)
@@ -122,7 +122,7 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None
 
 
 def test_without_rules_nothing_speaks_of_them(tmp_path: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none")).release
+    release = marginals.publish(table, Policy(min_cell=5, base="none", diversity="none")).release
     release.write(tmp_path / "release")
     assert "rules" not in json.loads((tmp_path / "release" / "datapackage.json").read_text())["release"]
     assert "output checker" not in (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ Change = Callable[[dict[str, Any]], object]
     ids=["fewer", "title", "unclaimed", "object", "many", "source", "lines", "demands", "claims", "claim"],
 )
 def test_a_bundle_cannot_borrow_the_name_of_a_rule(tmp_path: Path, change: Change, problem: str) -> None:
-    marginals.publish(table, Policy(rules="cms-11", base="none")).write(tmp_path / "release")
+    marginals.publish(table, Policy(rules="cms-11", base="none", diversity="none")).write(tmp_path / "release")
     folder = shutil.copytree(tmp_path / "release", tmp_path / "changed")
     package = json.loads((folder / "datapackage.json").read_text())
     change(package["release"])
@@ -166,7 +166,7 @@ def test_a_bundle_cannot_borrow_the_name_of_a_rule(tmp_path: Path, change: Chang
 
 
 def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_path: Path, own: Path) -> None:
-    marginals.publish(table, Policy(rules=str(own), base="none")).write(tmp_path / "release")
+    marginals.publish(table, Policy(rules=str(own), base="none", diversity="none")).write(tmp_path / "release")
     package = json.loads((tmp_path / "release" / "datapackage.json").read_text())
     package["release"]["rules"][0]["rows"] = ["hidden"]
     content = descriptor_bytes(package)
@@ -231,7 +231,7 @@ def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
 
     several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
     counted = read_table(several, attributes, person="id", rows_per_person=2)
-    policy = Policy(rules="tre-10", base="none", must_publish=[{"sex": 0}])
+    policy = Policy(rules="tre-10", base="none", must_publish=[{"sex": 0}], diversity="none")
     release = marginals.publish(counted, policy).release
     assert min(int(shown.counts.min()) for shown in release.published.collection.tables) >= 20
     release.write(tmp_path / "release")

@@ -171,7 +171,7 @@ def test_several_bundles_are_verified_together_though_they_hide_different_levels
     }
     table = marginals.read_table(frame, attributes)
     for name, banned in (("fine", []), ("coarse", [{"code": 1}]), ("none", [{"code": 2}])):
-        policy = Policy(k_link=5, base="none", must_not_publish=banned)
+        policy = Policy(k_link=5, base="none", must_not_publish=banned, diversity="none")
         publish(table, policy).write(tmp_path / name)
     finest = [
         marginals.open_release(tmp_path / n).domain.hierarchy("code").labels[0] for n in ("fine", "coarse", "none")

@@ -90,7 +90,7 @@ def config(folder: Path, more: str = "", role: str = "sensitive") -> Path:
 
 def test_a_config_takes_the_levels_of_a_release(tmp_path: Path) -> None:
     first = marginals.publish(
-        marginals.read_config(config(tmp_path / "first")).read_table(), marginals.Policy(k_link=9)
+        marginals.read_config(config(tmp_path / "first")).read_table(), marginals.Policy(k_link=9, diversity="none")
     ).release
     first.write(tmp_path / "out")
     own = marginals.read_config(config(tmp_path / "first")).read_table()
@@ -120,14 +120,14 @@ def test_what_has_no_ladders_is_said(tmp_path: Path, more: str, said: str) -> No
     release.write(tmp_path / "damaged")
     next((tmp_path / "damaged" / "marginals").glob("*.csv")).write_text("age,count\n")
     towns = marginals.read_table(pd.DataFrame({"town": ["Ulm"] * 9 + ["Jena"] * 9}), {"town": "quasi-identifier"})
-    marginals.publish(towns, marginals.Policy(k_link=2, base="none")).write(tmp_path / "other")
+    marginals.publish(towns, marginals.Policy(k_link=2, base="none", diversity="none")).write(tmp_path / "other")
     with pytest.raises(marginals.InputError, match=rf"release\.toml: .*{said}"):
         marginals.read_config(config(tmp_path / "here", more))
 
 
 def test_another_role_is_refused(tmp_path: Path) -> None:
     table = marginals.read_config(config(tmp_path / "first")).read_table()
-    marginals.publish(table, marginals.Policy(k_link=9, base="none")).write(tmp_path / "out")
+    marginals.publish(table, marginals.Policy(k_link=9, base="none", diversity="none")).write(tmp_path / "out")
     with pytest.raises(marginals.InputError, match="out calls 'illness' sensitive, and here it is quasi-"):
         marginals.read_config(config(tmp_path / "second", 'ladders = "../out"', "quasi-identifier"))
 

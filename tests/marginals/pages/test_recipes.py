@@ -49,7 +49,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], rows), "disease": ill})
     roles = {"age": Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "disease": "sensitive"}
     margins = [{"age": 1, "disease": 0}, {"sex": 0, "disease": 0}]
-    policy = Policy(k_link=5, base="none", must_publish=margins, start="nothing", time_limit=0)
+    policy = Policy(k_link=5, base="none", must_publish=margins, start="nothing", time_limit=0, diversity="none")
     folder = tmp_path_factory.mktemp("survey") / "release"
     marginals.publish(marginals.read_table(frame, roles), policy).write(folder)
     return folder

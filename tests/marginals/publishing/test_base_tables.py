@@ -94,7 +94,7 @@ def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
     with pytest.raises(
         NothingPublishableError, match=r"the base table \{ age = 0, sex = 0 \} with job cannot be published"
     ):
-        publish(table, Policy(k_link=300, base={"age": 0, "sex": 0}))
+        publish(table, Policy(k_link=300, base={"age": 0, "sex": 0}, diversity="none"))
 
 
 def test_what_no_base_satisfies_is_said_of_each_attribute() -> None:
@@ -112,6 +112,6 @@ def test_without_a_sensitive_attribute_it_is_the_quasi_identifiers() -> None:
 def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
     """Not of all of them together, or four sensitive attributes could not be published at all."""
     table = table_of(3)
-    release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1)).release
+    release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1, diversity="none")).release
     for attribute in table.sensitive:
         assert sum(attribute in margin for margin in release.junction_tree().nodes) == 1

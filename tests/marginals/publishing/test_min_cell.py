@@ -76,18 +76,20 @@ def test_beside_a_base_table_and_a_diversity(base: str | dict[str, int]) -> None
 
 def test_what_nothing_satisfies_is_said_with_its_numbers() -> None:
     with pytest.raises(NothingPublishableError, match=r"min_cell = 14: 1 of 3 cells has fewer than 14 rows"):
-        marginals.publish(table, Policy(min_cell=14))
+        marginals.publish(table, Policy(min_cell=14, diversity="none"))
     with pytest.raises(
         NothingPublishableError, match=r"min_cell = 9: 9 of 9 cells have fewer than 9 rows, the smallest 2"
     ):
-        marginals.publish(table, Policy(min_cell=9, must_publish=[{"age": 1, "diagnosis": 0}], base="none"))
+        marginals.publish(
+            table, Policy(min_cell=9, must_publish=[{"age": 1, "diagnosis": 0}], base="none", diversity="none")
+        )
 
 
 def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> None:
     rare = read_table(
         pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
     )
-    release = marginals.publish(rare, Policy(min_cell=5, base="none"))
+    release = marginals.publish(rare, Policy(min_cell=5, base="none", diversity="none"))
     assert "one of its values has 2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
 
 
@@ -106,7 +108,7 @@ def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> 
 def test_of_people_with_several_rows_each_it_takes_as_many_rows_as_they_can_have(tmp_path: Path) -> None:
     several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
     counted = read_table(several, attributes, person="id", rows_per_person=2)
-    release = marginals.publish(counted, Policy(min_cell=3, base="none")).release
+    release = marginals.publish(counted, Policy(min_cell=3, base="none", diversity="none")).release
     assert min(int(t.counts.min()) for t in release.published.collection.tables) >= 6
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release", claims=["min-cell=3"]).ok

@@ -55,7 +55,7 @@ def table() -> marginals.Table:
 def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
     table: marginals.Table, tmp_path: Path
 ) -> None:
-    release = marginals.publish(table, Policy(k_link=K, base="none"))
+    release = marginals.publish(table, Policy(k_link=K, base="none", diversity="none"))
     group = 'put the rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
     assert release.steward.unpublished == {
         "famsize": "2 of its 9 values have fewer than 10 rows (18 has 2); merge the values above 6 "
@@ -74,7 +74,7 @@ def test_the_only_rare_value_is_named_where_it_is_a_short_number() -> None:
     frame = people()
     frame["famsize"] = frame["famsize"].replace(8, 7)
     read = marginals.read_table(frame, ATTRIBUTES)
-    release = marginals.publish(read, Policy(k_link=K, base="none"))
+    release = marginals.publish(read, Policy(k_link=K, base="none", diversity="none"))
     assert release.steward.unpublished["famsize"].startswith(
         "its value 18 has 2 rows, fewer than 10; merge the values above 6 "
     )
@@ -84,7 +84,7 @@ def test_the_only_rare_value_is_named_where_it_is_a_short_number() -> None:
     ("policy", "said", "smallest"),
     [
         (
-            Policy(k_link=K, base="none", must_publish=[{"town": 0, "age": 1}]),
+            Policy(k_link=K, base="none", must_publish=[{"town": 0, "age": 1}], diversity="none"),
             "must_publish { town = 0, age = 1 } cannot be published: k_link = 10: 1 of 41 classes has fewer than 10 rows, "
             "the smallest 1; it would pass as age in 5-year bands: { age = 1, town = 1 }",
             "The smallest class: age=60-64, town=(a value of 1 row); 1 row.",
@@ -101,12 +101,12 @@ def test_the_only_rare_value_is_named_where_it_is_a_short_number() -> None:
             "",
         ),
         (
-            Policy(k_link=K, k_combinatorial=3000),
+            Policy(k_link=K, k_combinatorial=3000, diversity="none"),
             "k_combinatorial = 3000 demands 3,000 rows in every class, and there are 2,000 rows in all",
             "",
         ),
         (
-            Policy(k_link=K, max_cells=1, base="none"),
+            Policy(k_link=K, max_cells=1, base="none", diversity="none"),
             "age: a margin of more than 1 cells. town: one of its values has 1 row, fewer than 10; ",
             "",
         ),
@@ -127,6 +127,7 @@ def test_the_smallest_class_is_for_the_terminal_of_publish_alone(tmp_path: Path)
     (tmp_path / "release.toml").write_text(
         '[data]\npath = "people.csv"\n[attributes.famsize]\nrole = "quasi-identifier"\n[attributes.age]\n'
         'role = "quasi-identifier"\nintervals = [50]\n[attributes.ill]\nrole = "sensitive"\n[privacy]\nk_link = 10\n'
+        'diversity = "none"\n'
         '[base]\ntable = "none"\n[search]\nmust_publish = [{ famsize = 0, age = 1 }]\n'
     )
     command = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")]

@@ -70,7 +70,7 @@ def test_odds_that_make_no_sense_are_refused(folder: Path) -> None:
 def test_a_release_without_a_diversity_has_none_whose_odds_could_be_checked(tmp_path: Path) -> None:
     from marginals.example import table
 
-    marginals.publish(table, marginals.Policy(k_link=4)).write(tmp_path / "release")
+    marginals.publish(table, marginals.Policy(k_link=4, diversity="none")).write(tmp_path / "release")
     refused = run("verify", tmp_path / "release", "--check", "odds=1.5")
     assert refused.exit_code == 2
     assert "the release claims none" in refused.output

@@ -105,7 +105,7 @@ def test_no_published_class_has_fewer_than_k_ids(seed: int, unit: Mapping[str, A
 def released(folder: Path, rows_per_person: Any, **policy: Any) -> Path:
     unit = {"person": "id"} if isinstance(rows_per_person, int) else {}
     table = read_table(visits(3, people=400), ROLES, rows_per_person=rows_per_person, **unit)
-    publish(table, Policy(**{"k_link": 5, "base": "none"} | policy)).write(folder / "release")
+    publish(table, Policy(**{"k_link": 5, "base": "none", "diversity": "none"} | policy)).write(folder / "release")
     return folder / "release"
 
 
@@ -196,7 +196,7 @@ def test_a_diversity_that_cannot_be_decided_of_people_is_refused(use: Any, diver
 
 def test_the_claims_of_content_are_always_of_its_people() -> None:
     table = read_table(visits(3, people=400), ROLES, person="id", rows_per_person=2)
-    content = publish(table, Policy(k_link=5, base="none")).release.published
+    content = publish(table, Policy(k_link=5, base="none", diversity="none")).release.published
     claims = tuple(replace(claim, rows_per_person=None) for claim in content.claims)
     rebuilt = BundleContent(content.collection, content.roles, claims)
     assert [claim.rows_per_person for claim in content.claims] == [2]

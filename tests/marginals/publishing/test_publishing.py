@@ -173,9 +173,9 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table)
     hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none")).release
     assert (hidden.published.unpublished, hidden.published.unclaimed) == (("disease",), ())
     assert b"No table shows disease, so nobody learns anything about it" in report_html(hidden.published)
-    bare = marginals.publish(table, Policy(k_link=4)).release
+    bare = marginals.publish(table, Policy(k_link=4, diversity="none")).release
     assert (bare.published.unpublished, bare.published.unclaimed) == ((), ("disease",))
-    neither = marginals.publish(table, Policy(k_link=4, base="none", max_sensitive_margins=0)).release
+    neither = marginals.publish(table, Policy(k_link=4, base="none", max_sensitive_margins=0, diversity="none")).release
     assert (neither.published.unpublished, neither.published.unclaimed) == (("disease",), ())
 
 
@@ -186,7 +186,7 @@ def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
             'k_link = 4\ndiversity = "entropy:9"\n[base]\ntable = "none"\n',
             'Nothing is published of disease: diversity = "entropy:9" fails for disease in all rows together: ',
         ),
-        ("k_link = 4\n", "Warning: no diversity is demanded of what is sensitive: disease."),
+        ('k_link = 4\ndiversity = "none"\n', "Warning: no diversity is demanded of what is sensitive: disease."),
     ):
         demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
         (tmp_path / "release.toml").write_text(CONFIG.replace(demands, privacy))
@@ -195,7 +195,7 @@ def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
         assert told in result.stdout
 
 
-@pytest.mark.parametrize("privacy", [{"k_link": 501}, {"diversity": "entropy:4"}])
+@pytest.mark.parametrize("privacy", [{"k_link": 501, "diversity": "none"}, {"diversity": "entropy:4"}])
 def test_what_not_even_one_class_satisfies_is_named(table: Table, privacy: dict[str, Any]) -> None:
     failing = {
         "k_link": "k_link = 501 demands 501 rows in every class, and there are 500 rows in all",

@@ -111,7 +111,7 @@ def test_of_eleven_people_nobody_learns_how_their_ages_differ(domain: str, of_fi
         labels = [(str(age), "80-99" if age > 79 else "60-79", "*") for age in range(60, 100)]
         ways = {"hierarchy": Hierarchy.from_rows(labels)}  # type: ignore[dict-item]
     attributes = {"age": Attribute("quasi-identifier", **ways), "ill": "sensitive"}  # type: ignore[arg-type]
-    policy = Policy(k_link=11, base="none", must_publish=[{"age": 1}], must_not_publish=[{"age": 0}])
+    policy = Policy(k_link=11, base="none", must_publish=[{"age": 1}], must_not_publish=[{"age": 0}], diversity="none")
     written = []
     for name, ages in (("different", list(range(80, 91))), ("alike", [85] * 11)):
         frame = pd.DataFrame({"age": [*ages, *[70] * 11], "ill": ["flu", "gout"] * 11})
@@ -128,7 +128,9 @@ def test_the_order_of_labels_tells_nothing_of_those_below() -> None:
     for codes in (["1480", "14811"], ["14801", "1481"]):
         frame = pd.DataFrame({"code": codes * 10, "ill": ["flu", "gout"] * 10})
         table = marginals.read_table(frame, {"code": Attribute("quasi-identifier", prefixes=[3]), "ill": "sensitive"})
-        policy = Policy(k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}])
+        policy = Policy(
+            k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}], diversity="none"
+        )
         assert marginals.publish(table, policy).release.domain.hierarchy("code").labels[0] == ("148*", "148**")
 
 
@@ -138,7 +140,9 @@ def test_the_order_of_observed_labels_is_that_of_the_file() -> None:
         frame = pd.DataFrame({"code": values * 10, "ill": ["flu", "gout"] * 10})
         attributes = {"code": Attribute("quasi-identifier", hierarchy), "ill": "sensitive"}
         table = marginals.read_table(frame, attributes, domain="observed")
-        policy = Policy(k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}])
+        policy = Policy(
+            k_link=5, base="none", must_publish=[{"code": 1}], must_not_publish=[{"code": 0}], diversity="none"
+        )
         assert marginals.publish(table, policy).release.domain.hierarchy("code").labels[0] == ("a", "b")
 
 
@@ -149,7 +153,9 @@ def test_public_labels_are_published_whole(tmp_path: Path) -> None:
     frame = pd.DataFrame({"town": ["oak", "bay"] * 10, "ill": ["flu", "flu", "gout", "gout"] * 5})
     for labels, told in (("public", TOWNS), ("private", TOWNS.over_levels([1], [0, 1]))):
         attributes = {"town": Attribute("quasi-identifier", TOWNS, labels=labels), "ill": "sensitive"}
-        policy = Policy(k_link=5, base="none", must_publish=[{"town": 1}], must_not_publish=[{"town": 0}])
+        policy = Policy(
+            k_link=5, base="none", must_publish=[{"town": 1}], must_not_publish=[{"town": 0}], diversity="none"
+        )
         release = marginals.publish(marginals.read_table(frame, attributes), policy).write(tmp_path / labels).release
         assert release.domain.hierarchy("town") == told
         assert marginals.open_release(tmp_path / labels).domain.hierarchy("town") == told

@@ -68,6 +68,9 @@ def published(folder: Path, diversity: str, labels: str = "", **changes: object)
     return marginals.publish(read.read_table(), replace(read.policy, **changes)).release
 
 
+BY_AREA = {"must_publish": [{"area": 0, "diagnosis": 0}]}
+"""A search comes to codes by area by way of chapters by area, each of which is certain, and is refused."""
+
 ONLY_CODES = {"max_attributes": 1, "must_publish": [{"diagnosis": 0}]}
 
 
@@ -82,7 +85,7 @@ def shows(release: marginals.Release, *attributes: str) -> bool:
 
 def test_codes_alone_are_published_with_every_chapter_certain(folder: Path) -> None:
     """What the demand of the codes allows, and that of the chapters does not."""
-    assert shows(published(folder, '"entropy:6"'), "area", "diagnosis")
+    assert shows(published(folder, '"entropy:6"', **BY_AREA), "area", "diagnosis")
     release = published(folder, BOTH)
     assert not shows(release, "area", "diagnosis")
     assert shows(release, "diagnosis")
@@ -115,7 +118,7 @@ def test_levels_that_nobody_judges_are_not_told(folder: Path) -> None:
 
 def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
     """On a release of codes by area; the demand is written as in a config."""
-    published(folder, '"entropy:6"', 'labels = "public"').write(folder / "release")
+    published(folder, '"entropy:6"', 'labels = "public"', **BY_AREA).write(folder / "release")
     status, printed = run(
         "verify", folder / "release", "--check", 'diversity={ diagnosis = ["entropy:6", "distinct:2"] }'
     )
@@ -133,7 +136,7 @@ def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
 
 
 def test_a_level_that_a_release_does_not_tell_is_undecided(folder: Path) -> None:
-    published(folder, '{ diagnosis = "entropy:6" }', **ONLY_CODES).write(folder / "release")
+    published(folder, '{ diagnosis = "entropy:6", job = "none" }', **ONLY_CODES).write(folder / "release")
     verified = marginals.verify(folder / "release", claims=['diversity={ diagnosis = ["entropy:6", "distinct:2"] }'])
     assert [finding.verdict.value for finding in verified.checks if finding.criterion != "integrity"] == [
         "holds",
@@ -143,7 +146,7 @@ def test_a_level_that_a_release_does_not_tell_is_undecided(folder: Path) -> None
 
 
 def test_nothing_that_satisfies_it_says_which_level_is_in_the_way(folder: Path) -> None:
-    diversity = '{ diagnosis = ["distinct:2", "distinct:3"] }'
+    diversity = '{ diagnosis = ["distinct:2", "distinct:3"], job = "none" }'
     assert not shows(published(folder, diversity), "diagnosis")
     with pytest.raises(
         NothingPublishableError, match='diversity = "distinct:3" fails for diagnosis at level 1 in all rows'
@@ -170,7 +173,7 @@ def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
 @pytest.mark.slow
 def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     """Of anonymize and assess; local recoding keeps one diversity only."""
-    path = config(folder, '{ diagnosis = ["entropy:6", "distinct:2"] }')
+    path = config(folder, '{ diagnosis = ["entropy:6", "distinct:2"], job = "none" }')
     read = marginals.read_config(path)
     best = marginals.anonymize(read.read_table(), read.policy).best()
     assert best is not None
@@ -189,7 +192,10 @@ def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     ("diversity", "said"),
     [
         ('{ area = "distinct:2" }', "privacy.diversity.area names no attribute"),
-        ('{ diagnosis = ["distinct:2", "distinct:2", "distinct:2"] }', "no values of level 2; its levels below"),
+        (
+            '{ diagnosis = ["distinct:2", "distinct:2", "distinct:2"], job = "none" }',
+            "no values of level 2; its levels below",
+        ),
         ("{ diagnosis = 3 }", "diversity.diagnosis is a text"),
         ("{ diagnosis = [] }", "diversity.diagnosis is a text"),
         ('{ diagnosis = "entrop:3" }', "diversity.diagnosis: the diversity 'entrop:3'"),

@@ -30,7 +30,7 @@ def table() -> marginals.Table:
     )
 
 
-POLICY = Policy(k_link=5, base="none", max_attributes=2)
+POLICY = Policy(k_link=5, base="none", max_attributes=2, diversity="none")
 
 
 def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardReport:

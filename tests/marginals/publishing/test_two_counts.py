@@ -69,11 +69,13 @@ def smallest(table: Table, release: marginals.Release) -> tuple[int, int]:
 
 def test_each_number_is_kept_for_what_it_is(table: Table) -> None:
     """Old men can be five at most by age and illness and by sex and illness together, though all classes have more rows."""
-    by_class = marginals.publish(table, Policy(k_link=12, base="none")).release
+    by_class = marginals.publish(table, Policy(k_link=12, base="none", diversity="none")).release
     assert smallest(table, by_class)[0] >= 12
     assert 3 <= smallest(table, by_class)[1] < 12, "or the test says nothing"
     for k_link, k_combinatorial in ((12, 3), (3, 12), (12, None), (None, 12)):
-        release = marginals.publish(table, Policy(k_link=k_link, k_combinatorial=k_combinatorial, base="none")).release
+        release = marginals.publish(
+            table, Policy(k_link=k_link, k_combinatorial=k_combinatorial, base="none", diversity="none")
+        ).release
         by_class_least, together = smallest(table, release)
         assert by_class_least >= (k_link or 1)
         assert together >= (k_combinatorial or 1)
@@ -125,7 +127,7 @@ def test_a_single_table_has_classes_as_large_as_both_numbers_demand(table: Table
 def test_what_a_table_itself_gives_away_is_judged_by_the_larger_number(
     table: Table, k_link: int | None, k_combinatorial: int | None
 ) -> None:
-    policy = Policy(k_link=k_link, k_combinatorial=k_combinatorial)
+    policy = Policy(k_link=k_link, k_combinatorial=k_combinatorial, diversity="none")
     sizes = people().groupby(["age", "sex"]).size()
     (found,) = marginals.assess(table, policy).checks
     assert (found.holds, found.parameters["k"], found.worst_class.count) == (False, 20, sizes.min())
@@ -134,7 +136,7 @@ def test_what_a_table_itself_gives_away_is_judged_by_the_larger_number(
 
 def test_the_base_of_a_release_satisfies_the_larger_number_too(table: Table) -> None:
     """A base table with smaller classes could be in no release of the policy."""
-    release = marginals.publish(table, Policy(k_link=2, k_combinatorial=20)).release
+    release = marginals.publish(table, Policy(k_link=2, k_combinatorial=20, diversity="none")).release
     assert smallest(table, release) >= (20, 20)
 
 

@@ -80,7 +80,7 @@ def test_an_attribute_that_is_not_there_is_refused() -> None:
     with pytest.raises(
         InputError, match="wanted names 'dead', which is no attribute that can be published; these are age"
     ):
-        marginals.publish(table, Policy(k_link=4, wanted=[{"attributes": ["dead", "age"]}]))
+        marginals.publish(table, Policy(k_link=4, wanted=[{"attributes": ["dead", "age"]}], diversity="none"))
 
 
 def test_the_margin_with_all_attributes_that_is_finest_in_them_shows_them() -> None:
@@ -133,7 +133,7 @@ def test_the_finest_margin_that_passes_by_itself_is_told_with_its_demand() -> No
 
 
 def test_where_nothing_passes_that_is_told() -> None:
-    policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}])
+    policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}], diversity="none")
     release = marginals.publish(table, policy)
     (told,) = release.steward.wanted
     assert told.passing is None
@@ -149,11 +149,13 @@ def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: p
         return result
 
     monkeypatch.setattr("marginals.publishing.searching.polished", noting)
-    greedy = Policy(k_link=4, base="none", strategy="greedy")
+    greedy = Policy(k_link=4, base="none", strategy="greedy", diversity="none")
     marginals.publish(table, greedy)
-    marginals.publish(table, Policy(k_link=4, base="none", strategy="exact", wanted=[{"attributes": ["age"]}]))
+    marginals.publish(
+        table, Policy(k_link=4, base="none", strategy="exact", wanted=[{"attributes": ["age"]}], diversity="none")
+    )
     assert rebuilt == []
-    marginals.publish(table, Policy(k_link=4, base="none", wanted=[{"attributes": ["age"]}]))
+    marginals.publish(table, Policy(k_link=4, base="none", wanted=[{"attributes": ["age"]}], diversity="none"))
     assert rebuilt == []  # it has been already
     marginals.publish(table, replace(greedy, wanted=[{"attributes": ["age"]}]))
     assert rebuilt == ["greedy"]

@@ -41,7 +41,7 @@ def people(rows: int = 600) -> pd.DataFrame:
 def made() -> Publication:
     attributes = {name: Attribute("quasi-identifier", ladder="fitted") for name in ("age", "sex", "town", "shoe")}
     counted = marginals.read_table(people(), attributes | {"dead": Attribute("sensitive")}, k=5)
-    policy = Policy(k_link=5, base="none", max_attributes=2, wanted=[{"attributes": ["dead", "sex"]}])
+    policy = Policy(k_link=5, base="none", max_attributes=2, wanted=[{"attributes": ["dead", "sex"]}], diversity="none")
     return marginals.publish(counted, policy)
 
 
@@ -83,7 +83,7 @@ def test_an_odds_ratio_that_is_lost_is_told(tmp_path: Path) -> None:
     """No published table links the two, so that the release shows 1, whatever the table says."""
     attributes = {"age": Attribute("quasi-identifier", intervals=[10]), "dead": Attribute("sensitive")}
     counted = marginals.read_table(people()[["age", "dead"]], attributes)
-    apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1))
+    apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = apart.steward.comparison.furthest_odds()
     assert (pair.kind, pair.odds_ratio_released) == ("assumed", pytest.approx(1))
     assert pair.odds_ratio > 5
@@ -160,7 +160,7 @@ def test_rare_long_numbers_are_not_named() -> None:
         {"income": income.astype(str), "owner": np.where((income > 41_600) ^ (rng.random(400) < 0.1), "yes", "no")}
     )
     attributes = {"income": Attribute("quasi-identifier", intervals=[1000]), "owner": Attribute("sensitive")}
-    made = marginals.publish(marginals.read_table(rows, attributes), Policy(k_link=5, base="none"))
+    made = marginals.publish(marginals.read_table(rows, attributes), Policy(k_link=5, base="none", diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
     assert pair.contrast == ("income in its highest 43 percent", "owner=yes")
 
@@ -184,6 +184,6 @@ def test_publish_tells_the_errors_as_json_and_in_lines(tmp_path: Path) -> None:
 def test_attributes_with_one_value_are_compared_too() -> None:
     rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
     counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
-    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1))
+    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
     assert (pair.kind, pair.cramers_v, pair.contrast) == ("published", 0, None)

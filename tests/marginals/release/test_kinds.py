@@ -75,7 +75,7 @@ def word_of(answer: Any) -> tuple[str, list[tuple[str, ...]]]:
 def one_table() -> Release:
     """A release of one table, so that everything about its two attributes is published."""
     table = marginals.read_table(frame[["sex", "diagnosis"]], dict.fromkeys(["sex", "diagnosis"], "quasi-identifier"))
-    return marginals.publish(table, Policy(k_link=2, base="none")).release
+    return marginals.publish(table, Policy(k_link=2, base="none", diversity="none")).release
 
 
 def test_every_public_method_answers_with_its_kind_or_has_a_reason_why_not() -> None:
@@ -119,7 +119,8 @@ def test_several_releases_answer_with_their_kind_too() -> None:
     public = {name for name, _ in inspect.getmembers(Mixture) if not name.startswith("_")}
     assert public == MIXED_ANSWERS.keys() | NO_MIXED_ANSWERS.keys()
     pairs = marginals.publish(
-        marginals.example.table, Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}], start="nothing")
+        marginals.example.table,
+        Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}], start="nothing", diversity="none"),
     ).release
     assert pairs.supports({"age": 2, "sex": 0})
     for weights, kind in (((0.5, 0.5), "assumed"), ((0.0, 1.0), "published")):
@@ -261,7 +262,12 @@ def test_bounds_that_meet_leave_nothing_to_assume() -> None:
     """Nobody with the first value of one attribute has the first of the other two: no count is left but 0."""
     people = pd.DataFrame({"a": ["x"] * 4 + ["y"] * 4, "b": ["u"] * 4 + ["v"] * 4, "c": ["p"] * 4 + ["q"] * 4})
     policy = Policy(
-        k_link=2, base="none", must_publish=[{"a": 0, "b": 0}, {"b": 0, "c": 0}], start="nothing", time_limit=0
+        k_link=2,
+        base="none",
+        must_publish=[{"a": 0, "b": 0}, {"b": 0, "c": 0}],
+        start="nothing",
+        time_limit=0,
+        diversity="none",
     )
     chain = marginals.publish(marginals.read_table(people, dict.fromkeys("abc", "quasi-identifier")), policy).release
     assert not any({"a", "c"} <= set(margin) for margin in chain.margins)
@@ -275,7 +281,14 @@ def test_bounds_that_meet_leave_nothing_to_assume() -> None:
 
 
 def test_attributes_of_which_nothing_is_published_are_named_alone() -> None:
-    policy = Policy(k_link=2, base="none", must_publish=[{"sex": 0, "diagnosis": 0}], start="nothing", time_limit=0)
+    policy = Policy(
+        k_link=2,
+        base="none",
+        must_publish=[{"sex": 0, "diagnosis": 0}],
+        start="nothing",
+        time_limit=0,
+        diversity="none",
+    )
     table = marginals.read_table(frame, attributes)
     partial = marginals.publish(table, policy).release
     assert not partial.collection.shows("age")
@@ -293,7 +306,9 @@ def test_a_level_that_merges_rare_values_alone_publishes_the_others() -> None:
     ages = Hierarchy.from_rows([(age, group, "*") for age, group in merged_to.items()])
     people = pd.DataFrame({"age": ["20"] * 8 + ["21"] * 8 + ["22"] * 5 + ["23"], "sex": ["f", "m"] * 11})
     roles = {"age": Attribute("quasi-identifier", ages, labels="public"), "sex": "quasi-identifier"}
-    policy = Policy(k_link=3, base="none", must_publish=[{"age": 1, "sex": 0}], start="nothing", time_limit=0)
+    policy = Policy(
+        k_link=3, base="none", must_publish=[{"age": 1, "sex": 0}], start="nothing", time_limit=0, diversity="none"
+    )
     merged = marginals.publish(marginals.read_table(people, roles), policy).release
     assert merged.count({"age": "20", "sex": "f"}).kind == "published"
     assert merged.count({"age": "22", "sex": "f"}).kind == "supported"

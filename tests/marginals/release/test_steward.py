@@ -63,7 +63,7 @@ def test_a_table_beside_the_release_shows_no_more_of_what_is_sensitive_than_the_
     paid = pd.DataFrame({"age": years.astype(str), "pay": (years // 10 * 10 + rng.integers(0, 40, 400)).astype(str)})
     attributes = {
         "age": marginals.Attribute("quasi-identifier", intervals=[5, 10, 20]),
-        "pay": marginals.Attribute("sensitive", intervals=[10, 20]),
+        "pay": marginals.Attribute("sensitive", intervals=[10, 20], single_values=True),
     }
     read = marginals.read_table(paid, attributes)
     policy = Policy(k_link=10, diversity="distinct:2", base="none", must_not_publish=[{"pay": 0}])
@@ -110,7 +110,7 @@ def test_the_page_shows_the_numbers_and_says_that_it_is_not_for_publication() ->
 def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_release(tmp_path: Path) -> None:
     gaps = pd.concat([frame, pd.DataFrame({"age": [""] * 37, "sex": ["Male"] * 37, "diagnosis": ["Flu"] * 37})])
     with_gaps = marginals.read_table(gaps, marginals.example.attributes, missing=[""])
-    made = [marginals.publish(each, Policy(k_link=4)) for each in (table, with_gaps)]
+    made = [marginals.publish(each, Policy(k_link=4, diversity="none")) for each in (table, with_gaps)]
     assert [one.steward.dropped for one in made] == [0, 37]
     for one, name in zip(made, ("whole", "gaps")):
         one.write(tmp_path / name)
@@ -125,7 +125,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     (tmp_path / "release.toml").write_text(
         "data.path = 'gaps.csv'\nattributes.age.role = 'quasi-identifier'\nattributes.sex.role = 'quasi-identifier'\n"
-        "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nbase.table = 'none'\n"
+        "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nprivacy.diversity = 'none'\nbase.table = 'none'\n"
     )
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert "Read 48 rows, dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
@@ -143,7 +143,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
 
 def test_tables_that_are_not_compared_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("marginals.publishing.stewarding._FOR_COMPARING", -1.0)
-    made = marginals.publish(table, Policy(k_link=4)).steward
+    made = marginals.publish(table, Policy(k_link=4, diversity="none")).steward
     assert made is not None
     assert (made.one_way.left_out, made.two_way.left_out) == (3, 3)
     assert "3 left out" in " ".join(Page(made.page(made)).text)

@@ -199,7 +199,7 @@ def bundle(source, engine, folder) -> dict[str, bytes]:
     attributes = {kind: attribute for kind, (attribute, _) in KINDS.items()} | {"ill": Attribute("sensitive")}
     attributes["codes"] = Attribute("quasi-identifier", prefixes=[2, 1], ladder="fitted", missing="as a value")
     table = marginals.read_table(source, attributes, engine=engine, k=5)
-    marginals.publish(table, marginals.Policy(k_link=5, k_combinatorial=5, base="none")).write(folder)
+    marginals.publish(table, marginals.Policy(k_link=5, k_combinatorial=5, base="none", diversity="none")).write(folder)
     return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
@@ -248,7 +248,9 @@ def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_nu
     }
     names, answers = [], []
     for frame in (whole, whole.assign(age=ages.astype(object) + ".0")):
-        release = marginals.publish(marginals.read_table(frame, roles), marginals.Policy(k_link=100)).release
+        release = marginals.publish(
+            marginals.read_table(frame, roles), marginals.Policy(k_link=100, diversity="none")
+        ).release
         age = release.domain.hierarchy("age")
         names.append([set(level) for level in age.labels[1:]])
         answers.append(release.count({"age": age.labels[1][1]}).expected)

@@ -133,7 +133,7 @@ def bundle(source: object, engine: str, folder: Path) -> dict[str, bytes]:
         "seen": Attribute("quasi-identifier", dates=["day", "quarter", "year"]),
         "ill": Attribute("sensitive"),
     }
-    publish(read_table(source, attributes, engine=engine), Policy(k_link=5)).write(folder)
+    publish(read_table(source, attributes, engine=engine), Policy(k_link=5, diversity="none")).write(folder)
     return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 

@@ -225,7 +225,7 @@ def test_a_few_values_or_each_once_or_lists_are_no_key_that_repeats(values: list
 
 
 def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are() -> None:
-    frame, policy = visits(), Policy(k_link=3, base="none")
+    frame, policy = visits(), Policy(k_link=3, base="none", diversity="none")
     with pytest.raises(InputError, match=r"'patient' looks like a key and repeats: .* person = .patient. with one_row"):
         publish(read_table(frame, ROLES, ["", "?"]), policy)
     for rows_per_person in (1, 4, "any"):

@@ -115,7 +115,7 @@ def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> N
     browser.post("/policy", {**fields, "kind:disease": "simple", "number:disease": "2"})
     assert browser.window.config().policy.diversity == {"disease": "simple:2", "debt (€)": "distinct:2"}
     browser.post("/policy", {**fields, "kind:disease": "none"})
-    assert browser.window.config().policy.diversity == {"debt (€)": "distinct:2"}
+    assert browser.window.config().policy.diversity == {"disease": "none", "debt (€)": "distinct:2"}
     browser.post("/policy", {**fields, "kind:disease": "distinct", "number:disease": "2"})
     assert browser.window.config().policy.diversity == "distinct:2"
 

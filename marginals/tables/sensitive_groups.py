@@ -1,0 +1,140 @@
+"""Sensitive numbers and dates are published in groups, never value by value, unless the steward wishes that.
+
+Somebody's exact pay tells who they are to whoever knows it, and a class of ten people with ten different pays is diverse by
+count though all may earn nearly the same. So of a sensitive column whose values are numbers or dates the base values of the
+table are bands: the first of the intervals or units that are given, or such as are chosen here. The single values are then
+no level of the attribute at all, whatever is searched for, and levels are counted from these bands on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from math import log
+
+import numpy as np
+
+from marginals.errors import InputError
+from marginals.tables.attribute import MISSING, Attribute, Role
+from marginals.tables.values import UNITS, date_text, is_measured, number_in
+from models.arrays import CountArray
+
+CATEGORIES = 10
+"""Most different values of sensitive numbers or dates that are published one by one: so few are categories."""
+
+_BANDS = 12
+"""About so many bands hold nine tenths of the rows."""
+
+_DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
+
+
+def is_in_groups(attribute: Attribute) -> bool:
+    """Whether the single values of an attribute are never published, but the bands that are given for them.
+
+    >>> is_in_groups(Attribute("sensitive", intervals=[5])), is_in_groups(Attribute("quasi-identifier", intervals=[5]))
+    (True, False)
+    """
+    bands = bool(attribute.intervals or attribute.dates)
+    return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
+
+
+def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, decimal: str = ".") -> Attribute:
+    """The attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are given.
+
+    values: texts of the table, each once. counts: rows of each, shape (values,). decimal: the sign before the fraction of a
+    number. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and stay as they are;
+    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Bands with
+    which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they are as they are given.
+
+    Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
+
+    >>> pay = [str(1000 + 37 * row) for row in range(500)]
+    >>> grouped = in_groups(Attribute("sensitive"), pay, np.ones(500, dtype=np.int64))
+    >>> grouped.intervals, grouped.ladder
+    ((1000,), 'fitted')
+    """
+    if attribute.role is not Role.SENSITIVE or attribute.single_values:
+        return attribute
+    if attribute.hierarchy is not None or attribute.prefixes or (is_in_groups(attribute) and not attribute.is_fitted):
+        return attribute
+    kept = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
+    texts, sizes = [values[place] for place in kept], counts[kept]
+    if len(texts) <= CATEGORIES or 2 * sum(text in attribute.values for text in texts) >= len(texts):
+        return attribute
+    numbers = [number for text in texts if (number := number_in(text, decimal)) is not None]
+    if len(numbers) == len(texts) and not attribute.dates:
+        return _in_bands(attribute, band_width(numbers, sizes))
+    days = [day for text in texts if (day := date_text(text)) is not None]
+    if len(days) == len(texts) and not attribute.intervals:
+        return _in_units(attribute, date_unit(days))
+    if is_in_groups(attribute):
+        return attribute  # which value is none of their kind is said where they are read
+    if 2 * sum(map(is_measured, texts)) >= len(texts):
+        raise InputError(
+            "is sensitive, and most of its values look like numbers or dates, which are published in groups, but some "
+            "cannot be read as such: rewrite them in the table, list those that stand for no value under data.missing, or "
+            "give the attribute a hierarchy; single_values = true publishes each value as it is"
+        )
+    return attribute
+
+
+def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal]) -> Attribute:
+    if attribute.intervals and attribute.intervals[0] >= widths[0]:
+        return attribute
+    return replace(attribute, intervals=widths, ladder=attribute.ladder if attribute.is_fitted else "fitted")
+
+
+def _in_units(attribute: Attribute, shortest: str) -> Attribute:
+    units = [unit for unit in attribute.dates if UNITS.index(unit) >= UNITS.index(shortest)]
+    ladder = attribute.ladder if attribute.is_fitted else "fitted"
+    return replace(attribute, dates=tuple(units or [shortest]), ladder=ladder)
+
+
+def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
+    """The one width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
+
+    No band is a single value: whole numbers have bands of 2 at least, others of twice their last decimal. counts: rows of
+    each number, shape (numbers,).
+
+    >>> band_width([Decimal(n) for n in range(30)], np.ones(30, dtype=np.int64))
+    (2,)
+    >>> band_width([Decimal(n) / 10 for n in range(5000)], np.ones(5000, dtype=np.int64))
+    (Decimal('5E+1'),)
+    """
+    low, high = inner_range(numbers, counts)
+    unit = min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
+    span = (high - low) or (max(numbers) - min(numbers))
+    width = max(round_width(max(span / _BANDS, unit)), 2 * unit)
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    return (int(width),) if are_whole else (width,)
+
+
+def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:
+    """The ends of the nine tenths of the rows in the middle. counts: rows of each number, shape (numbers,)."""
+    order = np.argsort([float(number) for number in numbers])
+    below = np.cumsum(counts[order]) / counts.sum()
+    low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), len(numbers) - 1)])] for q in (0.05, 0.95))
+    return low, high
+
+
+def round_width(wished: Decimal) -> Decimal:
+    """The nearest of 1, 2, 5 times a power of ten.
+
+    >>> round_width(Decimal(1600))
+    Decimal('2E+3')
+    """
+    power = Decimal(1).scaleb(wished.adjusted())
+    return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
+
+
+def date_unit(days: Sequence[str]) -> str:
+    """The longest unit of which there are at least a dozen between the first and the last date; a week where all are short.
+
+    days: as `date_text` gives them.
+
+    >>> date_unit(["2023-11-12", "2024-12-28"]), date_unit(["1950-01-01", "2001-06-30"])
+    ('month', 'year')
+    """
+    first, last = (date.fromisoformat(day[:10]) for day in (min(days), max(days)))
+    span = (last - first).days
+    return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")

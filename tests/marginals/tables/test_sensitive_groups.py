@@ -1,0 +1,128 @@
+"""Sensitive numbers and dates are published in groups, unless the steward wishes otherwise."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginals
+from marginals import Attribute, InputError, Policy
+from marginals.config.release_toml import read_config
+from marginals.tables.attribute import MISSING
+from marginals.tables.sensitive_groups import in_groups
+from marginals.tables.source import read_rows
+
+ROWS = 300
+
+
+def people(values: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"sex": ["f", "m"] * (len(values) // 2), "pay": values})
+
+
+def pays(seed: int = 3) -> list[str]:
+    return np.random.default_rng(seed).lognormal(10, 0.5, ROWS).astype(int).astype(str).tolist()
+
+
+def labels(texts: list[str], **said: object) -> tuple[str, ...]:
+    """The base values of the sensitive column, as a table has them."""
+    attributes = {"sex": "quasi-identifier", "pay": Attribute("sensitive", **said)}  # type: ignore[arg-type]
+    return marginals.read_table(people(texts), attributes, k=10).domain.hierarchy("pay").labels[0]
+
+
+@pytest.mark.slow
+@given(st.integers(11, 60), st.integers(0, 3), st.sampled_from([1, 7, 1000]), st.integers(0, 2**32 - 1))
+def test_no_group_of_numbers_is_a_single_number(distinct: int, decimals: int, scale: int, seed: int) -> None:
+    """Whatever numbers there are, no published label is one of them, and each number lies in the band that has its count."""
+    rng = np.random.default_rng(seed)
+    numbers = sorted({round(float(n) * scale / 10**decimals, decimals) for n in rng.integers(0, 500, distinct)})
+    texts = [f"{number:.{decimals}f}" for number in numbers]
+    if len(texts) <= 10:
+        return
+    table = marginals.read_table(pd.DataFrame({"pay": texts * 4}), {"pay": "sensitive"}, k=3)
+    hierarchy = table.domain.hierarchy("pay")
+    assert not set(texts) & {label for level in hierarchy.labels for label in level}
+    for (label,), count in table.counts.cells():
+        low, high = (float(end.lstrip("<")) for end in label.rsplit("-", 1))
+        above = (
+            (lambda number, high=high: number < high) if "<" in label else (lambda number, high=high: number <= high)
+        )
+        assert 4 * sum(low <= number and above(number) for number in numbers) == count
+
+
+def test_a_plain_number_column_is_grouped_and_its_levels_begin_there() -> None:
+    shown = labels(pays())
+    assert all("-" in label for label in shown)
+    assert len(shown) < 60
+
+
+@pytest.mark.parametrize("said", [{"ladder": "fitted"}, {"intervals": [500], "ladder": "fitted"}])
+def test_what_was_written_for_another_role_is_coarse_enough_once_it_is_sensitive(said: dict[str, object]) -> None:
+    """`init` lets a fitted ladder of quasi-identifiers begin with about a hundred bands, or with the values themselves."""
+    assert labels(pays(), **said) == labels(pays())
+
+
+def test_intervals_that_are_given_are_the_base_values() -> None:
+    assert labels([str(n) for n in range(20, 40)] * 10, intervals=[3, 6])[:2] == ("18-20", "21-23")
+
+
+def test_the_steward_can_wish_for_single_values(tmp_path: Path) -> None:
+    assert set(labels(pays(), single_values=True)) == set(pays())
+    people(pays()).to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    config.write_text('data.path = "people.csv"\n[attributes.pay]\nrole = "sensitive"\nsingle_values = true\n')
+    assert read_config(config).source.attributes["pay"].single_values
+    for wrong in ('single_values = "yes"', 'role = "quasi-identifier"\nsingle_values = true'):
+        text = f'data.path = "people.csv"\n[attributes.pay]\n{wrong}\n'
+        config.write_text(text if "role" in wrong else text + 'role = "sensitive"\n')
+        with pytest.raises(InputError, match=r"attributes\.pay: single_values is true or false"):
+            read_config(config)
+
+
+def test_few_numbers_and_numbers_with_words_are_names() -> None:
+    assert labels([str(n) for n in range(1, 8)] * 20) == tuple("1234567")
+    codes = {str(code): f"illness {code}" for code in range(20)}
+    assert len(labels([str(code) for code in range(20)] * 10, values=codes)) == 20
+
+
+def test_dates_are_grouped_by_the_unit_of_which_there_are_a_dozen() -> None:
+    days = pd.date_range("2020-01-01", periods=ROWS * 4, freq="D").strftime("%Y-%m-%d")[::4].tolist()
+    assert labels(days)[0] == "2020-Q1"
+    assert labels(days, dates=["day", "month"], ladder="fitted")[0] == "2020-Q1"
+    assert labels(days, dates=["day", "month"])[0] == "2020-01-01"
+
+
+def test_values_of_which_only_some_are_numbers_are_refused_without_being_named() -> None:
+    values = [*pays()[:-20], *["about 40 k"] * 20]
+    with pytest.raises(InputError, match=r"column 'pay' of the table is sensitive, and most of its values") as refused:
+        labels(values)
+    assert "about" not in str(refused.value)
+    assert "single_values = true" in str(refused.value)
+    assert labels(["cook", "smith", "1"] * 100) == ("1", "cook", "smith")
+
+
+def test_rows_are_disclosed_as_they_are() -> None:
+    rows = read_rows(people(pays()), {"pay": "sensitive", "sex": "quasi-identifier"})
+    assert set(rows.domain.hierarchy("pay").labels[0]) == set(pays())
+
+
+def test_missing_values_stay_apart_at_every_level() -> None:
+    values = ["" if place % 100 == 0 else pay for place, pay in enumerate(pays())]
+    attributes = {"pay": Attribute("sensitive", missing="as a value")}
+    hierarchy = marginals.read_table(people(values), attributes, k=10).domain.hierarchy("pay")
+    assert hierarchy.height > 3
+    assert all(MISSING in level for level in hierarchy.labels[:-1])
+    grouped = in_groups(attributes["pay"], [*pays(), MISSING], np.ones(ROWS + 1, dtype=np.int64))
+    assert grouped.intervals == (5000,)
+
+
+def test_a_release_shows_only_groups_whatever_its_config_says_of_levels() -> None:
+    table = marginals.read_table(people(pays()), {"sex": "quasi-identifier", "pay": "sensitive"}, k=10)
+    policy = Policy(k_link=10, min_cell=3, diversity="recursive:3,4", must_publish=[{"pay": 0}], base="none")
+    with pytest.raises(marginals.NothingPublishableError):
+        marginals.publish(table, policy)
+    release = marginals.publish(table, Policy(k_link=10, min_cell=3, diversity="recursive:3,4")).release
+    assert release.published.smallest_sensitive["pay"] >= 3
+    assert not set(pays()) & set(release.domain.hierarchy("pay").labels[0])
