@@ -163,7 +163,7 @@ def initial_config(
     made = by_the_others(made, columns)
     made = without_copies(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.quasi_identifiers])
+    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
     attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
@@ -632,11 +632,16 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers.
+    """The guesses on all columns together: at most `most` quasi-identifiers, and as many sensitive columns.
 
-    Of more those are left out that tell least beside the others; wanted ones stay as long as they are not more than `most`.
+    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which it
+    is asked, then the last; wanted ones stay as long as they are not more than `most`.
     """
     result = dict(guesses)
+    sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
+    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[most:]:
+        why = f"{guesses[name].why}; left out of the release, as {most} sensitive columns are much work already"
+        result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
