@@ -115,14 +115,16 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
     demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
     divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
-    number of rows. The methods sweep and hilbert generalize each class in its own way.
+    number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
+
+    --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity.
 
     \b
     Examples:
       marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.05 --out chosen.csv
-      marginals anonymize release.toml --method sweep --out swept.csv
+      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
+      marginals anonymize functional.toml --method sweep --out swept.csv
     """
     asked = _Asked(**chosen)
     configured = marginals.read_config(config)

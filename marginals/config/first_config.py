@@ -166,15 +166,17 @@ def initial_config(
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
-    attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-    table, rows_each = _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
-    hopeless = unbearable(table)
-    if 0 < len(hopeless) < len(table.domain.attributes):
-        for name in hopeless:
-            why = f"{guesses[name].why}, but all rows together say too much of it for any demand"
-            guesses[name] = replace(guesses[name], role=Role.IGNORED, why=why)
+
+    def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        table, rows_each = _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+        return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+
+    table, rows_each = counted(guesses)
+    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
+        guesses = guesses | hidden
+        if not any(guessed.role.is_used for guessed in guesses.values()):
+            raise _nothing_published(source.name, guesses)
+        table, rows_each = counted(guesses)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
@@ -280,8 +282,7 @@ def _coarse(guessed: Guess, text: str, decimal: str) -> str:
 def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], name: str) -> dict[str, Guess]:
     """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values."""
     if not any(guessed.role.is_used for guessed in guesses.values()):
-        reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
-        raise InputError(f"no column of {name} can be published as it is ({reasons})")
+        raise _nothing_published(name, guesses)
     lacking = {
         column: factorized(frame[column], missing)[0] < 0 for column, guessed in guesses.items() if guessed.role.is_used
     }
@@ -293,6 +294,35 @@ def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collectio
         emptiest = max(drops, key=lambda column: int(drops[column].sum()))
         why = f"{guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
         guesses = guesses | {emptiest: replace(guesses[emptiest], why=why, missing="as a value")}
+
+
+def _nothing_published(name: str, guesses: Mapping[str, Guess]) -> InputError:
+    reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
+    return InputError(f"no column of {name} can be published as it is ({reasons})")
+
+
+_LEAST_CELL = 3
+"""The smallest count that a release shows under a first config."""
+
+
+def _can_be_demanded(table: Table) -> bool:
+    """Whether something of each sensitive column can be shown."""
+    return all(_can_be_shown(table, name) for name in table.sensitive)
+
+
+def _can_be_shown(table: Table, name: str) -> bool:
+    """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
+    levels = range(table.domain.hierarchy(name).height)
+    counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
+    return proposed_diversity(table, name) is not None and any(
+        len(own) > 1 and own.min() >= _LEAST_CELL * (table.most_rows_of_a_person or 1) for own in counts
+    )
+
+
+def _left_out(guessed: Guess) -> Guess:
+    """A sensitive column that nothing can be told of."""
+    why = f"{guessed.why}, which nobody should learn, and nearly all rows that have a value have the same one"
+    return replace(guessed, role=Role.IGNORED, why=why)
 
 
 def _recounted(
@@ -344,15 +374,10 @@ def _counted(
     first = read(person=person.column, one_row="first")
     codes = factorized(frame[person.column], missing)[0]
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if not unbearable(replace(first, rows_per_person=rows)):
+        if _can_be_demanded(replace(first, rows_per_person=rows)):
             several = read(person=person.column, rows_per_person=rows)
-            return (first, 1) if unbearable(several) else (several, rows)
+            return (several, rows) if _can_be_demanded(several) else (first, 1)
     return first, 1
-
-
-def unbearable(table: Table) -> list[str]:
-    """The sensitive columns of which no diversity can be demanded, as all rows together satisfy none."""
-    return [name for name in table.sensitive if proposed_diversity(table, name) is None]
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -439,9 +464,6 @@ _MEANINGS = {
 }
 """What each demand of a first config means."""
 
-_LEAST_CELL = 3
-"""The smallest count that a first config lets a release show."""
-
 
 def config_text(
     name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
@@ -527,7 +549,7 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no count from 1 to {_LEAST_CELL - 1} is published, a sensitive column included, or follows from the tables;",
+        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows from all:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:

@@ -179,7 +179,7 @@ NO_DIVERSITY = "none"
 PROPOSED = "recursive:3,4"
 """The diversity that is proposed where nobody has demanded one."""
 
-_WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
+WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
 """That, and weaker ones for attributes that do not satisfy it, the strongest first."""
 
 
@@ -196,7 +196,7 @@ def proposed_diversity(table: Table, attribute: str) -> str | None:
     known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
     counts = counted.counts[known | (attribute not in table.counts_missing)].tolist()
     rows = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
-    demands = ((text, of_people(parse_diversity(text), rows)) for text in _WEAKER)
+    demands = ((text, of_people(parse_diversity(text), rows)) for text in WEAKER)
     return next((text for text, own in demands if counts and own is not None and own.decide(counts)), None)
 
 

@@ -17,7 +17,7 @@ from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEAKER, Policy, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
@@ -195,18 +195,15 @@ def require_demanded(table: Table, policy: Policy) -> None:
     silent = [name for name in policy.silent_on(table.sensitive) if _could_be_shown(table, policy, name)]
     if not silent:
         return
-    first = silent[0]
-    if isinstance(policy.diversity, Mapping):
-        lines = {text: f"{first} = {json.dumps(text)} beside the others" for text in (PROPOSED, NO_DIVERSITY)}
-    else:
-        lines = {text: f"diversity = {json.dumps(text)}" for text in (PROPOSED, NO_DIVERSITY)}
-    proposed = proposed_diversity(table, first)
-    demand = lines[PROPOSED].replace(PROPOSED, proposed or PROPOSED)
+    by_attribute = isinstance(policy.diversity, Mapping)
+    key, where = (silent[0], "to diversity") if by_attribute else ("diversity", "under [privacy]")
+    proposed = [proposed_diversity(table, name) for name in silent[: 1 if by_attribute else None]]
+    demand = PROPOSED if None in proposed else max(map(str, proposed), key=WEAKER.index)
     raise InputError(
         f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
-        f"so readers could learn the value of single people: add {demand} under [privacy]"
-        + ("" if proposed else ", or a weaker one that all rows together satisfy")
-        + f", or {lines[NO_DIVERSITY]} to publish without, on purpose"
+        f"so readers could learn the value of single people: add {key} = {json.dumps(demand)} {where}"
+        + (", or a weaker one that all rows together satisfy" if None in proposed else "")
+        + f", or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
     )
 
 

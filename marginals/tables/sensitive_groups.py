@@ -16,7 +16,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.values import UNITS, date_text, is_measured, number_in
+from marginals.tables.values import date_text, is_measured, number_in
 from models.arrays import CountArray
 
 CATEGORIES = 10
@@ -24,6 +24,10 @@ CATEGORIES = 10
 
 _BANDS = 12
 """About so many bands hold nine tenths of the rows."""
+
+_MUCH, _MOST_UNITS = 3, 120
+"""Times as wide as they are given the bands of a fitted ladder may have to be, and units between the first and the last date
+that it may have, before others are taken. The same table some months later has the same bands."""
 
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
@@ -43,8 +47,8 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
 
     values: texts of the table, each once. counts: rows of each, shape (values,). decimal: the sign before the fraction of a
     number. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and stay as they are;
-    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Bands with
-    which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they are as they are given.
+    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Much
+    narrower bands with which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they stay.
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
 
@@ -66,7 +70,7 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
         return _in_bands(attribute, band_width(numbers, sizes))
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
-        return _in_units(attribute, date_unit(days))
+        return _in_units(attribute, days)
     if is_in_groups(attribute):
         return attribute  # which value is none of their kind is said where they are read
     if 2 * sum(map(is_measured, texts)) >= len(texts):
@@ -79,15 +83,15 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
 
 
 def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal]) -> Attribute:
-    if attribute.intervals and attribute.intervals[0] >= widths[0]:
+    if attribute.intervals and _MUCH * attribute.intervals[0] >= widths[0]:
         return attribute
     return replace(attribute, intervals=widths, ladder=attribute.ladder if attribute.is_fitted else "fitted")
 
 
-def _in_units(attribute: Attribute, shortest: str) -> Attribute:
-    units = [unit for unit in attribute.dates if UNITS.index(unit) >= UNITS.index(shortest)]
+def _in_units(attribute: Attribute, days: Sequence[str]) -> Attribute:
+    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= _span(days)]
     ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, dates=tuple(units or [shortest]), ladder=ladder)
+    return replace(attribute, dates=tuple(units or [date_unit(days)]), ladder=ladder)
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
@@ -135,6 +139,11 @@ def date_unit(days: Sequence[str]) -> str:
     >>> date_unit(["2023-11-12", "2024-12-28"]), date_unit(["1950-01-01", "2001-06-30"])
     ('month', 'year')
     """
-    first, last = (date.fromisoformat(day[:10]) for day in (min(days), max(days)))
-    span = (last - first).days
+    span = _span(days)
     return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")
+
+
+def _span(days: Sequence[str]) -> int:
+    """Days from the first to the last."""
+    first, last = (date.fromisoformat(day[:10]) for day in (min(days), max(days)))
+    return (last - first).days

@@ -142,8 +142,8 @@ class Reading:
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
             raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
-        whole = replace(self, part=values).counted(rows)
-        part = self.counted(rows.taken(counts))
+        whole = replace(self, part=values)._counted(rows)
+        part = self._counted(rows.taken(counts))
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:

@@ -41,7 +41,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = (folder / "demo" / "release.toml").read_text().replace("census.csv", "people.csv")
     rules = '\n[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 80"\n'
     (folder / "release.toml").write_text(config + rules)
-    (folder / "functional.toml").write_text(config.replace("recursive:3,4", "functional:0.5,4"))
+    (folder / "functional.toml").write_text(
+        config.replace("recursive:3,4", "functional:0.5,4").replace("min_cell = 3", "# none")
+    )
     (folder / "by_age.csv").write_text("area,age,count\nUlm,young,9\nUlm,old,<5\nUlm,Total,12\n")
     (folder / "by_sex.csv").write_text("area,female,male,Total\nUlm,4,8,12\n")
     swept = [

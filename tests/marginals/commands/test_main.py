@@ -32,8 +32,10 @@ def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
         "integrity",
         "k-link",
         "k-combinatorial",
+        "min-cell",
         "maxent-diversity",
     ]
+    assert answer["smallest_sensitive_counts"]["diagnosis"] >= 3
     assert all(set(check) >= {"criterion", "holds", "parameters", "worst"} for check in answer["checks"])
 
 
@@ -51,6 +53,7 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     answer = json.loads(result.stdout)
     contract = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search"}
     further = {"steward", "information", "dropped", "errors", "suggestions", "unpublished", "binding"}
+    further |= {"smallest_sensitive_counts"}
     assert set(answer) == contract | further
     assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound", "base"}
     assert answer["kl_divergence"] < answer["kl_suppressed"]
@@ -111,6 +114,7 @@ def test_assess_refuses_levels_it_cannot_read(demo: Path, levels: str) -> None:
 @pytest.mark.parametrize("method", ["sweep", "hilbert"])
 def test_anonymize_recodes_locally(demo: Path, tmp_path: Path, method: str) -> None:
     config = (demo / "release.toml").read_text().replace("recursive:3,4", "functional:0.4,4")
+    config = config.replace("min_cell = 3", "# none")  # which these methods cannot keep
     (demo / "functional.toml").write_text(config)
     out = tmp_path / "table.csv"
     result = run("anonymize", demo / "functional.toml", "--method", method, "--out", out, "--json")
@@ -314,7 +318,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     assert 0 <= attacked["reconstruction"]["share"] <= 1
     assert 0 < attacked["skewness"]["distance"] < 1
     assert attacked["guessing"]["base_rate"] < attacked["guessing"]["maxent"] < 1
-    assert {threshold["criterion"] for threshold in answer["thresholds"]} == {"k-link", "k-combinatorial"}
+    assert {threshold["criterion"] for threshold in answer["thresholds"]} == {"k-link", "k-combinatorial", "min-cell"}
     assert all(threshold["smallest"] >= threshold["k"] for threshold in answer["thresholds"])
     words = run("attack", demo / "release", demo / "release").output
     assert "determined exactly" in words

@@ -12,7 +12,7 @@ from small_release import write_config
 
 QUASI = ["age", "sex", "town"]
 K_ALONE, DISTINCT, ENTROPY = (
-    "k_link = 5\n",
+    'k_link = 5\ndiversity = "none"\n',
     'k_link = 5\ndiversity = "distinct:2"\n',
     'k_link = 5\ndiversity = "entropy:2"\n',
 )
@@ -147,12 +147,13 @@ def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) ->
 def test_no_table_is_written_without_privacy_or_where_none_satisfies_the_policy(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     for method in ("lattice", "sweep", "hilbert"):
-        result = anonymized(with_policy(config, "k_link = 700\n"), "--method", method, "--out", out, "--json")
+        impossible = with_policy(config, 'k_link = 700\ndiversity = "none"\n')
+        result = anonymized(impossible, "--method", method, "--out", out, "--json")
         assert result.exit_code == 1
         assert set(json.loads(result.stdout)) == {"error"}
         assert "700 rows" in result.stderr or "the 700 that" in result.stderr
         text = config.read_text()
-        config.write_text(text.replace("[privacy]\nk_link = 700\n", ""))
+        config.write_text(text.replace('[privacy]\nk_link = 700\ndiversity = "none"\n', ""))
         result = anonymized(config, "--method", method, "--out", out)
         config.write_text(text)
         assert result.exit_code == 2

@@ -428,6 +428,22 @@ def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
     assert len(shown) < 30
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("few", "published"), [(0, False), (2, False), (3, True)])
+def test_everything_that_init_writes_can_be_published(tmp_path: Path, few: int, published: bool) -> None:
+    """Of a sensitive column in which hardly anybody has another value nothing could be shown: it is left out."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 150, "hiv": ["yes"] * few + ["no"] * (300 - few)})
+    frame.loc[290:, "hiv"] = ""
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    release = marginals.open_release(tmp_path / "out")
+    assert ("hiv" in release.domain.attributes) == published
+    if published:
+        assert release.published.smallest_sensitive == {"hiv": 3}
+
+
 def test_what_is_rare_is_counted_on_the_rows_that_are_kept(tmp_path: Path) -> None:
     """Of twelve people in Ely four lack an age, so eight are counted, who are fewer than ten."""
     towns = ["Ulm"] * 244 + ["Bonn"] * 233 + [f"Village {n}" for n in range(11)] + ["Ely"] * 12

@@ -166,7 +166,7 @@ def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., 
     assert result.exit_code == 2
     assert "the policy demands no privacy" in result.stderr
     assert not (tmp_path / "out").exists()
-    assert publish("", demands, "k_link = 1\n").exit_code == 0
+    assert publish("", demands, 'k_link = 1\ndiversity = "none"\n').exit_code == 0
 
 
 def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table) -> None:

@@ -159,9 +159,8 @@ def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
     """One numbers its levels from the codes, the other from the chapters."""
     published(folder, BOTH).write(folder / "fine")
     read = marginals.read_config(config(folder, BOTH))
-    policy = marginals.Policy(
-        k_link=5, diversity={"diagnosis": ["none", "distinct:2"]}, base="none", must_not_publish=[{"diagnosis": 0}]
-    )
+    demanded = {"diagnosis": ["none", "distinct:2"], "job": "none"}
+    policy = marginals.Policy(k_link=5, diversity=demanded, base="none", must_not_publish=[{"diagnosis": 0}])
     release = marginals.publish(read.read_table(), policy).release
     assert [claim.level for claim in release.claims if isinstance(claim, MaxentDiversity)] == [0]
     release.write(folder / "coarse")

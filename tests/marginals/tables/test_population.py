@@ -136,7 +136,8 @@ def test_a_config_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("town,people\na,900\nb,3\nc,800\nd,2\n\n")
     config = tmp_path / "release.toml"
     config.write_text(
-        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 4\nprivacy.diversity = "none"\nbase.table = "none"\n'
+        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 4\nprivacy.diversity = "none"\n'
+        'base.table = "none"\n'
         '[attributes.town]\nrole = "quasi-identifier"\nladder = "fitted"\npopulation = "people.csv"\n'
     )
     read = read_config(config)

@@ -64,6 +64,25 @@ def test_what_was_written_for_another_role_is_coarse_enough_once_it_is_sensitive
     assert labels(pays(), **said) == labels(pays())
 
 
+def test_bands_that_were_written_for_the_table_stay_when_it_grows() -> None:
+    width = in_groups(Attribute("sensitive"), pays(), np.ones(ROWS, dtype=np.int64)).intervals
+    told = Attribute("sensitive", intervals=width, ladder="fitted")
+    for factor in (0.5, 1, 2):
+        later = [str(int(factor * int(pay))) for pay in pays(4)]
+        assert in_groups(told, later, np.ones(ROWS, dtype=np.int64)).intervals == width
+
+
+def test_a_part_has_the_groups_of_the_whole() -> None:
+    """Its own numbers would have others."""
+    frame = people(sorted(pays(), key=int)).assign(sex=["f"] * 280 + ["m"] * 20)
+    roles = {"sex": "quasi-identifier", "pay": "sensitive"}
+    part = marginals.read_table(frame, roles, k=2, where=marginals.Part("sex == 'm'"))
+    assert part.part is not None
+    whole = marginals.read_table(frame, roles, k=2).domain.hierarchy("pay").labels[0]
+    assert part.part.whole.domain.hierarchy("pay").labels[0] == whole
+    assert {*part.domain.hierarchy("pay").labels[0]} <= {*whole}
+
+
 def test_intervals_that_are_given_are_the_base_values() -> None:
     assert labels([str(n) for n in range(20, 40)] * 10, intervals=[3, 6])[:2] == ("18-20", "21-23")
 
@@ -90,7 +109,7 @@ def test_few_numbers_and_numbers_with_words_are_names() -> None:
 def test_dates_are_grouped_by_the_unit_of_which_there_are_a_dozen() -> None:
     days = pd.date_range("2020-01-01", periods=ROWS * 4, freq="D").strftime("%Y-%m-%d")[::4].tolist()
     assert labels(days)[0] == "2020-Q1"
-    assert labels(days, dates=["day", "month"], ladder="fitted")[0] == "2020-Q1"
+    assert labels(days, dates=["day", "month"], ladder="fitted")[0] == "2020-01"
     assert labels(days, dates=["day", "month"])[0] == "2020-01-01"
 
 

@@ -510,3 +510,37 @@ def test_a_release_that_is_older_than_its_policy_or_its_table_says_so(browser: B
     assert f"release.toml, {table.name} were saved after it was written" in browser.get("/publish").get_data(
         as_text=True
     )
+
+
+@pytest.mark.slow
+def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_proposed(browser: Browser) -> None:
+    browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', "").replace("sensitive", "ignored"))
+    fields = browser.fields_of(browser.until("/table", "role:disease"), "/table/roles")
+    browser.post("/table/roles", {**fields, "role:disease": "sensitive"})
+    browser.post("/search", {})
+    refused = browser.until("/search", "no diversity is demanded")
+    assert re.search(r'name="remedy" value="diversity".*?name="demand" value="recursive:3,', refused, re.DOTALL)
+    assert "Nothing is demanded of disease, so it cannot be published" in browser.until("/publish", "600 rows")
+    page = browser.until("/policy", "kind:disease")
+    assert "Nothing is demanded of disease yet" in page
+    browser.post("/policy", browser.fields_of(page, "/policy"))
+    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+    assert "Nothing is demanded" not in browser.get("/policy").get_data(as_text=True)
+    browser.post("/search", {})
+    browser.until("/search", "Smallest sensitive count")
+    assert "The smallest count with a sensitive value is" in browser.until("/publish", "in what was found")
+
+
+def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
+    fields = browser.fields_of(browser.until("/policy", "kind:disease"), "/policy")
+    browser.post("/policy", {**fields, "kind:disease": "none"})
+    assert browser.window.config().policy.diversity == "none"
+    assert "Nothing is demanded, on purpose, of how varied disease is" in browser.until("/publish", "600 rows")
+    fields = browser.fields_of(browser.until("/policy", "kind:disease"), "/policy")
+    assert "Nothing changed." in browser.post("/policy", fields).get_data(as_text=True)
+
+
+def test_a_remedy_demands_the_diversity_that_a_refusal_proposes(browser: Browser) -> None:
+    browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', ""))
+    browser.post("/search/remedy", {"remedy": "diversity", "attribute": "", "demand": "recursive:3,2"})
+    assert browser.window.config().policy.diversity == "recursive:3,2"

@@ -1,0 +1,176 @@
+"""What is sensitive is published with a demand, or without one on purpose; and its smallest count is said."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import marginals
+from marginals import Attribute, InputError, Policy
+from marginals.commands.main import main
+from marginals.errors import NothingPublishableError
+from marginals.example import table as example
+from marginals.tables.table import Table
+from marginals.wording import sensitive_lines
+
+PEOPLE = pd.DataFrame(
+    {
+        "town": ["a", "b"] * 60,
+        "sex": ["f", "f", "m", "m"] * 30,
+        "ill": ["flu", "gout", "cold"] * 40,
+        "job": ["cook", "smith", "clerk", "nurse", "cook"] * 24,
+    }
+)
+ROLES = {"town": "quasi-identifier", "sex": "quasi-identifier", "ill": "sensitive", "job": "sensitive"}
+CONFIG = """
+[data]
+path = "people.csv"
+[attributes.town]
+role = "quasi-identifier"
+[attributes.sex]
+role = "quasi-identifier"
+[attributes.ill]
+role = "sensitive"
+[privacy]
+k_link = 5
+"""
+
+
+def two_sensitive() -> Table:
+    return marginals.read_table(PEOPLE, ROLES, k=5)
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"k_link": 5}, "'ill' and 'job' are sensitive, and no diversity is demanded"),
+        ({"k_link": 5, "diversity": {"ill": "distinct:2"}}, "'job' is sensitive, and no diversity is demanded"),
+        ({"min_cell": 5}, 'add diversity = "recursive:3,3" under [privacy], or diversity = "none" to publish without'),
+        ({"k_link": 5, "diversity": {"ill": "none"}}, 'add job = "recursive:3,4" to diversity, or job = "none"'),
+        ({"rules": "tre-10"}, "'ill' and 'job' are sensitive"),
+    ],
+)
+def test_what_is_sensitive_and_unspoken_of_is_refused_with_the_line_to_add(policy: dict, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        marginals.publish(two_sensitive(), Policy(**policy))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"k_link": 5, "diversity": "none"},
+        {"k_link": 5, "diversity": {"ill": "none", "job": "distinct:2"}},
+        {"k_link": 5, "diversity": {"ill": ["none"], "job": "none"}},
+        {"k_link": 5, "max_sensitive_margins": 0, "base": "none"},
+        {"k_link": 5, "must_not_publish": [{"ill": 0}], "diversity": {"job": "distinct:2"}, "base": "none"},
+    ],
+)
+def test_what_was_said_on_purpose_or_cannot_be_shown_is_published(policy: dict) -> None:
+    assert marginals.publish(two_sensitive(), Policy(**policy)).release.verify().ok
+
+
+def test_a_table_without_anything_sensitive_may_say_none() -> None:
+    table = marginals.read_table(PEOPLE[["town", "sex"]], {"town": "quasi-identifier", "sex": "quasi-identifier"})
+    assert marginals.publish(table, Policy(k_link=5, diversity="none")).release.verify().ok
+
+
+def test_a_demand_of_a_rule_is_one(tmp_path: Path) -> None:
+    rule = tmp_path / "own.toml"
+    rule.write_text('name = "own"\ntitle = "t"\nsource = "s"\n[[demands]]\nsays = "varied"\ndiversity = "distinct:2"\n')
+    assert marginals.publish(two_sensitive(), Policy(k_link=5, rules=str(rule))).release.verify().ok
+
+
+def test_commands_refuse_before_anything_is_written(tmp_path: Path) -> None:
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    config.write_text(CONFIG)
+    for command in (["publish", config, "--out", tmp_path / "out"], ["anonymize", config, "--out", tmp_path / "t.csv"]):
+        status, _, error = run(*command)
+        assert status == 2
+        assert 'or diversity = "none" to publish without, on purpose' in error
+        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "t.csv").exists()
+    assert run("anonymize", config)[0] == 0
+
+
+def test_what_is_not_demanded_on_purpose_is_said_first(tmp_path: Path) -> None:
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    config.write_text(CONFIG + 'diversity = "none"\n')
+    status, printed, _ = run("publish", config, "--out", tmp_path / "out")
+    assert status == 0
+    assert "Nothing is demanded of how varied ill is among people who agree" in printed
+    assert "k-link sets ill aside: counts that include it are as small as" in printed
+    for page in (tmp_path / "out" / "report.html", tmp_path / "out-steward.html"):
+        text = page.read_text()
+        assert text.index("Nothing is demanded of how varied ill is") < text.index('<ul class="tiles">')
+    answer = json.loads(run("verify", tmp_path / "out", "--json")[1])
+    cells = [line.split(",") for file in (tmp_path / "out/marginals").iterdir() for line in file.read_text().split()]
+    smallest = min(
+        int(line.split(",")[-1])
+        for file in (tmp_path / "out/marginals").iterdir()
+        if "ill" in (lines := file.read_text().split())[0].split(",")
+        for line in lines[1:]
+    )
+    assert cells
+    assert answer["smallest_sensitive_counts"] == {"ill": smallest}
+    assert "counts that include it are as small as" in run("verify", tmp_path / "out")[1]
+
+
+def test_a_least_cell_that_holds_is_said_instead() -> None:
+    release = marginals.publish(example, Policy(k_link=4, min_cell=2, diversity="distinct:2")).release
+    least = release.published.smallest_sensitive["diagnosis"]
+    assert list(sensitive_lines(release.verify())) == [f"The smallest count with a sensitive value is {least}."]
+
+
+def test_the_base_table_shows_the_finest_values_that_all_rows_together_may_be_shown_at() -> None:
+    """One rare illness would else keep every table from being published; with levels it is shown among others."""
+    rare = PEOPLE.assign(ill=["rare", *PEOPLE["ill"][1:]])
+    policy = Policy(k_link=5, min_cell=3, diversity="distinct:2", base="best", max_sensitive_margins=None)
+    roles = {"town": "quasi-identifier", "sex": "quasi-identifier"}
+    with pytest.raises(NothingPublishableError):
+        marginals.publish(marginals.read_table(rare, {**roles, "ill": "sensitive"}, k=5), policy)
+    fitted = {**roles, "ill": Attribute("sensitive", ladder="fitted")}
+    release = marginals.publish(marginals.read_table(rare, fitted, k=5), policy).release
+    assert any({"ill", "town"} <= {*margin} for margin in release.margins)
+    assert release.published.smallest_sensitive["ill"] >= 3
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["", "as a value"]), st.booleans())
+def test_no_group_shares_one_sensitive_value_and_no_count_is_below_three(seed: int, missing: str, two: bool) -> None:
+    """By what stands in the tables alone: classes by the columns that are not sensitive, values that are known."""
+    rng = np.random.default_rng(seed)
+    rows = 160
+    frame = pd.DataFrame({"town": rng.integers(0, 4, rows).astype(str), "sex": rng.choice(["f", "m"], rows)})
+    towns = frame["town"].astype(int).to_numpy()
+    frame["pay"] = (1000 * (1 + towns) + rng.lognormal(6, 1, rows).astype(int)).astype(str)
+    frame["ill"] = np.where(rng.random(rows) < 0.8, towns.astype(str), rng.choice([*"abcdef"], rows))
+    if missing:
+        frame.loc[rng.random(rows) < 0.3, "pay"] = ""
+    sensitive = {"pay": Attribute("sensitive", missing=missing or "drop", ladder="fitted")}
+    sensitive |= {"ill": Attribute("sensitive", ladder="fitted")} if two else {}
+    attributes = {"town": "quasi-identifier", "sex": "quasi-identifier", **sensitive}
+    policy = Policy(k_link=5, k_combinatorial=5, min_cell=3, diversity="distinct:2")
+    release = marginals.publish(marginals.read_table(frame, attributes, k=5), policy).release
+    for table in release.published.collection.tables:
+        for name in {*sensitive} & {*table.attributes}:
+            groups: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for cell, count in table.cells():
+                values = dict(zip(table.attributes, cell))
+                assert count >= 3
+                groups[tuple(values[a] for a in values if a not in sensitive)].add(values[name])
+            assert all(len(group - {"missing"}) != 1 for group in groups.values())
