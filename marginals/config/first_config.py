@@ -52,6 +52,9 @@ from models.arrays import IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
+_MOST_SENSITIVE = 12
+"""Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
+
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
@@ -549,7 +552,7 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows from all:",
+        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, nor follows from all:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:
@@ -654,15 +657,18 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers, and as many sensitive columns.
+    """The guesses on all columns together: at most `most` quasi-identifiers, and a dozen sensitive columns.
 
-    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which it
-    is asked, then the last; wanted ones stay as long as they are not more than `most`.
+    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which
+    it is asked, then the last; wanted ones stay as long as they are not more than `most`.
     """
     result = dict(guesses)
     sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
-    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[most:]:
-        why = f"{guesses[name].why}; left out of the release, as {most} sensitive columns are much work already"
+    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[
+        _MOST_SENSITIVE:
+    ]:
+        many = f"left out of the release, as {_MOST_SENSITIVE} sensitive columns are much work already"
+        why = f"{guesses[name].why}; {many}"
         result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:

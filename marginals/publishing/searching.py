@@ -314,8 +314,8 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
     """The best base table, or why there is none to look for releases with.
 
     A base table shows sensitive values as they are, also rare ones: where these alone forbid it, coarser ones can still be
-    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise: nothing sensitive could be
-    shown then.
+    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise: nothing sensitive could
+    be shown then.
     """
     try:
         require_any_base(wish.table, wish.requirements)
