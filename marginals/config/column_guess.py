@@ -871,6 +871,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return _of_numbers(column, numbers, rare)
     if (units := likely_units(column.values)) is not None:
         is_birth = bool(column.words & BIRTHS)
+        units = tuple(unit for unit in units if unit != "day" or not is_birth)
         why = f"dates, from {units[0]}s on as fine as their rows allow"
         why = f"{why}; the day of birth itself is never published" if is_birth else why
         return Guess(Role.QUASI_IDENTIFIER, why, dates=units, is_fitted=True, is_coarse=is_birth)

@@ -42,6 +42,7 @@ class Kind:
     pairs: tuple[frozenset[str], ...] = ()
     begins: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
     maybe: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
     values: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class Kind:
             tuple(frozenset(word.split("+")) for word in words if "+" in word),
             listed.get("begins", ()),
             listed.get("ends", ()),
+            listed.get("short", ()),
             frozenset(listed.get("maybe", ())),
             frozenset(listed.get("not", ())),
             listed.get("values", ()),
@@ -76,13 +78,22 @@ class Kind:
                 return " ".join(word for word in words if word in pair)
         for word in words:
             ends = len(word) >= _SHORTEST and bool(self.ends) and word.endswith(self.ends)
-            if word in self.words or (self.begins and word.startswith(self.begins)) or ends:
+            begins = bool(self.begins) and word.startswith(self.begins)
+            if word in self.words or begins or ends or any(_abbreviates(word, end) for end in self.short):
                 return word
         return ""
 
     def likely_word(self, words: Sequence[str]) -> str:
         """The word among some that may tell this kind; empty where none does."""
         return "" if set(words) & self.excluded else next((word for word in words if word in self.maybe), "")
+
+
+_BEFORE = re.compile(r"[ahlmpfy]?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
+"""What names of columns put before an abbreviation: whose it is, and of which kind."""
+
+
+def _abbreviates(word: str, end: str) -> bool:
+    return word.endswith(end) and _BEFORE.fullmatch(word.removesuffix(end)) is not None
 
 
 @cache
