@@ -887,7 +887,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         why = f"all values are codes of {length} characters"
         is_block = bool(prefixes) and all(re.fullmatch(r"[0-9]{5}-[0-9]{4}", value) for value in column.values)
         why = f"{why}, a block of houses each, which is never published itself" if is_block else why
-        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=True, is_coarse=is_block)
+        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=not is_block, is_coarse=is_block)
     if distinct > _MOST_CATEGORIES:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"

@@ -190,7 +190,9 @@ def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_re
 
 
 def test_a_config_that_nobody_guessed_has_nothing_to_confirm() -> None:
-    text = '[attributes."a b"]\n# Guessed: ages, in bands\n#   that hold.\n# Asked: why.\nrole = "x"\n[attributes.c]\n# Mine.\n'
+    text = (
+        '[attributes."a b"]\n# Guessed: ages, in bands\n#   that hold.\n# Asked: why.\nrole = "x"\n[attributes.c]\n#\n'
+    )
     found = guesses_in(text, tomllib.loads(text)["attributes"])
     assert list(found) == ["a b"]
     assert (found["a b"].why, found["a b"].question) == ("ages, in bands that hold", "why")
