@@ -672,12 +672,12 @@ def _asked(column: Column, rare: int, said: Said) -> Guess:
             return protected(column, question, question, rare, said)
         return replace(_quasi_identifier(column, rare, said), question=question)
     own = _quasi_identifier(column, rare, said)
-    if not own.role.is_used or is_recognizable(column.name) or is_recognizable(said.description):
+    if not own.role.is_used or is_recognizable(column.name):
         return own
     if _is_scale(column):
         question = "the numbers fill a scale such as people judge something on"
         return protected(column, question, question, rare, said)
-    return replace(own, question=UNKNOWN)
+    return own if is_recognizable(said.description) else replace(own, question=UNKNOWN)
 
 
 _SCALES = {(low, high) for low, high in ((1, 5), (0, 10), (1, 10), (1, 7), (1, 11))}
