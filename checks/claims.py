@@ -275,17 +275,23 @@ class MaxentDiversity(AttributeClaim):
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
 
-    def leaving_out(self, label: str) -> Self:
-        """Of those whose value is known alone. label: what stands for no value.
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The labels that stand for no value, where it is about those whose value is known alone."""
+        plain = _without_odds(self.diversity)
+        return plain.labels if isinstance(plain, LeavingOut) else ()
 
-        A criterion that says itself what becomes of that label stays as it is.
+    def leaving_out(self, *labels: str) -> Self:
+        """Of those whose value is known alone. labels: what stands for no value; none changes nothing.
+
+        A criterion that says itself what becomes of such a label stays as it is.
         """
         odds = self.diversity.odds if isinstance(self.diversity, AtOdds) else None
         plain = _without_odds(self.diversity)
-        names_it = any(isinstance(named, tuple) and label in named for named in vars(plain).values())
-        if isinstance(plain, LeavingOut) or names_it:
+        names_it = any(isinstance(named, tuple) and {*labels} & {*named} for named in vars(plain).values())
+        if not labels or isinstance(plain, LeavingOut) or names_it:
             return self
-        known = LeavingOut(plain, (label,))
+        known = LeavingOut(plain, tuple(sorted(labels)))
         return replace(self, diversity=known if odds is None else AtOdds(known, odds))
 
     def at_level(self, level: int) -> Self:
@@ -721,9 +727,12 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
 class Requirements:
     """k-link, k-combinatorial, maxent diversity and a least cell, each optional.
 
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside that.
-    rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of rows.
-    Raises CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people.
+    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
+    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
+    rows. at_every_level: whether a margin that shows coarser sensitive values than a diversity judges may not have a
+    class with one of them alone, unless the criterion allows that of the coarse values. It is no claim: other margins
+    can show finer values, of which the class has several. Raises CriterionError for k below 1, a diversity without a
+    sensitive attribute, or one that cannot be decided of people.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -733,6 +742,7 @@ class Requirements:
     rows_per_person: int | None = None
     min_cell: int | None = None
     diversities: tuple[MaxentDiversity, ...] = ()
+    at_every_level: bool = False
 
     def __post_init__(self) -> None:
         for name in ("k_link", "k_combinatorial", "min_cell"):

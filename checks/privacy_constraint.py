@@ -22,10 +22,10 @@ from models.tables.hierarchy import Mask
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    What a margin alone decides is decided first and remembered: k-link, the least cell, whether a clique is diverse on
-    its own (KG06 Prop. 7.2), and, where it shows coarser values, whether a class has one of them alone. The rest depends
-    on the cliques with a sensitive attribute only (Prop. 7.3) and is remembered for them. No check may do more than
-    `SEARCHING` says; one that ends undecided refuses its collection alone.
+    What a margin alone decides is decided first and remembered: k-link, the least cell, and whether a clique is diverse
+    on its own (KG06 Prop. 7.2). The rest depends on the cliques with a sensitive attribute only (Prop. 7.3) and is
+    remembered for them; with it, whether a clique that shows coarser values has a class with one of them alone. No check
+    may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -51,6 +51,7 @@ class PrivacyConstraint(PruningConstraint):
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
+        self._shared: dict[tuple[Mask, AttributeClaim], bool] = {}
 
     @property
     def pivot(self) -> Mask:
@@ -102,9 +103,6 @@ class PrivacyConstraint(PruningConstraint):
                 if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
-            elif self._shares_one_value(clique, claim):
-                # A refinement may show finer values, of which the class has several.
-                return Refusal(f"a class with one value of {claim.about} alone, as coarse as they are shown")
         return None
 
     def _shares_one_value(self, clique: Mask, claim: AttributeClaim) -> bool:
@@ -113,7 +111,15 @@ class PrivacyConstraint(PruningConstraint):
         Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
         that they have the one coarse value.
         """
-        if claim.class_diversity is None or not clique & self._first_step(claim.about):
+        if (clique, claim) not in self._shared:
+            self._shared[clique, claim] = self._judge_shared(clique, claim)
+        return self._shared[clique, claim]
+
+    def _judge_shared(self, clique: Mask, claim: AttributeClaim) -> bool:
+        domain = self._cube.domain
+        is_judged_alone = not domain.mask({claim.about: claim.level}) & ~clique
+        shows = clique & domain.attribute_masks[domain.index(claim.about)]
+        if claim.class_diversity is None or not shows or is_judged_alone:
             return False
         classes = self._classes[claim.about](clique)
         criterion = among(claim.class_diversity, classes.values)
@@ -121,11 +127,12 @@ class PrivacyConstraint(PruningConstraint):
         single = np.asarray((known > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
-    def _first_step(self, attribute: str) -> Mask:
-        return self._cube.domain.attribute_masks[self._cube.domain.index(attribute)]
-
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
+        for claim in self._claims if self._requirements.at_every_level else ():
+            if isinstance(claim, AttributeClaim) and any(self._shares_one_value(clique, claim) for clique in cliques):
+                # Of this collection alone: a refinement may show finer values, of which the class has several.
+                return Refusal(f"a class with one value of {claim.about} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
         for number, claim in enumerate(self._claims):
             for part in self._parts(claim, cliques):

@@ -55,7 +55,7 @@ def test_what_duckdb_counts_is_published_without_pandas(tmp_path: Path) -> None:
     sections = (
         f"[data]\npath = '{tmp_path / 'people.parquet'}'\nengine = 'duckdb'",
         "[attributes.sex]\nrole = 'quasi-identifier'\n[attributes.illness]\nrole = 'sensitive'",
-        "[privacy]\nk_link = 5",
+        "[privacy]\nk_link = 5\ndiversity = 'none'",
     )
     (tmp_path / "release.toml").write_text("\n".join(sections))
     command = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "release"), "--json"]

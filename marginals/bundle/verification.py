@@ -10,6 +10,7 @@ from checks.changes import CRITERION as DIFFERENCE
 from checks.claims import (
     AgainstEvidence,
     Claim,
+    MaxentDiversity,
     claims_from_text,
     diversities_by_attribute,
     number_of_rows,
@@ -223,7 +224,16 @@ class _Asked:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
         claims = [*asked_claims(self.claims, sensitive, published.claims), *of_rules]
-        return [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
+        about = [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
+        return [_of_known(claim, published.claims) for claim in about]
+
+
+def _of_known(claim: Claim, own: Sequence[Claim]) -> Claim:
+    """A claim that leaves out what a bundle says to stand for no value of the attribute. own: the claims of the bundle."""
+    if not isinstance(claim, MaxentDiversity):
+        return claim
+    stated = [each for each in own if isinstance(each, MaxentDiversity) and each.sensitive == claim.sensitive]
+    return claim.leaving_out(*dict.fromkeys(label for each in stated for label in each.left_out))
 
 
 def _judged(bundles: Bundles, asked: _Asked) -> Verification:
@@ -254,7 +264,9 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
     claims = asked.claims_on(published, published.sensitive)
     if claims is None:
         return published.verify()
-    rules = [rule.applied(published.sensitive) for rule in asked.rules]
+    own = published.claims
+    applied = (rule.applied(published.sensitive) for rule in asked.rules)
+    rules = [rule.stating(lambda claim: _of_known(claim, own)) for rule in applied]
     return published.claiming(claims, rules).verify()
 
 

@@ -219,7 +219,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     requirements = configured.policy.requirements_of(table)
     _require_demands(table, configured.policy, out)
-    if requirements.cell_size is not None:
+    if (requirements.cell_size or 1) > 1:
         raise InputError(
             f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
         )

@@ -552,7 +552,7 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, nor follows from all:",
+        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:

@@ -398,7 +398,14 @@ class Policy:
             for claim in self.diversities(sensitive)
         )
         return Requirements(
-            sensitive, k_link, k_combinatorial, None, rows_per_person, min_cell=min_cell, diversities=demanded
+            sensitive,
+            k_link,
+            k_combinatorial,
+            None,
+            rows_per_person,
+            min_cell=min_cell,
+            diversities=demanded,
+            at_every_level=True,
         )
 
 

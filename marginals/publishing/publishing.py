@@ -92,8 +92,8 @@ def publish(
     or of what a base table that is demanded leaves, is for the search. ledger: private folder of what is out of this table,
     made when it is missing; the release shows as much of what changed since the last one as is safe beside all of them, of
     margins that they show. Raises NothingPublishableError when no collection satisfies the policy or the one found is not
-    proven to, InputError when the policy does not fit the table, or demands no privacy, CriterionError for a diversity that
-    no reader could read back.
+    proven to, InputError when the policy does not fit the table, or demands no privacy, or no diversity of what is sensitive
+    (`require_demanded`), CriterionError for a diversity that no reader could read back.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release

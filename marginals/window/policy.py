@@ -114,7 +114,7 @@ def show(window: Window, _request: Request) -> Response:
         weights={frozenset(own.attributes): own.weight for own in policy.analyses},
         strategies=list(STRATEGIES),
         base=policy.base if isinstance(policy.base, str) else "levels",
-        claims=_claims(policy, sensitive),
+        claims=_claims(policy, sensitive, [name for name, own in config.source.used.items() if own.counts_missing]),
     )
 
 
@@ -134,10 +134,10 @@ def _as_text(demanded: object) -> str:
     return demanded if isinstance(demanded, str) else ", ".join(map(str, demanded))  # type: ignore[call-overload]
 
 
-def _claims(policy: Policy, sensitive: Sequence[str]) -> list[tuple[str, str]]:
+def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str]) -> list[tuple[str, str]]:
     """What a release under a policy claims, in words."""
     try:
-        requirements: Requirements = policy.requirements(tuple(sensitive))
+        requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
         return [(claim.title(), meaning_beside(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []

@@ -60,6 +60,34 @@ def test_a_collection_is_allowed_exactly_where_all_claims_hold_and_the_limit_is_
 
 
 @given(cases())
+def test_at_every_level_no_clique_has_a_class_with_one_value_that_the_criterion_refuses(case: Case) -> None:
+    """By brute force on the published cells: classes by all other attributes, values as coarse as the clique shows them."""
+    collection, requirements, limit = case
+    if isinstance(requirements.diversity, Functional):
+        return
+    strict = replace(requirements, at_every_level=True)
+    shares = False
+    for table in collection.tables if requirements.diversity else ():
+        for name in {*requirements.sensitive} & {*table.attributes}:
+            classes: dict[tuple[str, ...], dict[str, int]] = {}
+            for cell, count in table.cells():
+                labels = dict(zip(table.attributes, cell))
+                held = classes.setdefault(tuple(labels[a] for a in labels if a != name), {})
+                held[labels[name]] = held.get(labels[name], 0) + count
+            level = table.margin[name]
+            size = collection.domain.hierarchy(name).size(level)
+            shares |= level > 0 and any(
+                not requirements.diversity.decide([*held.values(), *[0] * (size - 1)])
+                for held in classes.values()
+                if len(held) == 1
+            )
+    expected = is_allowed(collection, requirements, limit) and not shares
+    maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
+    if len(maximal) == len(collection.masks):
+        assert (PrivacyConstraint(collection.cube, strict, limit)(collection.masks, 0) is None) is expected
+
+
+@given(cases())
 def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
     """The definitions over all published cells, without any of the claims' checks."""
     collection, requirements, _ = case

@@ -186,7 +186,7 @@ def test_publish_tells_people_what_is_missing(tmp_path: Path) -> None:
             'k_link = 4\ndiversity = "entropy:9"\n[base]\ntable = "none"\n',
             'Nothing is published of disease: diversity = "entropy:9" fails for disease in all rows together: ',
         ),
-        ('k_link = 4\ndiversity = "none"\n', "Warning: no diversity is demanded of what is sensitive: disease."),
+        ('k_link = 4\ndiversity = "none"\n', "Nothing is demanded of how varied disease is among people who agree"),
     ):
         demands = CONFIG[CONFIG.index("k_link") : CONFIG.index("[search]")]
         (tmp_path / "release.toml").write_text(CONFIG.replace(demands, privacy))

@@ -174,3 +174,25 @@ def test_no_group_shares_one_sensitive_value_and_no_count_is_below_three(seed: i
                 assert count >= 3
                 groups[tuple(values[a] for a in values if a not in sensitive)].add(values[name])
             assert all(len(group - {"missing"}) != 1 for group in groups.values())
+
+
+def test_verify_repeats_of_the_files_alone_that_missing_is_no_sensitive_value(tmp_path: Path) -> None:
+    """All women who have a diagnosis have the flu; with `missing` as a diagnosis two would be possible."""
+    frame = pd.DataFrame({"sex": ["f"] * 40 + ["m"] * 40, "ill": ["flu", ""] * 20 + ["flu", "gout"] * 20})
+    attributes = {"sex": "quasi-identifier", "ill": Attribute("sensitive", missing="as a value")}
+    table = marginals.read_table(frame, attributes)
+    demanded = Policy(k_link=5, diversity="distinct:2", must_publish=[{"sex": 0, "ill": 0}], base="none")
+    with pytest.raises(NothingPublishableError):
+        marginals.publish(table, demanded)
+    anyway = marginals.publish(table, Policy(**{**demanded.__dict__, "diversity": "none"})).release
+    claim = "diversity=distinct:2 leaving out missing"
+    assert [check.holds for check in anyway.write(tmp_path / "bare").verify().checks] == [True]
+    assert not marginals.verify(tmp_path / "bare", claims=[claim]).ok
+    assert marginals.verify(tmp_path / "bare", claims=["diversity=distinct:2"]).ok
+    apart = marginals.publish(table, Policy(k_link=5, diversity="distinct:2", base="none")).release
+    apart.write(tmp_path / "out")
+    found = [str(finding) for finding in marginals.verify(tmp_path / "out").checks]
+    assert any("distinct:2 leaving out missing" in each for each in found)
+    asked = marginals.verify(tmp_path / "out", claims=["diversity=distinct:3"]).checks[-1]
+    assert not asked.holds
+    assert "leaving out missing" in str(asked)

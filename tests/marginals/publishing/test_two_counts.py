@@ -89,7 +89,8 @@ def test_a_config_a_bundle_and_what_verifies_it_say_each_number_of_its_own(
     tmp_path: Path, k_link: int, k_combinatorial: int
 ) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "release.toml").write_text(CONFIG.format(k_link=k_link, k_combinatorial=k_combinatorial))
+    text = CONFIG.format(k_link=k_link, k_combinatorial=k_combinatorial)
+    (tmp_path / "release.toml").write_text(text.replace("[base]", 'diversity = "none"\n[base]'))
     policy = marginals.read_config(tmp_path / "release.toml").policy
     assert (policy.k_link, policy.k_combinatorial) == (k_link, k_combinatorial)
     published = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")])
