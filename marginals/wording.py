@@ -353,6 +353,8 @@ def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least:
 
     least: the smallest count that may be published or derived; None where there is none.
 
+    kept: rows that lack nothing, also those beyond what counts of a person.
+
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
     ['Used 7,000 of 7,300 rows; dropped 300 with missing values: 200 lack cause, 110 age.']
     """
@@ -386,7 +388,10 @@ def few_dropped_warning(dropped: int, dropped_in: Mapping[str, int], least: int 
 
 
 def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> str:
-    """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped."""
+    """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped.
+
+    kept: rows that lack nothing, also those beyond what counts of a person.
+    """
     if dropped <= _MANY * (kept + dropped) or not dropped_in:
         return ""
     column = next(iter(dropped_in))

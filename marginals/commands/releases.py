@@ -90,6 +90,7 @@ def publish(
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
     from marginals.bundle.writing import require_replaceable
+    from marginals.config.questions import unconfirmed_lines
     from marginals.steward import StewardFile, beside
     from marginals.wording import dropped_lines, left_out_lines, part_lines
 
@@ -110,9 +111,12 @@ def publish(
         table = configured.read_table()
         if not as_json:
             least = configured.policy.least("min_cell")
-            for line in dropped_lines(table.whole.rows, table.missing, table.missing_in, least):
+            for line in dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least):
                 click.echo(line, err=True)
             for line in part_lines(table, ledger):
+                click.echo(printable(line), err=True)
+            roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
+            for line in unconfirmed_lines(configured.unconfirmed, roles, config.name):
                 click.echo(printable(line), err=True)
             for line in left_out_lines(table):
                 click.echo(line, err=True)
@@ -124,7 +128,7 @@ def publish(
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
-    hand_over(written(publication, out, page, sign), page, as_json)
+    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -171,8 +175,10 @@ def written(publication: "Publication", out: Path, page: "StewardFile", sign: Pa
         return publication.write(out, sign=sign)
 
 
-def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) -> None:
+def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, unconfirmed: Sequence[str] = ()) -> None:
     """Print what a release that was written publishes and how private it is.
+
+    unconfirmed: attributes whose roles are guesses that nobody has confirmed.
 
     What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
@@ -209,6 +215,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool) ->
                     "base": steward.base.as_json(),
                 },
             }
+            | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {})
             | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
             | ({"ledger": steward.waiting.as_json()} if steward.waiting else {})
             | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})

@@ -359,6 +359,10 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     metavar="NAME,NAME",
     help="Columns that readers will look at together: they are kept, and written as an analysis that the release is for.",
 )
+@click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
+@click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
+@click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
+@click.option("--person", metavar="NAME", help="The column that says whose row it is, where people have several rows.")
 @output(
     "--out",
     "-o",
@@ -368,24 +372,28 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 )
 @stops_after
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool) -> None:
+def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: str | None) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, says why, and writes that as comments into the config. It publishes nothing. Review the
-    config, above all the roles.
+    guesses what each column is, says why, and writes that as comments into the config; what you say of columns here it does
+    not guess. What it is not sure of it asks first. It publishes nothing. Review the config, above all the roles, and then
+    write reviewed = true into it; until then publish names what nobody has confirmed.
 
     \b
     Examples:
       marginals init people.csv
       marginals init people.csv --out people.toml
       marginals init people.csv --wanted diagnosis,age
+      marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
+    from marginals.config.roles import Chosen
     from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
-    config = initial_config(table, out, rare, [name.strip() for name in (wanted or "").split(",") if name.strip()])
+    sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
+    config = initial_config(table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]))
     config.keep_apart(out, table)
     if not target.force:
         config.refuse_to_replace(out)
@@ -398,11 +406,14 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
                 "out": str(out),
                 "hierarchies": list(map(str, files[:-1])),
                 "attributes": config.as_json(),
+                "questions": [question.as_json() for question in config.questions],
                 **person,
                 **decimal,
             }
         )
         return
+    for question in config.questions:
+        click.echo(f"? {question}")
     if config.decimal.why:
         click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
     for token, why in config.missing.why.items():
@@ -411,12 +422,22 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         shown = name or '""'  # as the config writes the name of a column whose header is empty
         click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
     if config.person is not None:
-        click.echo(f"{config.person}. The first row of each counts; see person and one_row in the config.")
+        counts = (
+            "The first row of each counts"
+            if config.rows_of_each == 1
+            else f"Up to {config.rows_of_each} rows of each count"
+        )
+        click.echo(f"{config.person}. {counts}; see person in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
     click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
     click.echo(f"  marginals assess {out}")
     click.echo(f"  marginals publish {out} --out release")
+
+
+def _named(columns: str | None) -> tuple[str, ...]:
+    """The columns that an option names."""
+    return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
 
 
 @click.command("open")

@@ -5,7 +5,7 @@ Guesses err on the side of publishing less. What they say of a column names no v
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
+from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
-from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order, words_of
+from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
 from marginals.tables.sensitive_groups import in_groups, inner_range, round_width
@@ -23,22 +24,52 @@ from marginals.tables.values import MOST_CONSECUTIVE, date_text
 from models.arrays import CountArray, IndexArray
 
 
-def _list(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
-
-
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 IDENTIFYING = _set("""
-    id uuid guid key ssn nino passport name firstname lastname forename surname email mail phone telephone mobile fax
-    address street iban account licence license username login user ip url mrn nhs
-    vorname nachname familienname adresse strasse telefon handy konto ausweis versichertennummer patientennummer
-    nom prenom rue telephone courriel nombre apellido apellidos direccion calle telefono correo dni nif
-    cognome indirizzo via codicefiscale naam voornaam achternaam adres straat
+    id uuid guid key name user nhs nom nombre naam nazwa via
+    case chart record hospital claim policy account encounter admission specimen barcode akte dossier expediente
     """)
-"""Names of columns that name or number people."""
+"""Names of columns that name or number people where most values differ."""
+
+NAMING = _set("""
+    firstname lastname forename surname fullname givenname maidenname nickname username login email mail phone telephone
+    mobile cellphone fax address iban ssn nino passport license licence mrn ip url
+    vorname nachname familienname adresse anschrift telefon telefonnummer handy konto kontonummer ausweis
+    versichertennummer patientennummer aktenzeichen
+    prenom courriel apellido apellidos direccion telefono correo dni nif cognome indirizzo codicefiscale voornaam
+    achternaam adres telefoon bsn nazwisko imie pesel
+    """)
+"""Names of columns that name people, also where some of them have the same."""
+
+_PARTS_OF_NAMES = _set("first last full given family middle maiden patient person contact patients personal")
+"""What a name is called that is one of people: `first_name`."""
+
+_OF_NO_PERSON = _set("""
+    type types class kind category status state region county country has is any number num count product drug school
+    college university hospital clinic shop store company firm brand district city town street species item test team
+    """)
+"""Words in the names of columns that name no person: `clinic_name`, `licence_type`."""
+
+BIRTHS = _set("""
+    birth birthday birthdate birthdays dob born geburt geburtsdatum geburtstag geboren naissance nacimiento nascita
+    geboorte geboortedatum urodzenia
+    """)
+"""Names of columns of dates of birth."""
+
+_WEIGHTS = _set("weight weights wt wgt wght gewicht poids peso pesos pesi waga wagi")
+"""Names of columns that weigh rows, or people."""
+
+_SURVEY_WEIGHTS = (
+    "pweight", "perw", "fnlw", "finalw", "wtsupp", "pspw", "anweight", "dweight", "iweight", "sweight", "hweight", "ponder",
+    "gewichtung", "weegf", "weighting",
+)  # fmt: skip
+"""How names of columns begin that weigh rows."""
+
+_STRATA = _set("stratum strata stratification psu ssu cluster replicate schicht strate estrato strato")
+"""Names of columns that say how a sample was drawn."""
 
 NUMBERING = _set("""
     id ids idno idnr idnum nr no num number uid guid uuid pid pidnum ptid patid patno patnr patientid subjid usubjid
@@ -52,23 +83,6 @@ _HOW_MANY = _set("nr no num number")
 
 PLACES = _set("longitude latitude lon lng lat gps coordinates easting northing laengengrad breitengrad")
 """Names of columns that say exactly where somebody is."""
-
-SENSITIVE = _list("""
-    diagnosis diagnoses diagnose diagnosen diagnostic diagnostico diagnosi diagnostique disease krankheit erkrankung
-    maladie enfermedad malattia ziekte doenca illness condition disorder hiv aids icd cause causes todesursache medication
-    medikament medikation medicament medicacion medicamento farmaco drug therapy therapie terapia treatment behandlung
-    traitement tratamiento severity stage disability behinderung handicap discapacidad health gesundheit sante salud salute
-    religion religione konfession glaube faith denomination orientation sexuality party partei parti partido partito pid
-    partyid political affiliation vote votes voted voting conviction convictions vorstrafe offence offense offences offenses
-    crime felony charge charges sentence arrest arrested arrests rearrest rearrested recidivism prison union gewerkschaft
-    syndicat sindicato salary salaries gehalt lohn salaire salario stipendio sueldo income incomes einkommen revenu ingreso
-    ingresos reddito inkomen wage wages earnings earning verdienst debt debts schulden dette deuda wealth vermogen patrimoine
-    credit kredit score scores grade grades
-    """)
-"""Words in the names of columns that nobody should learn about a person, the most telling first."""
-
-_INCOMES = ("inc", "income", "incm", "earn", "wage", "salary")
-"""How abbreviated names of incomes end: `hhninc`, `faminc`, `lwage`."""
 
 CATEGORIES = _set("""
     state region county country district province department canton sector industry occupation class type group category
@@ -88,31 +102,6 @@ TIMES = _set(
 )
 """Names of columns that count time, of which balanced tables have as many rows each."""
 
-_STEMS = {
-    "illnesses and causes of death": """
-        neoplas carcin tumor tumour cancer leukem leukaem lymphom melanom diabet asthm hypertens circulat respirat digest
-        nervous mental psychi schizo depress dement alzheim parkins epilep stroke infarct cardi coronar hepat tubercul
-        pneumon influenz measl infect injur fractur poison overdos malignan benign syphil gonorrh chlamyd homicid suicid
-        death shooting krebs herzinfarkt grippe
-        """,
-    "offences": "robber burglar theft larcen assault murder manslaughter rape arson fraud felon misdemean convict",
-    "religions": """
-        catholic protestant muslim islam jewish judais hindu buddh christian atheis lutheran orthodox sikh mormon baptist
-        methodist presbyt katholi evangeli
-        """,
-    "parties": "republican democrat liberal conservativ socialist communist labour",
-    "sexual orientations": "lesbian bisexual homosexual heterosexual",
-    "drugs": "alcohol cocain heroin opioid opiat cannabis",
-}
-"""How words begin that stand for what nobody should learn about a person."""
-
-_WHOLE = {"illnesses and causes of death": {"flu", "hiv", "aids", "heart", "lung"}, "sexual orientations": {"gay"}}
-"""Whole words of the same kinds."""
-
-_WORD = re.compile(r"[^\W\d_]+")
-
-_RATINGS = {"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"}
-
 
 def says_how_many(name: str) -> bool:
     """Whether the name of a column says how many there are of what is not somebody.
@@ -122,38 +111,6 @@ def says_how_many(name: str) -> bool:
     """
     first, *others = words_in_order(name) or [""]
     return first in _HOW_MANY and bool(others) and not NUMBERING & set(others)
-
-
-def sensitive_name(words: Collection[str]) -> tuple[int, str] | None:
-    """The rank and the word by which a name says that nobody should learn what it names; None where none does."""
-    for rank, word in enumerate(SENSITIVE):
-        if word in words:
-            return rank, word
-    abbreviated = sorted(word for word in words if len(word) > 4 and word.endswith(_INCOMES))
-    return (SENSITIVE.index("income"), abbreviated[0]) if abbreviated else None
-
-
-def sensitive_values(column: Column, meanings: Collection[str] = ()) -> str | None:
-    """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
-
-    meanings: what the values are labelled, where they are codes.
-    """
-    if len(column.values) < 2:
-        return None
-    texts = [value.lower() for value in (meanings or column.values)]
-    weights = [1] * len(texts) if meanings else column.counts.tolist()
-    if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
-        return "ratings, as of health"
-    spoken = [(words, weight) for text, weight in zip(texts, weights) if (words := _WORD.findall(text))]
-    for kind, stems in _STEMS.items():
-        begins, whole = tuple(stems.split()), _WHOLE.get(kind, set())
-        if 2 * sum(weight for words, weight in spoken if _tells(words, begins, whole)) >= sum(weights):
-            return kind
-    return None
-
-
-def _tells(words: Iterable[str], begins: tuple[str, ...], whole: Collection[str]) -> bool:
-    return any(word.startswith(begins) or word in whole for word in words)
 
 
 # Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
@@ -221,10 +178,31 @@ def _may_be_key(column: Column) -> bool:
     return (
         repeated >= _FEWEST
         and column.rows <= _MOST_EACH * distinct
-        and not column.words & (AGES | TIMES | PLACES | CODES | CATEGORIES)
+        and not column.words & (AGES | TIMES | PLACES | CODES | CATEGORIES | _STRATA | _WEIGHTS)
+        and not _is_of_something(column.name)
         and are_numbers_of_things(column)
         and not has_decimals(column)
+        and not _are_amounts(column)
     )
+
+
+def _is_of_something(name: str) -> bool:
+    """Whether a name surely says what its numbers are: an income, a score."""
+    meaning = meaning_of(name)
+    return meaning is not None and meaning.is_sure
+
+
+_ROUND = 0.6
+"""Share of the rows with numbers that five divides, at least, where people name amounts; of keys a fifth have such ones."""
+
+
+def _are_amounts(column: Column) -> bool:
+    """Whether round numbers are much more frequent than others, as amounts are and keys are not."""
+    numbers = _whole_numbers(column)
+    if numbers is None:
+        return False
+    is_round = np.array([number % 5 == 0 for number in numbers])
+    return not is_round.all() and bool(column.counts[is_round].sum() > _ROUND * column.counts.sum())
 
 
 def _repeats(column: Column) -> bool:
@@ -623,9 +601,9 @@ class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
     hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
-    values occur. likely_sensitive: that nobody should learn it, the
-    lower the rank the more so; None where nothing says so. missing: what becomes of rows without a value. said: what the
-    file says.
+    values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
+    knows the table can answer, which leaves the role open; empty where the guess is sure. is_coarse: whether the values
+    themselves are never published, since they tell people apart, but only what they are cut to.
     """
 
     role: Role
@@ -633,16 +611,20 @@ class Guess:
     intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
     hierarchy: tuple[tuple[str, ...], ...] = ()
-    likely_sensitive: int | None = None
     missing: str = "drop"
     said: Said = _UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
+    question: str = ""
+    is_coarse: bool = False
 
 
-def guess(column: Column, rare: int = RARE, said: Said = _UNSAID) -> Guess:
-    """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy."""
-    guessed = _of_values(column, rare, said)
+def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
+    """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy.
+
+    role: what somebody says that it is, for which the way to generalize is guessed alone.
+    """
+    guessed = _of_values(column, rare, said) if role is None else _with_role(column, rare, said, role)
     if guessed.role.is_used and column.missing > _MANY_MISSING * (column.rows + column.missing):
         share = 100 * column.missing / (column.rows + column.missing)
         lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
@@ -651,16 +633,84 @@ def guess(column: Column, rare: int = RARE, said: Said = _UNSAID) -> Guess:
     return replace(guessed, said=said)
 
 
+def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
+    why = "you said so"
+    if not role.is_used:
+        return Guess(role, why)
+    if reason := _not_publishable(column, rare):
+        return Guess(Role.IGNORED, f"{why}, but {reason}")
+    own = protected(column, why, "", rare, said) if role is Role.SENSITIVE else _quasi_identifier(column, rare, said)
+    return own if own.why.startswith(why) else replace(own, why=f"{why}; {own.why}")
+
+
+UNKNOWN = "the name says nothing that init knows"
+"""The reason to ask for a column of which nothing is known but its values."""
+
+
 def _of_values(column: Column, rare: int, said: Said) -> Guess:
     if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, reason)
     if reason := _identifies(column):
         return Guess(Role.IDENTIFIER, reason)
+    if reason := _weighs_rows(column):
+        return Guess(Role.IGNORED, reason)
+    if column.words & PLACES and has_decimals(column):
+        return Guess(Role.IGNORED, "its numbers say exactly where somebody is; round them in the table to publish them")
     if (sensitive := _sensitive(column, rare, said)) is not None:
         return sensitive
     if _almost_unique(column):
         return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
-    return _quasi_identifier(column, rare, said)
+    return _asked(column, rare, said)
+
+
+def _asked(column: Column, rare: int, said: Said) -> Guess:
+    """The guess on a column of which nothing is sure: what it is taken for, and the question."""
+    maybe = next((found for text in (column.name, said.description) if (found := meaning_of(text)) is not None), None)
+    if maybe is not None:
+        question = f"the name says {maybe.word}, which can be about {maybe.about}"
+        if maybe.default is Role.SENSITIVE:
+            return protected(column, question, question, rare, said)
+        return replace(_quasi_identifier(column, rare, said), question=question)
+    own = _quasi_identifier(column, rare, said)
+    if not own.role.is_used or is_recognizable(column.name):
+        return own
+    if _is_scale(column):
+        question = "the numbers fill a scale such as people judge something on"
+        return protected(column, question, question, rare, said)
+    return own if is_recognizable(said.description) else replace(own, question=UNKNOWN)
+
+
+_SCALES = {(low, high) for low, high in ((1, 5), (0, 10), (1, 10), (1, 7), (1, 11))}
+"""The ends of the scales on which people are asked to judge, most of them."""
+
+
+def _is_scale(column: Column) -> bool:
+    """Whether its values are all the numbers of a scale on which people judge something."""
+    numbers = _whole_numbers(column)
+    if numbers is None or len(numbers) < 5:
+        return False
+    low, high = int(min(numbers)), int(max(numbers))
+    return (low, high) in _SCALES and len(numbers) == high - low + 1 and column.rows >= 10 * len(numbers)
+
+
+def _weighs_rows(column: Column) -> str:
+    """Why the numbers of a column say how much a row counts, and nothing about anybody; or nothing."""
+    numbers = _numbers(column)
+    if numbers is None or len(numbers) < 3:
+        return ""
+    sure = next((word for word in words_in_order(column.name) if word.startswith(_SURVEY_WEIGHTS)), "")
+    told = sure or next((word for word in words_in_order(column.name) if word in _WEIGHTS), "")
+    if not told:
+        return ""
+    mean = sum(number * count for number, count in zip(numbers, column.counts.tolist())) / column.rows
+    decimals = any(number != number.to_integral_value() for number in numbers)
+    if not sure and not (decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST)):
+        return ""  # what somebody weighs, in kilograms, pounds or, of the newborn, grams
+    return f"its name says {told}: it weighs rows, so readers need it for no table, and rare weights tell people apart"
+
+
+_HEAVIEST = 500
+"""Pounds that people weigh, at most."""
 
 
 def _not_publishable(column: Column, rare: int) -> str:
@@ -681,23 +731,68 @@ def _not_publishable(column: Column, rare: int) -> str:
 def _identifies(column: Column) -> str:
     """Why a column identifies people, by its name or how often its values repeat, or nothing."""
     distinct, rows = len(column.values), column.rows
-    if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows:
+    if naming := _names_people(column):
+        return f"its name says {naming}, which tells people apart even where several share a value"
+    if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows and not (_is_of_something(column.name)):
         return f"its name says {' '.join(sorted(by_name))}, and {distinct} of {rows} values are different"
-    if (by_name := column.words & PLACES) and 2 * distinct > rows:
-        return f"its name says {' '.join(sorted(by_name))}, which is where somebody is, to the decimal"
     if sum(map(_is_mail, column.values)) > distinct / 2:
         return "its values are addresses of mail"
+    if distinct >= _FEWEST_NAMES and sum(map(_is_phone, column.values)) > _ALMOST_UNIQUE * distinct:
+        return "its values look like numbers of telephones or of the kind of a social security number"
+    if distinct == rows >= _FEWEST_NAMES and column.words & NUMBERING and are_numbers_of_things(column):
+        return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows} values are different"
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
         each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
-    if column.counts.min() == column.counts.max() and not column.words & (AGES | TIMES):
+    if files := _numbers_files(column):
+        return f"its name says {files}: it seems to number files about people, {rows / distinct:.1f} rows each"
+    is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)
+    if column.counts.min() == column.counts.max() and not is_other:
         return (
             f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
         )
     return ""
+
+
+_FEWEST_NAMES = 10
+"""Different values of a column that is called `name`, at least, where they may be those of people."""
+
+_FILES = _set(
+    "case chart record file dossier expediente akte aktenzeichen hospital account claim policy fall fallnummer"
+)
+_NUMBERS = _set("no nr num number nummer numero id chart dossier expediente aktenzeichen fallnummer numer")
+
+
+def _names_people(column: Column) -> str:
+    """The words of its name that say that its values name people, or nothing."""
+    words, distinct = column.words, len(column.values)
+    if words & _OF_NO_PERSON or distinct < 3 or has_decimals(column):
+        return ""
+    if by_name := words & NAMING:
+        return " ".join(sorted(by_name))
+    if words & {"name", "names"} and words & _PARTS_OF_NAMES:
+        return " ".join(word for word in words_in_order(column.name) if word in _PARTS_OF_NAMES | {"name", "names"})
+    called = words & {"name", "names", "nom", "nombre", "naam", "nazwa"}
+    if called and len(words) == 1 and distinct >= _FEWEST_NAMES and _numbers(column) is None:
+        return " ".join(called)
+    return ""
+
+
+def _numbers_files(column: Column) -> str:
+    """The words of its name that say that it numbers files about people, as `chart` or `hospital_number`, or nothing."""
+    if not column.words & _FILES or not column.words & _NUMBERS or column.rows > _ROWS_OF_A_NUMBER * len(column.values):
+        return ""
+    return " ".join(word for word in words_in_order(column.name) if word in _FILES | _NUMBERS)
+
+
+def _is_phone(value: str) -> bool:
+    """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
+    if not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value) or re.fullmatch(r"[0-9]{5}-[0-9]{4}", value):
+        return False
+    return sum(c.isdigit() for c in value) >= 9 and (value[0] in "+(" or sum(value.count(c) for c in " -/.") >= 2)
 
 
 def _is_mail(value: str) -> bool:
@@ -722,39 +817,44 @@ def _almost_unique(column: Column) -> bool:
 
 def _sensitive(column: Column, rare: int, said: Said) -> Guess | None:
     """The guess on a column that nobody should learn, by its name, its description or its values; None for any other."""
-    meanings = [said.values[value] for value in column.values if value in said.values]
-    by_name = sensitive_name(column.words)
-    if by_name is not None:
-        rank, why = by_name[0], f"its name says {by_name[1]}"
-    elif (by_words := sensitive_name(words_of(said.description))) is not None:
-        rank, why = by_words[0], f"its description says {by_words[1]}"
-    elif (kind := sensitive_values(column, meanings)) is not None:
-        rank, why = len(SENSITIVE), f"its values look like {kind}"
-    elif _are_diagnoses(column):
+    labels = [said.values[value] for value in column.values if value in said.values]
+    if (told := meaning_of(column.name)) is not None and told.is_sure:
+        return protected(column, f"its name says {told.word}, which is about {told.about}", "", rare, said)
+    if (told := meaning_of(said.description)) is not None and told.is_sure:
+        return protected(column, f"its description says {told.word}, which is about {told.about}", "", rare, said)
+    if (told := meaning_of_values(column, labels)) is not None:
+        question = "" if told.is_sure else f"the values look like {told.about}"
+        return protected(column, f"its values look like {told.about}", question, rare, said)
+    if _are_diagnoses(column):
         why = "its values look like codes of diagnoses (ICD)"
-        return Guess(Role.SENSITIVE, why, prefixes=(3, 1), likely_sensitive=len(SENSITIVE), is_fitted=True)
-    else:
-        return None
+        return Guess(Role.SENSITIVE, why, prefixes=(3, 1), is_fitted=True)
+    return None
+
+
+def protected(column: Column, why: str, question: str, rare: int, said: Said) -> Guess:
+    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so; maybe "".
+
+    rare, said: as `guess` takes them.
+    """
     try:
         grouped = in_groups(Attribute(Role.SENSITIVE, values=said.values), column.values, column.counts, column.decimal)
     except InputError:
-        return Guess(
-            Role.IGNORED,
-            f"{why}, which nobody should learn, but only some of its values can be read as numbers or dates",
-        )
+        mixed = f"{why}; nobody should learn it, but only some of its values can be read as numbers or dates"
+        return Guess(Role.IGNORED, mixed, question=question)
     if grouped.intervals or grouped.dates:
         kind = "numbers" if grouped.intervals else "dates"
         why = f"{why}; its {len(column.values)} different {kind} are published in groups only"
-        rank += (len(SENSITIVE) + 1) if len(column.values) > _FEW_NUMBERS else 0
-        return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, likely_sensitive=rank)
+        return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
     if len(column.values) > _MOST_CATEGORIES:
         why = (
-            f"{why}, which nobody should learn, but it has {len(column.values)} different values; "
+            f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
             "group them in the table first"
         )
-        return Guess(Role.IGNORED, why)
+        return Guess(Role.IGNORED, why, question=question)
+    if _holds_long_texts(column, rare):
+        return Guess(Role.IGNORED, f"{why}, but some values are long texts, which may say anything")
     has_rare = len(column.values) > 2 and bool((column.counts < rare).any())
-    return Guess(Role.SENSITIVE, why, likely_sensitive=rank, is_fitted=has_rare)
+    return Guess(Role.SENSITIVE, why, is_fitted=has_rare, question=question)
 
 
 def _are_diagnoses(column: Column) -> bool:
@@ -770,8 +870,11 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
     if numbers is not None and not labelled and not (_are_codes_by_name(column) and _whole_numbers(column) is not None):
         return _of_numbers(column, numbers, rare)
     if (units := likely_units(column.values)) is not None:
+        is_birth = bool(column.words & BIRTHS)
+        units = tuple(unit for unit in units if unit != "day" or not is_birth)
         why = f"dates, from {units[0]}s on as fine as their rows allow"
-        return Guess(Role.QUASI_IDENTIFIER, why, dates=units, is_fitted=True)
+        why = f"{why}; the day of birth itself is never published" if is_birth else why
+        return Guess(Role.QUASI_IDENTIFIER, why, dates=units, is_fitted=True, is_coarse=is_birth)
     if end_with_year(column.values):
         rows = calendar_rows(column.values)
         if isinstance(rows, str):
@@ -782,17 +885,23 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         length = len(column.values[0])
         prefixes = likely_prefixes(column.values, column.counts, rare)
         why = f"all values are codes of {length} characters"
-        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=True)
+        is_block = bool(prefixes) and all(re.fullmatch(r"[0-9]{5}-[0-9]{4}", value) for value in column.values)
+        why = f"{why}, a block of houses each, which is never published itself" if is_block else why
+        return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=not is_block, is_coarse=is_block)
     if distinct > _MOST_CATEGORIES:
         return Guess(
             Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
         )
-    limits = np.where(column.counts < rare, _LONG_TEXT, _LONG_CATEGORY)
-    if any(len(value) > limit for value, limit in zip(column.values, limits.tolist())):
+    if _holds_long_texts(column, rare):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")
     return _of_categories(column, rare, named)
+
+
+def _holds_long_texts(column: Column, rare: int) -> bool:
+    limits = np.where(column.counts < rare, _LONG_TEXT, _LONG_CATEGORY)
+    return any(len(value) > limit for value, limit in zip(column.values, limits.tolist()))
 
 
 def _are_codes_by_name(column: Column) -> bool:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from math import log, prod
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,13 @@ from marginals.config.column_guess import (
     likely_decimal,
     missing_tokens,
 )
+from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
+from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
+from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.messages import did_you_mean
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -50,6 +52,9 @@ from models.arrays import IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
+_MOST_SENSITIVE = 12
+"""Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
+
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
@@ -62,7 +67,7 @@ class InitialConfig:
     """A config as text, the hierarchy files it names by their paths beside it, and the guesses it was made from.
 
     missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
-    key and repeats. decimal: the sign before the fraction of numbers.
+    key and repeats. decimal: the sign before the fraction of numbers. rows_of_each: how many rows of each person count.
     """
 
     text: str
@@ -71,6 +76,7 @@ class InitialConfig:
     missing: MissingTokens
     person: RepeatingKey | None = None
     decimal: DecimalSign = POINT
+    rows_of_each: int = 1
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -100,6 +106,11 @@ class InitialConfig:
                 raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
         return list(files)
 
+    @property
+    def questions(self) -> list[Question]:
+        """What only somebody who knows the table can answer."""
+        return questions_of((name, own.question, own.role) for name, own in self.guesses.items())
+
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
         return {name: _as_json(guessed) for name, guessed in self.guesses.items()}
@@ -115,28 +126,31 @@ def _as_json(guessed: Guess) -> dict[str, Any]:
     plain |= {"prefixes": list(guessed.prefixes)} if guessed.prefixes else {}
     plain |= {"dates": list(guessed.dates)} if guessed.dates else {}
     plain |= {"ladder": "fitted"} if guessed.is_fitted else {}
+    plain |= {"question": guessed.question} if guessed.question else {}
     plain |= {"missing": guessed.missing} if guessed.missing != "drop" else {}
     return plain | ({"hierarchy": True} if guessed.hierarchy else {})
 
 
-def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = ()) -> InitialConfig:
+def initial_config(
+    source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = (), chosen: Chosen = NOTHING_CHOSEN
+) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    Raises InputError where the file is no table, no column of it can be published, or a wanted column is not there.
+    chosen: what somebody says beforehand, which no guess replaces. Raises InputError where the file is no table, no column
+    of it can be published, or a column that is named is not there.
     """
+    chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
     files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
-    for name in wanted:
-        if name not in files.columns:
-            similar = did_you_mean(name, list(files.columns)) or f"it has {len(files.columns)} others"
-            raise InputError(f"{source.name} has no column {name!r}, which is wanted; {similar}")
+    chosen.check(files.columns, source.name)
     frame, labels = frame_of(files), column_labels(source)
     read = [_column(frame, name) for name in map(str, frame.columns)]
-    keys = _people(frame, read)
+    keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
+    keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
     person = keys[0] if keys else None
     if person is not None:
         read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
@@ -144,37 +158,40 @@ def initial_config(source: Path, beside: Path, rare: int = RARE, wanted: Sequenc
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
-    made = {c.name: guess(c, rare, said.get(c.name, Said())) for c in (_without(c, tokens.texts) for c in read)}
+    columns = {c.name: _without(c, tokens.texts) for c in read}
+    made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
+    made = by_the_others(made, columns)
+    made = without_copies(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, wanted)
+    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
     guesses = _complete(frame, guesses, tokens.texts, source.name)
     guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
 
-    def counted(guesses: Mapping[str, Guess]) -> Table:
+    def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return read_table(frame, attributes, tokens.texts, decimal=decimal.sign, k=rare, **_unit(person))
+        return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
 
-    table = counted(guesses)
+    table, rows_each = counted(guesses)
     if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(source.name, guesses)
-        table = counted(guesses)
+        table, rows_each = counted(guesses)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
         _data(source, beside, form, tokens, table, len(frame))
         + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person)}"),
+        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         table,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal)
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -183,6 +200,12 @@ def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey
     by_content = keys_by_content(frame, columns, missing)
     by_name = [key for key in _keys(frame, {}, missing) if key.column not in by_content.numbering]
     return by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+
+
+def _said_key(columns: Sequence[Column], person: str) -> list[RepeatingKey]:
+    """The column that somebody says tells whose row it is."""
+    (own,) = (column for column in columns if column.name == person)
+    return [RepeatingKey(person, len(own.values), own.rows, "you said so")]
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
@@ -285,12 +308,17 @@ _LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
 
 
+def _can_be_demanded(table: Table) -> bool:
+    """Whether something of each sensitive column can be shown."""
+    return all(_can_be_shown(table, name) for name in table.sensitive)
+
+
 def _can_be_shown(table: Table, name: str) -> bool:
     """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
     levels = range(table.domain.hierarchy(name).height)
     counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
     return proposed_diversity(table, name) is not None and any(
-        len(own) > 1 and own.min() >= _LEAST_CELL for own in counts
+        len(own) > 1 and own.min() >= _LEAST_CELL * (table.most_rows_of_a_person or 1) for own in counts
     )
 
 
@@ -331,9 +359,28 @@ def _of_bands(guessed: Guess) -> bool:
     return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
-def _unit(person: RepeatingKey | None) -> dict[str, Any]:
-    """How it is said of whom the rows are; of people, where nothing repeats."""
-    return {"rows_per_person": 1} if person is None else {"person": person.column, "one_row": "first"}
+def _counted(
+    frame: pd.DataFrame,
+    attributes: Mapping[str, Attribute],
+    missing: Collection[str],
+    decimal: str,
+    rare: int,
+    person: RepeatingKey | None,
+) -> tuple[Table, int]:
+    """The table as publishing will count it, and how many rows of each person count.
+
+    Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
+    """
+    read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
+    if person is None:
+        return read(rows_per_person=1), 1
+    first = read(person=person.column, one_row="first")
+    codes = factorized(frame[person.column], missing)[0]
+    for rows in worth_counting(np.bincount(codes[codes >= 0])):
+        if _can_be_demanded(replace(first, rows_per_person=rows)):
+            several = read(person=person.column, rows_per_person=rows)
+            return (several, rows) if _can_be_demanded(several) else (first, 1)
+    return first, 1
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -364,7 +411,7 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
     kept = f"{table.rows + table.left_out} of {rows} rows are kept"
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
-        f"[data]\npath = {quoted(path)}\n{separator_line}"
+        f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
         f"# count as a value: {kept}.\n{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
@@ -378,15 +425,23 @@ def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
 
 
-def _whose(person: RepeatingKey) -> str:
-    lines = [
-        f"# {one_line(person.column)} {person.why}. So one row",
-        "# of each is counted, and what is promised is promised of people. It is the first in the order of the table, of",
-        '# those that are not left out; or "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows',
-        "# of each. Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
+def _whose(person: RepeatingKey, rows: int) -> str:
+    lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
+    if rows > 1:
+        lines += [
+            f"# Of each up to {rows} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
+            '# one_row = "first", "last" or "random" counts one row of each.',
+        ]
+    else:
+        lines += [
+            "# One row of each is counted, the first in the order of the table, of those that are not left out; or",
+            '# "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows of each.',
+        ]
+    lines += [
+        "# Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
         '# rows_per_person = "any" that promises shall count rows.',
         f"person = {quoted(person.column)}",
-        'one_row = "first"',
+        f"rows_per_person = {rows}" if rows > 1 else 'one_row = "first"',
     ]
     return "\n".join(lines) + "\n"
 
@@ -403,21 +458,30 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
+_MEANINGS = {
+    "recursive:3,4": "the likeliest value is less than 3 times as likely as all but the three likeliest together",
+    "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
+    "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
+    "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
+    "distinct:2": "two values stay possible",
+}
+"""What each demand of a first config means."""
+
 
 def config_text(
     name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
 ) -> str:
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
-    search = _SEARCH + _wanted(wanted, guesses)
-    parts = [_HEAD.format(name=one_line(name)), data, _ROLES, *sections]
+    coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
+    search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
+    parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
     return "\n".join([*parts, _privacy(table), _base(table), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
-    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
-    why = wrap(f"Guessed: {one_line(guessed.why)}.", 118, initial_indent="# ", subsequent_indent="# ")
-    lines = [f"[attributes.{key}]", *why, f'role = "{guessed.role.value}"']
+    key = _key(name)
+    lines = [f"[attributes.{key}]", *guess_comments(guessed), f'role = "{guessed.role.value}"']
     if guessed.intervals:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
     if guessed.prefixes:
@@ -456,6 +520,13 @@ def _words(key: str, guessed: Guess) -> list[str]:
     return lines
 
 
+def _coarse_only(columns: Sequence[str]) -> str:
+    """That what tells people apart is published coarsened only."""
+    withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
+    why = "# Level 0 is the day of birth, or the whole code of a place, which tells people apart."
+    return f"{why}\nmust_not_publish = [{withheld}]\n" if withheld else ""
+
+
 def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     """The section of the analysis that a release is wanted for, of the columns that are published."""
     used = [column for column in wanted if guesses[column].role.is_used]
@@ -491,28 +562,35 @@ def _privacy(table: Table) -> str:
             '# "sensitive" above, and say how uncertain it must stay:',
             '# diversity = "recursive:3,4"',
         ]
-    elif (diversity := proposed_diversity(table, table.sensitive[0])) is None:
-        lines += [
-            "# The sensitive column as a whole satisfies no diversity that could be demanded here: a release would tell its",
-            "# value of people. Whoever wants that all the same takes the mark from the next line.",
-            f'# diversity = "{NO_DIVERSITY}"',
-        ]
     else:
-        lines += [
-            "# and what the tables together say about the sensitive column stays as uncertain as this. It is the",
-            "# strongest of some that the column as a whole satisfies; recursive:c,l: the likeliest value is less than",
-            "# c times as likely as the l-th, (l+1)-th, ... likeliest together; distinct:l: l values stay possible.",
-            '# Where several columns are sensitive, by column: diversity = { NAME = "distinct:3", OTHER = "entropy:4" }',
-            f'# "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines nothing sensitive is published.',
-            f'diversity = "{diversity}"',
-        ]
         if table.rows_per_person in (None, 1):
             lines += [
-                "# That also holds of somebody who knows all columns but the sensitive ones of everybody, from a register.",
-                "# Leave it out beside a ledger (publish --ledger), where people are in several releases.",
+                "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of everybody,",
+                "# from a register. Leave this out beside a ledger (publish --ledger), where people are in several releases.",
                 "register = true",
             ]
+        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
     return "\n".join(lines) + "\n"
+
+
+def _demands(demands: Mapping[str, str]) -> list[str]:
+    """The lines that demand something of each sensitive column."""
+    lines = [
+        "# and what the tables together say about a sensitive column stays as uncertain as this, the strongest of some that",
+        f'# the column as a whole satisfies. "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines',
+        "# nothing sensitive is published.",
+    ]
+    if len(demands) == 1:
+        ((_, demand),) = demands.items()
+        return [*lines, f"# {demand}: {_MEANINGS[demand]}.", f'diversity = "{demand}"']
+    lines.append("[privacy.diversity]")
+    lines += [f"# {demand}: {meaning}." for demand, meaning in _MEANINGS.items() if demand in demands.values()]
+    return lines + [f'{_key(name)} = "{demand}"' for name, demand in demands.items()]
+
+
+def _key(name: str) -> str:
+    """A column as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
 def _base(table: Table) -> str:
@@ -586,18 +664,19 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: one sensitive column, at most `most` quasi-identifiers.
+    """The guesses on all columns together: at most `most` quasi-identifiers, and a dozen sensitive columns.
 
-    What looks sensitive too is left out rather than published, and of the quasi-identifiers those that tell least beside the
-    others; wanted ones stay as long as they are not more than `most`.
+    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which
+    it is asked, then the last; wanted ones stay as long as they are not more than `most`.
     """
-    candidates = [name for name, guessed in guesses.items() if guessed.likely_sensitive is not None]
-    chosen = min(candidates, key=lambda name: (name not in wanted, guesses[name].likely_sensitive or 0), default=None)
     result = dict(guesses)
-    for name, guessed in guesses.items():
-        if guessed.role is Role.SENSITIVE and name != chosen:
-            why = f"{guessed.why}, but another column was taken as the sensitive one"
-            result[name] = replace(guessed, role=Role.IGNORED, why=why)
+    sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
+    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[
+        _MOST_SENSITIVE:
+    ]:
+        many = f"left out of the release, as {_MOST_SENSITIVE} sensitive columns are much work already"
+        why = f"{guesses[name].why}; {many}"
+        result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
@@ -613,7 +692,8 @@ def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str
     Chosen one after the other: first what is wanted, then the column whose entropy, given that one of those chosen before
     which says most of it, is the largest.
     """
-    left = {name: (_entropy(own), "") for name, own in codes.items()}
+    alone = {name: _entropy(own) for name, own in codes.items()}
+    left = {name: (own, "") for name, own in alone.items()}
     for _ in range(most):
         chosen = max(left, key=lambda name: (name in wanted, left[name][0]))
         del left[chosen]
@@ -621,12 +701,13 @@ def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str
             beside = _entropy(codes[chosen] * (int(codes[name].max()) + 1) + codes[name]) - _entropy(codes[chosen])
             if beside < told:
                 left[name] = (beside, chosen)
-    return {name: _reason(told, beside) for name, (told, beside) in left.items()}
+    return {name: _reason(told, beside, alone[name]) for name, (told, beside) in left.items()}
 
 
-def _reason(told: float, beside: str) -> str:
+def _reason(told: float, beside: str, alone: float) -> str:
+    """Why a column is left out. told, alone: its entropy beside another column, and by itself."""
     bits = f"({told / log(2):.2f} bits of information)"
-    if not beside:
+    if not beside or told > alone / 2:
         return f"it tells less than the columns that stay {bits}"
     return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
 

@@ -19,6 +19,7 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of
 from marginals.bundle.content import TITLE
 from marginals.bundle.together import read_ladders
+from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.disclosure import (
     DisclosedFile,
     DisclosureRule,
@@ -333,7 +334,7 @@ _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*
 
 _SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 _DATA = (
-    "path", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory", "person", "one_row",
+    "path", "reviewed", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory", "person", "one_row",
     "rows_per_person", "ladders", "where",
 )  # fmt: skip
 _ATTRIBUTE = (
@@ -352,7 +353,8 @@ class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
     path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
-    ladders: the release whose levels it takes, if one.
+    ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
+    nobody has said that they are reviewed.
     """
 
     path: Path
@@ -364,6 +366,7 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
+    unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
     def reads(self) -> tuple[Path, ...]:
@@ -436,7 +439,10 @@ def config_of(path: Path, text: str) -> Config:
     """
     content = _toml(path, text)
     with _named(path):
-        return _config(path, content)
+        config = _config(path, content)
+        reviewed = content["data"].get("reviewed", False)
+        _require(isinstance(reviewed, bool), "data.reviewed", "be true or false")
+    return config if reviewed else replace(config, unconfirmed=guesses_in(text, config.source.attributes))
 
 
 def _toml(path: Path, text: str) -> dict[str, Any]:

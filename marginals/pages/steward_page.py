@@ -107,13 +107,15 @@ class SuggestedRow:
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
+    rows = report.published.collection.cube.total
     refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
     least = max((claim.k for claim in report.published.claims if isinstance(claim, MinCell)), default=None)
     return page(
         "steward.html",
         mark=MARK,
         title=report.published.title,
-        rows=report.published.collection.cube.total,
+        rows=rows,
+        whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
@@ -121,7 +123,7 @@ def steward_html(report: StewardReport) -> bytes:
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         dropped=report.dropped,
         dropped_in=report.dropped_in,
-        warning=dropped_warning(report.published.collection.cube.total, report.dropped, report.dropped_in),
+        warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in),
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
         unpublished=report.unpublished,

@@ -19,7 +19,7 @@ from checks.claims import (
     shown,
 )
 from checks.classes import delta_presence, k_map
-from checks.diversity.odds import AtOdds
+from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
@@ -193,6 +193,8 @@ WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinc
 def proposed_diversity(table: Table, attribute: str) -> str | None:
     """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
 
+    Of people, where these can have several rows each.
+
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
     'recursive:3,3'
@@ -200,7 +202,9 @@ def proposed_diversity(table: Table, attribute: str) -> str | None:
     counted = table.cube.table(table.domain.mask({attribute: 0}))
     known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
     counts = counted.counts[known | (attribute not in table.counts_missing)].tolist()
-    return next((text for text in WEAKER if counts and parse_diversity(text).decide(counts)), None)
+    rows = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
+    demands = ((text, of_people(parse_diversity(text), rows)) for text in WEAKER)
+    return next((text for text, own in demands if counts and own is not None and own.decide(counts)), None)
 
 
 BASES = ("auto", "best", "none")

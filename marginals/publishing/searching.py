@@ -365,9 +365,15 @@ def _best(found: Sequence[Search], bound: float | None) -> Search:
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
     """The best base table, or why there is none to look for releases with.
 
-    Raises NothingPublishableError where no table at all satisfies the policy: nothing sensitive could be shown then.
+    A base table shows sensitive values as they are, also rare ones: where these alone forbid it, coarser ones can still be
+    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise: nothing sensitive could
+    be shown then.
     """
-    require_any_base(wish.table, wish.requirements)
+    try:
+        require_any_base(wish.table, wish.requirements)
+    except NothingPublishableError as error:
+        require_any_base(wish.table, replace(wish.requirements, min_cell=None))
+        return None, str(error)
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
     until = _until(deadline, wish.progress)

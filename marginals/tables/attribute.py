@@ -355,13 +355,17 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(words_in_order(name))
 
 
+_WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "æ": "ae", "œ": "oe", "đ": "d"})
+"""Letters that are no letter with an accent."""
+
+
 def words_in_order(name: str) -> list[str]:
     """The words of the name of a column as they follow each other, without accents.
 
     >>> words_in_order("num_openAccounts")
     ['num', 'open', 'accounts']
     """
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("ß", "ss")
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
     return re.findall(r"[a-z]+", plain.lower())
 

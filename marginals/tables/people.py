@@ -67,6 +67,9 @@ _NAMES = """
 _MANY = 10
 """Different values of a column that is called after people."""
 
+_ROWS_OF_FEW = 10
+"""Rows of each value on average, at most, of a column with fewer values: a scale of a few steps is nobody's number."""
+
 
 @dataclass(frozen=True)
 class RepeatingKey:
@@ -137,7 +140,8 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
             raise
         except InputError:  # lists and the like are no keys
             continue
-        if (2 if words_of(key) & set(_KEYS.split()) else _MANY) <= values < rows:
+        least = 2 if words_of(key) & set(_KEYS.split()) and rows <= _ROWS_OF_FEW * values else _MANY
+        if least <= values < rows:
             yield RepeatingKey(key, values, rows)
 
 

@@ -78,7 +78,11 @@ def show(window: Window, request: Request) -> Response:
         table=table,
         dropped=[]
         if table is None
-        else list(dropped_lines(table.whole.rows, table.missing, table.missing_in, config.policy.least("min_cell"))),
+        else list(
+            dropped_lines(
+                table.whole.rows + table.left_out, table.missing, table.missing_in, config.policy.least("min_cell")
+            )
+        ),
         left_out=[] if table is None else list(left_out_lines(table)),
         unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
         is_said=config.source.unit.stated is not None,

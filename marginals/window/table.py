@@ -1,11 +1,11 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
-import re
 from collections.abc import Mapping
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
 from marginals.tables.attribute import Role
 from marginals.window.project import OlderVersionError, put, section
@@ -25,17 +25,17 @@ def show(window: Window, request: Request) -> Response:
     columns, assessed = window.counting.columns(), window.counting.assessed()
     table = window.counting.table(0)
     config = window.config()
-    text = window.file.text
     of_column = {column.name: column for column in columns.value or ()}
     attributes = config.source.attributes
     names = list(dict.fromkeys([*of_column, *attributes]))
+    reasons = guesses_in(window.file.text, attributes)
     rows = [
         {
             "name": name,
             "role": attributes[name].role.value if name in attributes else Role.IGNORED.value,
             "counts": of_column.get(name),
             "picture": columns_picture(of_column[name].shape) if name in of_column else None,
-            "why": guessed(text, name),
+            "why": reasons[name].why if name in reasons else "",
             "missing": attributes[name].missing if name in attributes else "drop",
             "description": attributes[name].description if name in attributes else "",
         }
@@ -62,22 +62,11 @@ def show(window: Window, request: Request) -> Response:
         problem=problem_said,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
         title=config.title,
+        asked=questions_of((name, own.question, attributes[name].role) for name, own in config.unconfirmed.items()),
+        unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),
         repeating=[] if table.value is None else [str(key) for key in table.value.repeating],
     )
-
-
-def guessed(text: str, name: str) -> str:
-    """Why a column was guessed to be what it is, as the comment in its section says; empty where there is none."""
-    header = re.compile(rf'^\[attributes\.(?:"?{re.escape(name)}"?|\'{re.escape(name)}\')\]\s*$', re.MULTILINE)
-    if (found := header.search(text)) is None:
-        return ""
-    said = []
-    for line in text[found.end() :].splitlines()[1:]:
-        if not line.startswith("#"):
-            break
-        said.append(line.lstrip("# "))
-    return " ".join(said).removeprefix("Guessed: ")
 
 
 def begin(window: Window, _request: Request) -> Response:
@@ -129,6 +118,8 @@ def save_roles(window: Window, request: Request) -> Response:
             if f"description:{name}" in form:
                 put(own, "description", description or None)
         no_one_sensitive(document)
+        if form.get("reviewed"):
+            put(section(document, "data"), "reviewed", True)
 
     return window.edit(request, change, "/table", sentence="Roles are written.")
 

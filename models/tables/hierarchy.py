@@ -332,11 +332,16 @@ class Hierarchy:
         """
         if self.code(label, 0) is not None:
             return self
-        path = [label]
-        for level in range(1, self.height):
-            below = self.code(path[-1], level - 1)
-            path.append(label if below is None else self.labels[level][self.parents[level - 1][below]])
-        return Hierarchy.from_rows([*self.rows(), (*path, SUPPRESSED)])
+        labels, parents = list(self.labels), list(self.parents)
+        for level in range(self.height):
+            code = self.code(label, level)
+            if code is not None:  # a value of this name is there, or what it is under: the new one joins it
+                break
+            labels[level] = (*labels[level], label)
+            above = None if level + 1 == self.height else self.code(label, level + 1)
+            top = 0 if level + 1 == self.height else len(self.labels[level + 1]) if above is None else above
+            parents[level] = (*parents[level], top)
+        return Hierarchy(tuple(labels), tuple(parents))
 
     def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
         """The hierarchy with some values of one level as its base values, and of the levels from there on only some.

@@ -324,7 +324,7 @@ def test_numbers_with_decimals_get_intervals_that_suit_their_range(tmp_path: Pat
         found = guess(column("cost", [f"{value * scale:.5f}" for value in rng.random(400)]))
         assert found.role is Role.QUASI_IDENTIFIER
         assert found.intervals[0] == Decimal(first)
-    frame = pd.DataFrame({"bmi": [f"{value:.1f}" for value in rng.normal(27, 4, 400)], "sex": ["f", "m"] * 200})
+    frame = pd.DataFrame({"size": [f"{value:.1f}" for value in rng.normal(27, 4, 400)], "sex": ["f", "m"] * 200})
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
     assert 'intervals = [0.1]\nladder = "fitted"' in (tmp_path / "release.toml").read_text()

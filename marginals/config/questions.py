@@ -1,0 +1,155 @@
+"""What `init` is not sure of, as questions to whoever knows the table, and which of its guesses nobody has confirmed yet."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+
+from marginals.config.column_guess import Guess
+from marginals.tables.attribute import Role
+
+_WIDTH = 118
+
+NOT_REVIEWED = """\
+# Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
+reviewed = false
+"""
+"""What a first config says of itself."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether nobody should learn some columns about a person. reason: why it is asked. role: which they have until then."""
+
+    columns: tuple[str, ...]
+    reason: str
+    role: Role
+
+    def __str__(self) -> str:
+        each = ", ".join(name or '""' for name in self.columns)
+        taken = {
+            Role.SENSITIVE: "Until you say no: sensitive",
+            Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
+        }.get(self.role, "Until you say no: left out")
+        return f"{each}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
+
+    def as_json(self) -> dict[str, object]:
+        """As plain values, without a value of the table."""
+        return {"columns": list(self.columns), "reason": self.reason, "role": self.role.value}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
+    """What is asked, each reason once for each role. asked: a column, why it is asked, or nothing, and its role.
+
+    >>> (question,) = questions_of([("q1", "the name says nothing", Role.SENSITIVE), ("age", "", Role.QUASI_IDENTIFIER)])
+    >>> question.columns
+    ('q1',)
+    """
+    groups: dict[tuple[str, Role], list[str]] = {}
+    for name, reason, role in asked:
+        if reason:
+            groups.setdefault((reason, role), []).append(name)
+    return [Question(tuple(names), reason, role) for (reason, role), names in groups.items()]
+
+
+def questions_text(guesses: Mapping[str, Guess]) -> str:
+    """The questions as comments of a config; nothing where nothing is asked."""
+    asked = questions_of((name, own.question, own.role) for name, own in guesses.items())
+    if not asked:
+        return ""
+    lines = ["#", "# Questions that only you can answer, by giving a column another role below:"]
+    for question in asked:
+        lines += wrap(_printable(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
+    return "\n".join(lines) + "\n"
+
+
+def _printable(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+@dataclass(frozen=True)
+class Unconfirmed:
+    """A guess that stands in a config. why: its reason. question: why it is asked; empty where it is not."""
+
+    why: str
+    question: str = ""
+
+
+_GUESSED, _ASKED = "Guessed: ", "Asked: "
+
+
+def guess_comments(guessed: Guess) -> list[str]:
+    """The lines of a section of a config that say why a column has its role."""
+    said = [f"{_GUESSED}{_printable(guessed.why)}."]
+    said += [f"{_ASKED}{_printable(guessed.question)}."] if guessed.question else []
+    return [line for text in said for line in wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")]
+
+
+def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]:
+    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes.
+
+    >>> found = guesses_in("[attributes.age]\n# Guessed: ages.\nrole = 'ignored'", {"age": None})
+    >>> found["age"].why
+    'ages'
+    """
+    comments = _comments_by_header(text)
+    found = {}
+    for name in names:
+        for header in (name, json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f"), f"'{name}'"):
+            if guess := _guess_of(comments.get(header, [])):
+                found[name] = guess
+                break
+    return found
+
+
+def _comments_by_header(text: str) -> dict[str, list[str]]:
+    """The comments right below each header of a section of attributes."""
+    comments: dict[str, list[str]] = {}
+    own: list[str] | None = None
+    for line in text.splitlines():
+        if header := re.fullmatch(r"\[attributes\.(.*)\]\s*", line):
+            own = comments.setdefault(header[1], [])
+        elif own is not None and line.startswith("#"):
+            own.append(line)
+        else:
+            own = None
+    return comments
+
+
+def _guess_of(lines: list[str]) -> Unconfirmed | None:
+    said: list[str] = []
+    for line in lines:
+        if line.startswith("#   ") and said:
+            said[-1] += f" {line[4:].strip()}"
+        else:
+            said.append(line[1:].strip())
+    told = {
+        key: line.removeprefix(key).removesuffix(".")
+        for key in (_GUESSED, _ASKED)
+        for line in said
+        if line.startswith(key)
+    }
+    return Unconfirmed(told[_GUESSED], told.get(_ASKED, "")) if _GUESSED in told else None
+
+
+def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str, Role], config: str) -> Iterator[str]:
+    """That nobody has confirmed the roles that `init` guessed, those first that it asked about. roles: by attribute.
+
+    config: the name of its file.
+
+    >>> list(unconfirmed_lines({"age": Unconfirmed("ages")}, {"age": Role.QUASI_IDENTIFIER}, "release.toml"))[1]
+    '  It guessed: age (quasi-identifier).'
+    """
+    if not unconfirmed:
+        return
+    yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
+    asked = [name for name, own in unconfirmed.items() if own.question]
+    others = [name for name in unconfirmed if name not in asked]
+    for said, names in (("It was not sure of", asked), ("It guessed", others)):
+        if names:
+            yield f"  {said}: {', '.join(f'{name} ({roles[name].value})' for name in names)}."

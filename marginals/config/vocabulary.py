@@ -1,0 +1,171 @@
+"""What the words of a name, a description or a value are about, by the table of words in `special_categories.toml`."""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from marginals.tables.attribute import Column, Role, words_in_order
+
+_TABLE = Path(__file__).with_name("special_categories.toml")
+
+_SHORTEST = 5
+"""Letters of a word, at least, of which the end tells something: `hhninc`, not `inc` in `zinc`."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+_RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"})
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column is about. word: what says so. is_sure: whether it hardly means anything else.
+
+    default: the role of a column of which it is not sure.
+    """
+
+    about: str
+    word: str
+    is_sure: bool = True
+    default: Role = Role.SENSITIVE
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of what nobody should learn about a person, and the words that tell it; as in the table of words."""
+
+    about: str
+    words: frozenset[str] = frozenset()
+    pairs: tuple[frozenset[str], ...] = ()
+    begins: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    maybe: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    values: tuple[str, ...] = ()
+    texts: frozenset[str] = frozenset()
+    default: Role = Role.SENSITIVE
+
+    @classmethod
+    def of(cls, entry: Mapping[str, str]) -> "Kind":
+        """A section of the table."""
+        listed = {key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default")}
+        words = listed.get("words", ())
+        return cls(
+            entry["about"],
+            frozenset(word for word in words if "+" not in word),
+            tuple(frozenset(word.split("+")) for word in words if "+" in word),
+            listed.get("begins", ()),
+            listed.get("ends", ()),
+            listed.get("short", ()),
+            frozenset(listed.get("maybe", ())),
+            frozenset(listed.get("not", ())),
+            listed.get("values", ()),
+            frozenset(listed.get("texts", ())),
+            Role(entry.get("default", Role.SENSITIVE.value)),
+        )
+
+    def sure_word(self, words: Sequence[str]) -> str:
+        """The word among some that tells this kind; empty where none does."""
+        own = set(words)
+        if own & self.excluded:
+            return ""
+        for pair in self.pairs:
+            if pair <= own:
+                return " ".join(word for word in words if word in pair)
+        for word in words:
+            ends = len(word) >= _SHORTEST and bool(self.ends) and word.endswith(self.ends)
+            begins = bool(self.begins) and word.startswith(self.begins)
+            if word in self.words or begins or ends or any(_abbreviates(word, end) for end in self.short):
+                return word
+        return ""
+
+    def likely_word(self, words: Sequence[str]) -> str:
+        """The word among some that may tell this kind; empty where none does."""
+        return "" if set(words) & self.excluded else next((word for word in words if word in self.maybe), "")
+
+
+_BEFORE = re.compile(r"[ahlmpfy]?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
+"""What names of columns put before an abbreviation: whose it is, and of which kind."""
+
+
+def _abbreviates(word: str, end: str) -> bool:
+    return word.endswith(end) and _BEFORE.fullmatch(word.removesuffix(end)) is not None
+
+
+@cache
+def kinds() -> tuple[Kind, ...]:
+    """All kinds, in the order of the table."""
+    entries: dict[str, dict[str, str]] = _read()["kinds"]
+    return tuple(map(Kind.of, entries.values()))
+
+
+@cache
+def _recognizable() -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
+    listed: str = _read()["recognizable"]["words"]
+    words = listed.split()
+    single = frozenset(word for word in words if "+" not in word)
+    return single, tuple(frozenset(word.split("+")) for word in words if "+" in word)
+
+
+@cache
+def _read() -> dict[str, Any]:
+    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+
+
+def meaning_of(text: str) -> Meaning | None:
+    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing.
+
+    >>> meaning_of("death_cause").about, meaning_of("hhninc").about, meaning_of("status").is_sure, meaning_of("age")
+    ('health or treatment', 'income, wealth, benefits or debt', False, None)
+    """
+    words = words_in_order(text)
+    for kind in kinds():
+        if word := kind.sure_word(words):
+            return Meaning(kind.about, word)
+    for kind in kinds():
+        if word := kind.likely_word(words):
+            return Meaning(kind.about, word, is_sure=False, default=kind.default)
+    return None
+
+
+def is_recognizable(text: str) -> bool:
+    """Whether a name says that it is something by which people are recognized, such as their age, job or town.
+
+    >>> is_recognizable("age_group"), is_recognizable("famsize"), is_recognizable("q17")
+    (True, True, False)
+    """
+    words, (single, pairs) = set(words_in_order(text)), _recognizable()
+    return bool(words & single) or any(pair <= words for pair in pairs)
+
+
+def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning | None:
+    """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
+
+    labels: what the values are labelled, where they are codes.
+
+    >>> meaning_of_values(Column.of("chapter", ["Neoplasms", "Circulatory"] * 9)).about
+    'health or treatment'
+    """
+    if len(column.values) < 2:
+        return None
+    texts = [value.lower() for value in (labels or column.values)]
+    if not any(any(c.isalpha() for c in text) for text in texts):
+        return None
+    weights = [1] * len(texts) if labels else column.counts.tolist()
+    if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
+        return Meaning("ratings, as of health", "", is_sure=False)
+    spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
+    for kind in kinds():
+        if kind.values or kind.texts:
+            told = sum(weight for text, words, weight in spoken if _tells(text, words, kind))
+            if 2 * told >= sum(weights) > 0:
+                return Meaning(kind.about, "")
+    return None
+
+
+def _tells(text: str, words: Iterable[str], kind: Kind) -> bool:
+    return text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)

@@ -1,0 +1,121 @@
+"""What gives a sensitive column away is found by counting, whatever it is called, and is not published beside it."""
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marginals.config.column_guess import Guess
+from marginals.config.copies import Values, copies, determines, sums
+from marginals.config.first_config import initial_config
+from marginals.config.roles import Chosen
+from marginals.tables.attribute import Role
+
+
+def determined(pairs: list[tuple[int, int]]) -> bool:
+    """By the definition: of each value one row is learnt from, of the other rows the share guessed right is counted."""
+    known = [(a, b) for a, b in pairs if a >= 0 and b >= 0]
+    groups: dict[int, Counter[int]] = defaultdict(Counter)
+    for a, b in known:
+        groups[a][b] += 1
+    most = Counter(b for _, b in known).most_common(1)
+    if len(known) < 50 or len(known) < 0.3 * len(pairs) or len(groups) < 2 or len(groups) == len(known):
+        return False
+    right = sum(group.most_common(1)[0][1] - 1 for group in groups.values()) / (len(known) - len(groups))
+    without = most[0][1] / len(known)
+    return without < 1 and right - without >= 0.9 * (1 - without)
+
+
+@given(
+    st.integers(1, 12),
+    st.integers(1, 6),
+    st.integers(20, 200),
+    st.sampled_from([0.0, 0.02, 0.3]),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=200)
+def test_what_determines_what_is_as_the_definition_says(
+    size: int, other: int, rows: int, noise: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(-1, size, rows)
+    second = np.where(rng.random(rows) < noise, rng.integers(0, other, rows), first % other)
+    expected = determined(list(zip(first.tolist(), second.tolist())))
+    assert determines(first.astype(np.intp), second.astype(np.intp)) == expected
+
+
+def guessed(frame: pd.DataFrame, folder: Path, chosen: Chosen = Chosen()) -> dict[str, Guess]:  # noqa: B008 - it is frozen
+    frame.to_csv(folder / "t.csv", index=False)
+    return dict(initial_config(folder / "t.csv", folder / "release.toml", chosen=chosen).guesses)
+
+
+def people(rows: int = 900) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    income = rng.lognormal(10, 0.6, rows).round()
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], rows),
+            "age": rng.integers(18, 90, rows),
+            "income": income.astype(int),
+            "q1": np.log(income).round(6),
+            "q2": np.where(income > 30_000, "high", "low"),
+            "q3": rng.integers(0, 50, rows),
+        }
+    )
+
+
+def test_a_logarithm_and_what_follows_from_an_income_are_left_out_and_other_columns_are_not(tmp_path: Path) -> None:
+    found = guessed(people(), tmp_path)
+    assert {name: own.role for name, own in found.items()} == {
+        "sex": Role.QUASI_IDENTIFIER,
+        "age": Role.QUASI_IDENTIFIER,
+        "income": Role.SENSITIVE,
+        "q1": Role.IGNORED,
+        "q2": Role.IGNORED,
+        "q3": Role.QUASI_IDENTIFIER,
+    }
+    assert "in nearly all rows it says the same as income" in found["q1"].why
+    assert "in nearly all rows income tells it" in found["q2"].why
+
+
+def test_a_code_beside_its_name_is_left_out(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    diagnosis = rng.integers(0, 6, 600)
+    frame = pd.DataFrame(
+        {"town": rng.choice(["a", "b", "c"], 600), "code": [f"x{d}" for d in diagnosis], "diagnosis": diagnosis}
+    )
+    found = guessed(frame, tmp_path)
+    assert (found["diagnosis"].role, found["code"].role) == (Role.SENSITIVE, Role.IGNORED)
+    asked = guessed(frame, tmp_path, Chosen(wanted=("code",), quasi_identifiers=("code",)))
+    assert asked["code"].role is Role.QUASI_IDENTIFIER, "what somebody says is not guessed otherwise"
+    assert asked["diagnosis"].role is Role.IGNORED
+
+
+def test_what_everybody_knows_stays_and_what_it_tells_does_not(tmp_path: Path) -> None:
+    frame = people().assign(pension=lambda own: np.where(own["age"] >= 65, "yes", "no"))
+    found = guessed(frame, tmp_path)
+    assert (found["age"].role, found["pension"].role) == (Role.QUASI_IDENTIFIER, Role.IGNORED)
+
+
+def test_the_parts_of_a_sum_are_as_sensitive_as_the_sum(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    parts = {name: rng.integers(0, 2000, 600) for name in ("base", "extra", "bonus")}
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 600), **parts, "z": rng.integers(0, 2000, 600)})
+    frame["salary"] = frame["base"] + frame["extra"] - frame["bonus"]
+    found = guessed(frame, tmp_path)
+    roles = {name: own.role for name, own in found.items()}
+    assert roles == dict.fromkeys((*parts, "salary"), Role.SENSITIVE) | dict.fromkeys(
+        ("sex", "z"), Role.QUASI_IDENTIFIER
+    )
+    assert "it adds up with" in found["bonus"].why
+
+
+def test_independent_columns_give_nothing_away() -> None:
+    rng = np.random.default_rng(3)
+    numbers = {name: rng.integers(0, size, 2000) for name, size in (("a", 2), ("b", 40), ("c", 1900), ("d", 5))}
+    columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
+    assert copies(columns, list(columns)) == []
+    assert sums(columns) == []

@@ -1,0 +1,224 @@
+"""Names, keys and files about people are identifiers; scales, amounts and weights are no people; what is open is asked."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from marginals import InputError, Role
+from marginals.commands.main import main
+from marginals.config.column_guess import guess
+from marginals.config.first_config import initial_config
+from marginals.config.questions import guesses_in
+from marginals.config.roles import Chosen
+from marginals.tables.attribute import Column
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def visits(people: int = 300) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    each = rng.integers(1, 4, people)
+    rows = int(each.sum())
+    return pd.DataFrame(
+        {
+            "patient": np.repeat(np.arange(people) * 7 + 1000, each),
+            "sex": np.repeat(rng.choice(["f", "m"], people), each),
+            "ward": rng.choice(list("abc"), rows),
+            "diagnosis": rng.choice(["flu", "cold", "gout", "cough", "burn", "cut"], rows),
+            "result": rng.choice(["x", "y", "z"], rows),
+            "q9": rng.choice(["k", "l"], rows),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("email", ["p{0}@example.org"]),
+        ("full_name", ["Ann Lee {0}"]),
+        ("first_name", ["Ann{0}"]),
+        ("surname", ["Lee{0}"]),
+        ("name", ["Ann Lee {0}"]),
+        ("phone", ["0171 {0:07d}"]),
+        ("hospital_number", ["{0}"]),
+        ("case_no", ["{0}"]),
+        ("chart", ["{0}"]),
+        ("licence", ["B{0}"]),
+        ("contact", ["(030) 44 {0:06d}"]),
+    ],
+)
+def test_names_and_keys_of_people_are_identifiers_also_where_they_repeat(name: str, values: list[str]) -> None:
+    distinct = [values[0].format(100 + 7 * n) for n in range(150)]
+    assert (
+        guess(Column.of(name, [text for n, text in enumerate(distinct) for _ in range(1 + n % 3)])).role
+        is Role.IDENTIFIER
+    )
+
+
+@pytest.mark.parametrize("name", ["clinic_name", "licence_type", "has_email", "name_of_drug"])
+def test_names_of_other_things_are_none(name: str) -> None:
+    assert guess(Column.of(name, ["a", "b", "c"] * 100)).role is not Role.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("pid7", range(1, 8)), ("stratum", range(40)), ("income", range(1000, 1040)), ("year", range(1960, 2000))],
+)
+def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, name: str, numbers: range) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: np.repeat(list(numbers), 40), "sex": rng.choice(["f", "m"], 40 * len(numbers))})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    assert found.person is None
+    assert found.guesses[name].role is not Role.IDENTIFIER
+    assert not marginals.read_table(tmp_path / "t.csv", {"sex": "quasi-identifier"}).repeating
+
+
+def test_weights_of_rows_are_left_out_and_weights_of_people_are_not() -> None:
+    rng = np.random.default_rng(1)
+    for name, numbers in (
+        ("weight", rng.lognormal(0, 0.3, 400).round(3)),
+        ("pweight", rng.integers(900, 9000, 400)),
+        ("gewicht", rng.uniform(2000, 9000, 400).round(2)),
+    ):
+        assert guess(Column.of(name, map(str, numbers))).role is Role.IGNORED, name
+    for name, numbers in (("weight", rng.normal(70, 9, 400).round(1)), ("gewicht", rng.integers(2000, 4500, 400))):
+        assert guess(Column.of(name, map(str, numbers))).role is not Role.IGNORED, name
+
+
+def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    days = pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 40, 3000), unit="D")
+    frame = pd.DataFrame(
+        {
+            "birth_date": days.strftime("%Y-%m-%d"),
+            "zip": [
+                f"{a:05d}-{b:04d}" for a, b in zip(rng.choice([2138, 2139, 2140], 3000), rng.integers(1000, 1015, 3000))
+            ],
+            "latitude": rng.choice([42.35, 42.36, 42.37], 3000),
+            "sex": rng.choice(["f", "m"], 3000),
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert config.policy.must_not_publish == [{"birth_date": 0}, {"zip": 0}]
+    assert config.source.attributes["latitude"].role is Role.IGNORED
+    answer = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
+    shown = marginals.open_release(tmp_path / "out").domain
+    for name in ("birth_date", "zip"):
+        if name in shown.attributes:
+            assert not set(shown.hierarchy(name).labels[0]) & set(frame[name])
+
+
+def test_several_columns_are_sensitive_each_with_a_demand_that_all_rows_together_bear(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 900),
+            "diagnosis": rng.choice(list("abcdef"), 900),
+            "convicted": rng.choice(["y", "n"], 900, p=[0.15, 0.85]),
+            "salary": rng.integers(20_000, 90_000, 900),
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert dict(config.policy.diversity) == {
+        "diagnosis": "recursive:3,4",
+        "convicted": "recursive:10,2",
+        "salary": "recursive:3,4",
+    }
+    answer = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
+
+
+def test_what_somebody_says_is_not_guessed(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "t.csv", index=False)
+    answer = run(
+        "init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--sensitive", "ward,q9", "--quasi-identifiers",
+        "result", "--ignore", "diagnosis", "--person", "patient", "--json",
+    )  # fmt: skip
+    assert answer.exit_code == 0, answer.output
+    roles = {name: own["role"] for name, own in json.loads(answer.stdout)["attributes"].items()}
+    assert roles == {
+        "patient": "identifier",
+        "sex": "quasi-identifier",
+        "ward": "sensitive",
+        "diagnosis": "ignored",
+        "result": "quasi-identifier",
+        "q9": "sensitive",
+    }
+    assert not json.loads(answer.stdout)["questions"]
+    refused = run("init", tmp_path / "t.csv", "-o", tmp_path / "r.toml", "--sensitive", "wards")
+    assert refused.exit_code == 2
+    assert "t.csv has no column 'wards', which is named; did you mean" in refused.stderr
+    with pytest.raises(InputError, match="'ward' is given two roles"):
+        Chosen(sensitive=("ward",), ignored=("ward",))
+
+
+def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_reviewed(tmp_path: Path) -> None:
+    visits().to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "release.toml"
+    answer = run("init", tmp_path / "t.csv", "-o", path)
+    assert answer.exit_code == 0, answer.output
+    first = answer.stdout.splitlines()[0]
+    assert first.startswith("? result: is that something that nobody should learn about a person?")
+    text = path.read_text()
+    assert text.index("# Questions that only you can answer") < text.index("[data]")
+    assert "reviewed = false" in text
+    config = marginals.read_config(path)
+    assert set(config.unconfirmed) == set(config.source.attributes)
+    assert {name for name, own in config.unconfirmed.items() if own.question} == {"result", "q9"}
+    told = run("publish", path, "--out", tmp_path / "out").stderr
+    assert "It was not sure of: result (sensitive), q9 (quasi-identifier)." in told
+    path.write_text(text.replace("reviewed = false", "reviewed = true"))
+    assert not marginals.read_config(path).unconfirmed
+    assert "confirmed" not in run("publish", path, "--out", tmp_path / "out").output
+    path.write_text(text.replace("reviewed = false", 'reviewed = "yes"'))
+    with pytest.raises(InputError, match=r"data\.reviewed must be true or false"):
+        marginals.read_config(path)
+
+
+def test_a_config_that_nobody_guessed_has_nothing_to_confirm() -> None:
+    text = (
+        '[attributes."a b"]\n# Guessed: ages, in bands\n#   that hold.\n# Asked: why.\nrole = "x"\n[attributes.c]\n#\n'
+    )
+    found = guesses_in(text, tomllib.loads(text)["attributes"])
+    assert list(found) == ["a b"]
+    assert (found["a b"].why, found["a b"].question) == ("ages, in bands that hold", "why")
+
+
+def test_rows_of_visits_count_where_nothing_sensitive_forbids_it(tmp_path: Path) -> None:
+    frame = visits()
+    frame.drop(columns=["diagnosis", "result"]).to_csv(tmp_path / "t.csv", index=False)
+    found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    assert found.rows_of_each > 1
+    found.write(tmp_path / "release.toml")
+    config = marginals.read_config(tmp_path / "release.toml")
+    assert (config.source.person, config.source.rows_per_person) == ("patient", found.rows_of_each)
+    assert config.read_table().rows > 1.5 * frame["patient"].nunique()
+
+
+def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
+    """Rows beyond those that count of a person are no rows that lack a value."""
+    frame = pd.DataFrame({"patient": np.repeat(np.arange(100), 10), "town": ["a", "b"] * 500})
+    frame.loc[:79, "town"] = ""
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "release.toml"
+    path.write_text(
+        'data.path = "t.csv"\ndata.person = "patient"\ndata.one_row = "first"\nattributes.town.role = "quasi-identifier"\n'
+        "privacy.k_link = 5\n"
+    )
+    told = run("publish", path, "--out", tmp_path / "out").stderr
+    assert "Read 920 rows, dropped 80 with missing values" in told
+    assert "8.0 percent of the rows are dropped" in told
