@@ -565,8 +565,9 @@ def _privacy(table: Table) -> str:
     else:
         if table.rows_per_person in (None, 1):
             lines += [
-                "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of everybody,",
-                "# from a register. Leave this out beside a ledger (publish --ledger), where people are in several releases.",
+                "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of",
+                "# everybody, from a register. Leave this out beside a ledger (publish --ledger), where people are in",
+                "# several releases.",
                 "register = true",
             ]
         lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
