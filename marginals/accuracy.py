@@ -349,8 +349,8 @@ def compare(release: Published, table: Table) -> Comparison:
     >>> compare(release, table).release.two_way.worst
     ('age', 'sex')
     """
-    model = MarginalModel(over_table(release.collection, table))
-    return comparison(table.cube, model, {INDEPENDENT: IndependentModel(table.cube)})
+    collection, named = over_table(release, table)
+    return comparison(named.cube, MarginalModel(collection), {INDEPENDENT: IndependentModel(named.cube)})
 
 
 def comparison(

@@ -659,7 +659,13 @@ def _for_certain(deadline: Deadline) -> float:
 def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
     """On what is published; bundles: what it was put together from."""
     model = MarginalModel(published.collection, published.deadline)
-    true = None if truth is None else MarginalModel(over_table(published.collection, truth))
+    true = None
+    if truth is not None:
+        over, truth = over_table(published, truth)
+        true = MarginalModel(over)
+    published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
+    readers = register_readers(published, truth)
+    minimality = _minimality(bundles, model if true is None else true, truth)
     release_measures = disclosure_measures(published, model)
     attacked = []
     for measures in release_measures.measures:
@@ -670,7 +676,6 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         )
         attacked.append(Attacked(measures, guessing))
     together = composition(bundles, published, model) if len(bundles) > 1 else ()
-    minimality = _minimality(bundles, model if true is None else true, truth)
     likely = _likely(published, model if true is None else true, truth)
     nonsensitive = _nonsensitive_small(published, model)
     # What is certain is looked for as long as there is time, so it comes last.
@@ -684,7 +689,7 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         published=published_counts(published.collection, published.sensitive, small_below(published)),
         nonsensitive=nonsensitive,
         likely=likely,
-        register=register_readers(published, truth),
+        register=readers,
     )
 
 

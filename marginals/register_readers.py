@@ -62,7 +62,8 @@ def register_readers(published: BundleContent, truth: "Table | None" = None) -> 
     """
     collection = published.collection
     if truth is not None:
-        collection = Collection.of(truth.cube, over_table(collection, truth).masks)
+        over, truth = over_table(published, truth)
+        collection = Collection.of(truth.cube, over.masks)
     shown = filter(published.collection.shows, published.sensitive)
     return tuple(_readers(published, collection, sensitive, truth is not None) for sensitive in shown)
 

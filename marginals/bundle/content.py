@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     pass
 
 
-from checks.claims import Claim, MinCell, Question, answer
+from checks.claims import Claim, CountClaim, MinCell, Question, answer
 from checks.finding import FULL, Finding, Verdict
 from checks.labels import ToldByLabels, crowded
 from marginals.named_rules import AppliedRule, JudgedRule
@@ -143,6 +143,13 @@ class BundleContent:
         hierarchies = self.domain.items()
         return {name: told for name, hierarchy in hierarchies if (told := told_by_older_labels(hierarchy))}
 
+    @property
+    def least_count(self) -> int:
+        """The largest count of rows that is claimed of anything; 1 where none is."""
+        people = self.most_rows_of_a_person
+        counted = (replace(claim, rows_per_person=people) for claim in self.claims if isinstance(claim, CountClaim))
+        return max((claim.least_count for claim in counted), default=1)
+
     @cached_property
     def information(self) -> float | None:
         """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
@@ -217,3 +224,7 @@ class Published(Protocol):
     @property
     def collection(self) -> Collection:
         """The published marginals."""
+
+    @property
+    def least_count(self) -> int:
+        """The largest count of rows that is claimed of anything; 1 where none is."""

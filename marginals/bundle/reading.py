@@ -24,6 +24,7 @@ from marginals.bundle.content import (
     MAX_RULES,
     TITLE,
     BundleContent,
+    Published,
 )
 from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
@@ -785,27 +786,52 @@ def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def over_table(published: Collection, truth: "Table") -> Collection:
-    """The published marginals over the hierarchies of the table that they were counted from.
+def over_table(published: Published, truth: "Table") -> "tuple[Collection, Table]":
+    """The published marginals over the hierarchies of the table that they were counted from, and the table over the same.
 
-    Raises InputError for another table.
+    A release names the groups of fitted levels anew; so the table gets the names of the release. Raises InputError for
+    another table.
     """
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
-    if any(a not in truth.domain.attributes for table in published.tables for a in table.attributes):
+    collection = published.collection
+    if any(a not in truth.domain.attributes for table in collection.tables for a in table.attributes):
         raise other
-    hierarchies = {}
-    for name, hierarchy in truth.domain.items():
-        base = truth.cube.table(truth.domain.mask({name: 0}))
-        counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-        counts[base.codes[0]] = base.counts
-        hierarchies[name] = CountedHierarchy(hierarchy, 0, counts)
+    truth = _named_as(published, truth)
+    hierarchies = {name: CountedHierarchy(own, 0, _base_counts(truth, name)) for name, own in truth.domain.items()}
     try:
-        collection = in_common(published, hierarchies)
+        collection = in_common(collection, hierarchies)
     except MarginalsError:
         raise other from None
     if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
         raise other
-    return collection
+    return collection, truth
+
+
+def _base_counts(truth: "Table", name: str) -> CountArray:
+    """The rows of each base value of an attribute."""
+    base = truth.cube.table(truth.domain.mask({name: 0}))
+    counts = np.zeros(truth.domain.hierarchy(name).size(0), dtype=np.int64)
+    counts[base.codes[0]] = base.counts
+    return counts
+
+
+def _named_as(published: Published, truth: "Table") -> "Table":
+    """The table with the names that a release gives the groups of fitted levels, which depend on the finest one shown."""
+    renamed = {}
+    for name, naming in truth.naming.items():
+        if not published.collection.shows(name):
+            continue
+        shown, ladder = counted_hierarchy(published.collection, name), truth.domain.hierarchy(name)
+        rows = {label: number for label, number in zip(shown.hierarchy.labels[shown.finest], shown.counts) if number}
+        counts = _base_counts(truth, name)
+        for finest in range(ladder.height):
+            named = naming.named(ladder, finest, counts, published.least_count).hierarchy
+            own = np.zeros(named.size(finest), dtype=np.int64)
+            np.add.at(own, named.lift(0, finest), counts)
+            if rows == {label: number for label, number in zip(named.labels[finest], own) if number}:
+                renamed[name] = named
+                break
+    return truth.with_hierarchies(renamed) if renamed else truth
 
 
 def _levels_in(collection: Collection, attribute: str, common: CountedHierarchy) -> tuple[int, ...]:

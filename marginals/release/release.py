@@ -336,6 +336,16 @@ class Release(ModelAnalysis):
         return None if self.source is None else self.source.folder
 
     @property
+    def least_count(self) -> int:
+        """The largest count of rows that is claimed of anything; 1 where none is.
+
+        >>> from marginals.example import release
+        >>> release.least_count
+        4
+        """
+        return self.published.least_count
+
+    @property
     def collection(self) -> Collection:
         """The published marginals.
 
