@@ -80,7 +80,7 @@ _ROUNDS = 100
 # Arrangements, counted: class by class, what is left of each sum being all that the next class need know.
 
 
-LISTED = 1_000_000
+LISTED = 500_000
 """Steps of a count, at most: ways to fill a class, from each state that those before it can leave. One of a large class
 counts for several, since its arrangements are numbers of many digits."""
 
