@@ -63,9 +63,15 @@ class RegisterShares:
     distance: FloatArray | None = None
 
     @property
+    def known(self) -> FloatArray:
+        """The shares of values, 0 for that which says that none is known; shape (classes, values)."""
+        labels = self.values.hierarchy.labels[self.values.level]
+        return np.where([label != MISSING for label in labels], self.shares, 0.0)
+
+    @property
     def certain(self) -> int:
         """People whose value is known for certain; of fitted shares, all but certain."""
-        return int(self.people[self.shares.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
+        return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
     def labels(self, position: int) -> dict[str, str]:
         """The published labels of a joint class."""

@@ -84,13 +84,13 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str, i
         why = UNKNOWN if found else UNLINKED
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     known = [shares for shares in found if shares is not None]
-    most = max(known, key=lambda shares: float(shares.shares.max()))
-    place, value = divmod(int(most.shares.argmax()), most.shares.shape[1])
+    most = max(known, key=lambda shares: float(shares.known.max()))
+    place, value = divmod(int(most.known.argmax()), most.known.shape[1])
     return RegisterReaders(
         sensitive,
         FROM_TABLE if is_table and not is_chain(collection.domain, masks, sensitive) else FROM_FILES,
         people,
-        min(float(most.shares.max()), 1.0),
+        min(float(most.known.max()), 1.0),
         max(shares.certain for shares in known),
         most.labels(place),
         most.values.hierarchy.labels[most.values.level][value],

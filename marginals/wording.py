@@ -715,7 +715,7 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
 def steward_lines(report: "StewardReport") -> Iterator[str]:
     """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
-    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed."
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
     if report.kl_best_table is not None:
         yield f"  {report.kl_best_table:.3f} for the best single table."
     if removed := removed_in_words(report):
@@ -727,14 +727,23 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
 
 
 def removed_in_words(report: "StewardReport") -> str:
-    """Which share of the divergence a release removes, beside the best single table; empty where there is none to remove."""
+    """Which share of the divergence a release removes, beside the best single table; empty where there is none to remove.
+
+    Empty for several sensitive attributes, too: the table that is compared with shows them all together, which tells more of
+    them than any release may.
+    """
     release, best = report.removed, report.removed_by_best_table
-    if release is None:
+    if release is None or _all_sensitive(report):
         return ""
     beside = "" if best is None else f"; the best single table {_removes(best)}"
     return (
         f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{beside}."
     )
+
+
+def _all_sensitive(report: "StewardReport") -> str:
+    """What else the table shows that is compared with, where several attributes are sensitive."""
+    return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
 
 
 def _removes(share: float) -> str:
