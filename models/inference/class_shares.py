@@ -101,7 +101,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
-    if _largest(sums, lower, upper) > most:
+    if _largest(sums, lower, upper) > most or _digits(sums, upper - lower) > _HOPELESS:
         return None
     layers = _layers(sums, lower, upper, most, deadline)
     if layers is None:
@@ -131,6 +131,23 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
         ahead = reached
         shares.append([Fraction(own, total * int(sums.sizes[place])) for own in rows])
     return shares
+
+
+_HOPELESS = 12.0
+"""Digits of the number of tables, by a low guess, with which a count is not begun: it would end undone."""
+
+
+def _digits(sums: ClassSums, room: IndexArray) -> float:
+    """About how many digits the number of tables has, rather too few: a quarter of the room of each free direction.
+
+    room: of each cell between its bounds, shape (classes, values).
+    """
+    free = (room > 0).astype(np.float64)
+    if not free.any():
+        return 0.0
+    tied = int(free.any(axis=1).sum()) + sum(int((table.sums(free) > 0).sum()) for table in sums.tables)
+    directions = max(float(free.sum()) - tied, 0.0)
+    return directions * float(np.log10(1 + room[room > 0] / 4).mean())
 
 
 def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> float:
