@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -253,8 +254,10 @@ def _coarse(guessed: Guess, text: str, decimal: str) -> str:
 def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], name: str) -> dict[str, Guess]:
     """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values."""
     if not any(guessed.role.is_used for guessed in guesses.values()):
-        reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
-        raise InputError(f"no column of {name} can be published as it is ({reasons})")
+        # Columns are not named: without a header their names are the values of a row.
+        reasons = Counter(guessed.why for guessed in guesses.values())
+        told = "; ".join(f"{why} ({columns} of {len(guesses)} columns)" for why, columns in reasons.most_common(3))
+        raise InputError(f"no column of {name} can be published as it is: {told}")
     lacking = {
         column: factorized(frame[column], missing)[0] < 0 for column, guessed in guesses.items() if guessed.role.is_used
     }
