@@ -512,7 +512,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
       marginals publish release.toml --out release-2026-02 --ledger ledger
       marginals ledger ledger
       marginals ledger ledger --retract 1
-      marginals ledger ledger --settle 2 not-out
     """
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -300,8 +301,10 @@ def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collectio
 
 
 def _nothing_published(name: str, guesses: Mapping[str, Guess]) -> InputError:
-    reasons = "; ".join(f"{column}: {guessed.why}" for column, guessed in guesses.items())
-    return InputError(f"no column of {name} can be published as it is ({reasons})")
+    # Columns are not named: without a header their names are the values of a row.
+    reasons = Counter(guessed.why for guessed in guesses.values())
+    told = "; ".join(f"{why} ({columns} of {len(guesses)} columns)" for why, columns in reasons.most_common(3))
+    return InputError(f"no column of {name} can be published as it is: {told}")
 
 
 _LEAST_CELL = 3

@@ -113,7 +113,7 @@ class CsvForm:
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[BinaryIO]:
-        """The bytes of a file in UTF-8, decompressed. LongLineError for a line without end, others as of `decompressed`."""
+        """The bytes of a file in UTF-8, decompressed. InputError for a line without end, others as of `decompressed`."""
         encoding = self.recoded_from(path)
         with decompressed(path) as stream:
             recoded = stream if encoding is None else cast("BinaryIO", _Recoded(stream, encoding, path.name))
@@ -178,8 +178,12 @@ LONGEST_LINE = 1 << 24
 """Bytes of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
 
 
-class LongLineError(InputError):
-    """A line of a CSV file that is longer than any row."""
+_ENDLESS = "has a line of more than the"
+
+
+def is_about_a_line_without_end(error: InputError) -> bool:
+    """Whether an error of reading a CSV file is about a line that is longer than any row."""
+    return _ENDLESS in str(error)
 
 
 _HOLE = 4096
@@ -224,9 +228,9 @@ class _Lines(RawIOBase):
         last = max(block.rfind(b"\n"), block.rfind(b"\r"))
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
-            raise LongLineError(
-                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
-                "header and a line a row"
+            raise InputError(
+                f"{self._name} {_ENDLESS} {LONGEST_LINE} bytes that are read of one; it must be CSV with a header and a "
+                "line a row"
             )
 
 

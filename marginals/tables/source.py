@@ -21,12 +21,12 @@ from marginals.tables.files import (
     CsvFiles,
     CsvForm,
     Files,
-    LongLineError,
     ParquetFiles,
     ProgramFile,
     engine_refusals,
     files_of,
     frame_of,
+    is_about_a_line_without_end,
 )
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.levels import (
@@ -469,7 +469,7 @@ class TableSource:
                 f'where is a part of the table, not {kind_of(self.where)}; write where=marginals.Part("age >= 21")'
             )
         if self.memory is not None:
-            require_whole_number(self.memory, "memory", 1)
+            require_whole_number(self.memory, "memory", 0)
         if self.engine not in ENGINES:
             raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
         if self.domain not in DOMAINS:
@@ -844,10 +844,10 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return
     try:
         frame = files.first_rows(_ROWS)
-    except LongLineError:  # engines might pass over it
-        raise
-    except InputError:  # whoever reads the rows says better what is wrong with them
-        return
+    except InputError as error:
+        if is_about_a_line_without_end(error):  # engines might pass over it
+            raise
+        return  # whoever reads the rows says better what is wrong with them
     frame = frame.loc[:, ~frame.columns.duplicated()]
     looked_at = [Column.of(name, map(str, frame[name]), missing) for name in dict.fromkeys(columns) if name in frame]
     if looks_like_record(looked_at, missing):

@@ -51,7 +51,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "rows of None": (lambda: marginals.read_rows(ANY, attributes), "."),
     "missing": (lambda: marginals.read_table(frame, attributes, missing=ANY), "give a list of texts"),
     "memory": (lambda: marginals.read_table(frame, attributes, memory="1 GB"), "memory is a whole number"),  # type: ignore[arg-type]
-    "no memory": (lambda: marginals.read_table(frame, attributes, memory=0), "memory is a whole number from 1 on"),
+    "no memory": (lambda: marginals.read_table(frame, attributes, memory=-1), "memory is a whole number from 0 on"),
     "k": (lambda: marginals.read_table(frame, attributes, k="x"), "k is a whole number"),  # type: ignore[arg-type]
     "count": (lambda: release.count(ANY), "a condition cannot be None"),
     "count of a number": (lambda: release.count(3), "a condition cannot be 3"),  # type: ignore[arg-type]

@@ -52,8 +52,8 @@ def canaries(rng: random.Random, size: int) -> list[list[str]]:
 
 def table(folder: Path, rng: random.Random, make: Malformer) -> str:
     """Write a table in some format, perhaps malformed or damaged; its name."""
-    rows = canaries(rng, rng.choice([0, 1, 30, 80]))
-    for _ in range(rng.choice([0, 0, 1, 2])):
+    rows = canaries(rng, rng.choice([0, 1, 30, 80, 80, 80, 80]))
+    for _ in range(rng.choice([0, 0, 0, 1, 2])):
         rows = make.rows(rows)
     suffix = rng.choice(FORMATS)
     path = folder / f"people.{suffix}"
@@ -71,7 +71,7 @@ def table(folder: Path, rng: random.Random, make: Malformer) -> str:
 
                 (pyreadstat.write_sav if suffix == "sav" else pyreadstat.write_dta)(frame, str(path))
             case _:
-                separator = "\t" if suffix == "tsv" else rng.choice(",,;|")
+                separator = "\t" if suffix == "tsv" else rng.choice(",,,,,,;|")
                 frame_text = csv_text(rows, separator, rng.random() < 0.5)
                 content = make.content(frame_text)
                 if suffix == "csv.gz":
@@ -81,7 +81,7 @@ def table(folder: Path, rng: random.Random, make: Malformer) -> str:
                 path.write_bytes(content)
     except Exception:  # what no library writes
         path.write_bytes(make.content(csv_text(rows, ",", quoted=False)))
-    if rng.random() < 0.4:
+    if rng.random() < 0.25:
         _damage(path, rng, make)
     return path.name
 
@@ -121,7 +121,7 @@ def case(folder: Path, seed: int) -> list[str]:
     make = Malformer(rng)
     name = table(folder, rng, make)
     config: Any = CONFIG
-    for _ in range(rng.choice([0, 0, 0, 1, 2])):
+    for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 2])):
         config = make.tree(config)
     text = toml(config).replace('"people.csv"', f'"{name}"')
     text = make.text(text) if rng.random() < 0.1 else text
@@ -133,7 +133,7 @@ def case(folder: Path, seed: int) -> list[str]:
     arguments = [name if part == "TABLE" else part for part in USUAL[command]]
     if "TABLES" in arguments[-1]:
         arguments[1:] = sorted(str(path.relative_to(folder)) for path in (folder / "release/marginals").glob("*"))
-    for _ in range(rng.choice([0, 0, 1, 1, 2, 4])):
+    for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 1, 1, 2, 4])):
         arguments = _changed(arguments, command, rng)
     return [part.replace("\0", "").replace("\ud7ff", "") for part in arguments]
 
