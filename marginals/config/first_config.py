@@ -167,7 +167,8 @@ def initial_config(
     made = without_copies(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
-    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name, c in columns.items() if c.missing}
+    some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
+    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
     guesses = _complete(guesses, lacking, len(frame), source.name)
     kept = _counting(frame, guesses, lacking, person)
     guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
