@@ -334,7 +334,7 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 
 def _is_frequent_somewhere(table: Table, requirements: Requirements) -> bool:
-    """Whether each sensitive attribute has a level below `*` at which all its values are as frequent as each cell must be."""
+    """Whether each sensitive attribute has a level below `*` at which all values are as frequent as each cell must be."""
     least = (requirements.min_cell or 0) * (requirements.rows_per_person or 1)
     return all(
         any(
