@@ -148,8 +148,10 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     >>> str(found.keys[0]), sorted(found.numbering)
     ("'hid' looks like a key and repeats: 40 values in 120 rows, and no numbers the rows of each", ['no'])
     """
+    candidates = [column for column in columns if len(column.values) > 1 and _may_be_key(column)]
+    if not candidates:
+        return ContentKeys((), frozenset())
     codes = {column.name: factorized(frame[column.name], missing)[0] for column in columns if len(column.values) > 1}
-    candidates = [column for column in columns if column.name in codes and _may_be_key(column)]
     found: dict[str, tuple[Column, str]] = {}
     numbering: set[str] = set()
     for column in candidates:

@@ -49,7 +49,7 @@ from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from marginals.tables.values import number_in
-from models.arrays import IndexArray, x_log_x
+from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
@@ -168,8 +168,11 @@ def initial_config(
     made = without_copies(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
-    guesses = _complete(frame, guesses, tokens.texts, source.name)
-    guesses = _recounted(frame, guesses, tokens.texts, rare, person, decimal.sign)
+    some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
+    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
+    guesses = _complete(guesses, lacking, len(frame), source.name)
+    kept = _counting(frame, guesses, lacking, person)
+    guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
 
     def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
@@ -283,17 +286,18 @@ def _coarse(guessed: Guess, text: str, decimal: str) -> str:
     return next((row[1] for row in guessed.hierarchy if row[0] == text), text)
 
 
-def _complete(frame: pd.DataFrame, guesses: dict[str, Guess], missing: Collection[str], name: str) -> dict[str, Guess]:
-    """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values."""
+def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: int, name: str) -> dict[str, Guess]:
+    """The guesses with which nearly all rows are counted: else the column that drops most of them counts missing values.
+
+    gone: which of the rows lack a value of a column, for columns that some lack, shape (rows,). name: of the table.
+    """
     if not any(guessed.role.is_used for guessed in guesses.values()):
         raise _nothing_published(name, guesses)
-    lacking = {
-        column: factorized(frame[column], missing)[0] < 0 for column, guessed in guesses.items() if guessed.role.is_used
-    }
+    lacking = {column: own for column, own in gone.items() if guesses[column].role.is_used}
     while True:
-        drops = {column: gone for column, gone in lacking.items() if guesses[column].missing == "drop"}
-        dropped = np.logical_or.reduce(list(drops.values())) if drops else np.zeros(len(frame), dtype=bool)
-        if dropped.sum() <= _MANY_DROPPED * len(frame):
+        drops = {column: own for column, own in lacking.items() if guesses[column].missing == "drop"}
+        dropped = np.logical_or.reduce(list(drops.values())) if drops else np.zeros(rows, dtype=bool)
+        if dropped.sum() <= _MANY_DROPPED * rows:
             return guesses
         emptiest = max(drops, key=lambda column: int(drops[column].sum()))
         why = f"{guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
@@ -331,21 +335,28 @@ def _left_out(guessed: Guess) -> Guess:
     return replace(guessed, role=Role.IGNORED, why=why)
 
 
+def _counting(
+    frame: pd.DataFrame, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
+) -> BoolArray:
+    """Which rows publishing will count, one of each person: shape (rows,)."""
+    kept = np.ones(len(frame), dtype=bool)
+    for column, gone in lacking.items():
+        if guesses[column].role.is_used and guesses[column].missing == "drop":
+            kept &= ~gone
+    if person is not None:
+        kept[kept] = ~frame[kept].duplicated(person.column)
+    return kept
+
+
 def _recounted(
     frame: pd.DataFrame,
     guesses: dict[str, Guess],
+    kept: BoolArray,
     missing: Collection[str],
     rare: int,
-    person: RepeatingKey | None,
     decimal: str,
 ) -> dict[str, Guess]:
-    """The guesses with what is rare counted on the rows that publishing will count, one of each person."""
-    drops = [column for column, guessed in guesses.items() if guessed.role.is_used and guessed.missing == "drop"]
-    kept = np.ones(len(frame), dtype=bool)
-    for column in drops:
-        kept &= factorized(frame[column], missing)[0] >= 0
-    if person is not None:
-        kept[kept] = ~frame[kept].duplicated(person.column)
+    """The guesses with what is rare counted on the rows that are kept."""
     result = dict(guesses)
     if not kept.all():
         for column, guessed in guesses.items():

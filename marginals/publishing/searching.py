@@ -366,13 +366,15 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
     """The best base table, or why there is none to look for releases with.
 
     A base table shows sensitive values as they are, also rare ones: where these alone forbid it, coarser ones can still be
-    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise: nothing sensitive could
-    be shown then.
+    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise, or a sensitive attribute
+    has no coarser values that do: nothing sensitive could be shown then.
     """
     try:
         require_any_base(wish.table, wish.requirements)
     except NothingPublishableError as error:
         require_any_base(wish.table, replace(wish.requirements, min_cell=None))
+        if not _is_frequent_somewhere(wish.table, wish.requirements):
+            raise
         return None, str(error)
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
@@ -381,6 +383,18 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
         return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
+
+
+def _is_frequent_somewhere(table: Table, requirements: Requirements) -> bool:
+    """Whether each sensitive attribute has a level below `*` at which all values are as frequent as each cell must be."""
+    least = (requirements.min_cell or 0) * (requirements.rows_per_person or 1)
+    return all(
+        any(
+            table.cube.table(table.domain.mask({name: level})).counts.min() >= least
+            for level in range(table.domain.hierarchy(name).height)
+        )
+        for name in table.sensitive
+    )
 
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:

@@ -222,3 +222,16 @@ def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
     told = run("publish", path, "--out", tmp_path / "out").stderr
     assert "Read 920 rows, dropped 80 with missing values" in told
     assert "8.0 percent of the rows are dropped" in told
+
+
+def test_rare_sensitive_values_forbid_a_base_table_and_no_release(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    illnesses = np.repeat(["flu", "cold", "gout", "cough", "burn", "cut"], [400, 300, 150, 40, 2, 1])
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 893), "diagnosis": rng.permutation(illnesses)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml").exit_code == 0
+    answer = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
+    release = marginals.open_release(tmp_path / "out")
+    assert "diagnosis" in release.domain.attributes
+    assert release.marginal({"diagnosis": 0}).min() >= 3

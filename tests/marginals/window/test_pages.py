@@ -56,6 +56,18 @@ def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
     assert "-role = &#34;quasi-identifier&#34;\n+role = &#34;ignored&#34;" in page
 
 
+def test_questions_stand_first_until_somebody_says_that_all_roles_are_right(browser: Browser) -> None:
+    path = browser.window.file.path
+    asked = "# Guessed: 2 categories.\n# Asked: the name says nothing that init knows.\n"
+    path.write_text(CONFIG.replace("[attributes.sex]\n", f"[attributes.sex]\n{asked}"))
+    page = browser.until("/table", "600 rows")
+    assert page.index("sex: is that something that nobody should learn about a person?") < page.index('name="role:sex"')
+    assert "2 categories" in page
+    browser.post("/table/roles", {**browser.fields_of(page, "/table/roles"), "reviewed": "yes"})
+    assert "reviewed = true" in path.read_text()
+    assert "nobody should learn about a person?" not in browser.until("/table", "600 rows").replace("an illness", "")
+
+
 def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> None:
     """Also the policy, where numbers, kinds and pairs are written again."""
     before = browser.window.file.text
