@@ -119,7 +119,9 @@ def publish(
     steward = steward_report(prepared, published, search, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
-    named = {name: own.hierarchy for name, own in released_names(prepared, search.result.cliques).items()}
+    named = {
+        name: own.hierarchy for name, own in released_names(prepared, prepared.shown, search.result.cliques).items()
+    }
     return _in_series(prepared.series, published, steward, search, policy, named)
 
 
@@ -296,7 +298,7 @@ def _content(
     """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, cliques)
     judged = _judged_levels(prepared.requirements)
-    named = released_names(prepared, cliques)
+    named = released_names(prepared, table, cliques)
     marginals = releasable(chosen, table.public, judged, named)
 
     def known(claim: Claim) -> Claim:
@@ -331,15 +333,14 @@ def _content(
     )
 
 
-def released_names(prepared: Prepared, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
-    """The names of groups in a release of these margins, made of the counts of those who are shown.
+def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
+    """The names of groups in a release of these margins of a table, all who are judged or those who are shown.
 
     No name may let anybody conclude a count below the largest one demanded.
     """
-    table, requirements = prepared.shown, prepared.requirements
     collection = Collection.of(table.cube, cliques)
     finest = {name: collection.finest_level(name) for name in table.domain.attributes}
-    return table.names(finest, requirements.least_count)
+    return table.names(finest, prepared.requirements.least_count)
 
 
 def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels | None:

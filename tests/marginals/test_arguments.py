@@ -11,7 +11,7 @@ from marginals import Attribute, Hierarchy, Policy
 from marginals.example import attributes, frame, release, table
 
 EXAMPLE: Any = table
-POLICY = Policy(k_link=2)
+POLICY = Policy(k_link=2, diversity="none")
 ANY: Any = None
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {

@@ -78,7 +78,7 @@ def test_a_rule_that_comes_with_the_program_says_where_it_is_stated(name: str, l
 def test_what_a_rule_says_and_no_check_covers_stands_in_bundle_report_and_terminal(
     tmp_path: Path, name: str, words: tuple[str, ...]
 ) -> None:
-    marginals.publish(table, Policy(rules=name, base="none")).write(tmp_path / "release")
+    marginals.publish(table, Policy(rules=name, diversity="none", base="none")).write(tmp_path / "release")
     bundle = (tmp_path / "release" / "datapackage.json").read_text(encoding="utf-8")
     report = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
     status, printed = run("verify", tmp_path / "release")
