@@ -51,7 +51,7 @@ ATTRIBUTES: dict[str, Attribute | str] = {
     "price": Attribute("quasi-identifier", intervals=[10, 50, 100]),
     "quantity": "quasi-identifier",
     "shipment": "quasi-identifier",
-    "cost": "sensitive",
+    "cost": Attribute("sensitive", single_values=True),
 }
 
 

@@ -69,7 +69,7 @@ def sales(rows: int, seed: int, other_costs: float = 0.0) -> pd.DataFrame:
 def table_of(frame: pd.DataFrame, size: int) -> Table:
     """The first so many attributes, and the cost."""
     attributes = {name: GENERALIZED.get(name, Attribute(Role.QUASI_IDENTIFIER)) for name in ATTRIBUTES[:size]}
-    return read_table(frame, {**attributes, "cost": Attribute(Role.SENSITIVE)}, domain="observed")
+    return read_table(frame, {**attributes, "cost": Attribute(Role.SENSITIVE, single_values=True)}, domain="observed")
 
 
 def search_times(frame: pd.DataFrame) -> Figure:

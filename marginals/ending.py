@@ -135,38 +135,38 @@ def ignore_interrupts() -> None:
 # Standard streams: output that is lost is an error of its own kind, and messages that nobody can read are none.
 
 
-class _Descriptor(io.RawIOBase):
-    """The bytes of a standard stream, to be written."""
+class _Messages(io.BufferedWriter):
+    """The bytes of a standard stream, to be written; what cannot be written is dropped.
+
+    The file below is Python's own: were it ours, a signal between its writing and its return would have all written twice.
+    """
 
     def __init__(self, number: int) -> None:
-        self._number = number
+        super().__init__(io.FileIO(number, "wb", closefd=False))
         self._is_lost = False
 
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._number
-
-    def isatty(self) -> bool:
-        return os.isatty(self._number)
-
     def write(self, content: Any) -> int:
-        size = memoryview(content).nbytes
-        if self._is_lost:  # what is left in buffers
-            return size
-        try:
-            return os.write(self._number, content)
-        except OSError as error:
-            self._is_lost = True
-            self._lost(error)
-            return size
+        if not self._is_lost:  # what is left in buffers is dropped, too
+            try:
+                return super().write(content)
+            except OSError as error:
+                self._is_lost = True
+                self._lost(error)
+        return memoryview(content).nbytes
+
+    def flush(self) -> None:
+        if not self._is_lost:
+            try:
+                super().flush()
+            except OSError as error:
+                self._is_lost = True
+                self._lost(error)
 
     def _lost(self, error: OSError) -> None:
         """What is to be done about it."""
 
 
-class _Output(_Descriptor):
+class _Output(_Messages):
     def _lost(self, error: OSError) -> None:
         raise LostOutputError(error) from None
 
@@ -182,7 +182,7 @@ def streams() -> Iterator[None]:
     if os.name == "posix":
         _occupy()
         sys.stdout = _stream(sys.stdout, 1, _Output)
-        sys.stderr = _stream(sys.stderr, 2, _Descriptor)
+        sys.stderr = _stream(sys.stderr, 2, _Messages)
     try:
         yield
     finally:
@@ -203,7 +203,7 @@ def _occupy() -> None:
             os.open(os.devnull, os.O_RDONLY)
 
 
-def _stream(stream: Any, number: int, kind: type[_Descriptor]) -> Any:
+def _stream(stream: Any, number: int, kind: type[_Messages]) -> Any:
     if stream is None:
         encoding, lines = "utf-8", False
     elif type(stream) is io.TextIOWrapper and not stream.closed and _number(stream) == number:
@@ -212,13 +212,13 @@ def _stream(stream: Any, number: int, kind: type[_Descriptor]) -> Any:
             stream.flush()
     else:
         return stream
-    raw = kind(number)
+    written = kind(number)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw),
+        written,
         encoding,
         errors="backslashreplace",
         newline=None,
-        line_buffering=lines or number == 2 or raw.isatty(),
+        line_buffering=lines or number == 2 or written.isatty(),
     )
 
 

@@ -11,9 +11,15 @@ sizes_of_values = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, 20]), min_si
 growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(sorted)
 
 
-def by_definition(counts, sizes, nearest, along, apart=None):
-    """The partitions as sets of values: the smallest group that is too small is merged with the nearest, one by one."""
+def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
+    """The partitions as sets of values: the smallest group that is too small is merged with the nearest, one by one.
+
+    What stands apart joins the smallest group before all others, where it is too small. At the first size, if that is more
+    than one row, a group of several values that occur needs one row more, with one of rows without a value four more: the
+    first of those that have fewer is merged once more. missing: the value of rows without one, where it has a place.
+    """
     groups = [frozenset([value]) for value in range(len(counts))]
+    missing = apart if missing is None else missing
 
     def rows(group):
         return sum(counts[value] for value in group)
@@ -21,17 +27,28 @@ def by_definition(counts, sizes, nearest, along, apart=None):
     def first(group):
         return min(value for value in group if counts[value])
 
+    def needed(group):
+        occur = [value for value in group if counts[value]]
+        if sizes[0] == 1 or len(occur) == 1:
+            return sizes[0]
+        return sizes[0] + (4 if missing in occur else 1)
+
     for size in sizes:
         while True:
             some = sorted((g for g in groups if rows(g) and g != {apart}), key=lambda g: (rows(g), first(g)))
             alone = next((g for g in groups if rows(g) and g == {apart}), None)
-            if len(some) > 1 and rows(some[0]) < size:
-                other = nearest(some[0], some[1:], rows, first)
-            elif some and alone is not None and min(rows(some[0]), rows(alone)) < size:
-                other = alone
+            scarce = sorted((g for g in some if rows(g) < needed(g)), key=first) if size == sizes[0] else []
+            if some and alone is not None and rows(alone) < size:
+                own, other = some[0], alone
+            elif len(some) > 1 and rows(some[0]) < size:
+                own, other = some[0], nearest(some[0], some[1:], rows, first)
+            elif some and alone is not None and rows(some[0]) < size:
+                own, other = some[0], alone
+            elif len(some) > 1 and scarce:
+                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first)
             else:
                 break
-            groups = [g for g in groups if g not in (some[0], other)] + [some[0] | other]
+            groups = [g for g in groups if g not in (own, other)] + [own | other]
         groups = along(groups, rows)
         yield {frozenset(g) for g in groups}
 
@@ -102,6 +119,7 @@ def trees(draw, values):
 @given(sizes_of_values, growing, st.data())
 def test_in_a_tree_the_smallest_group_joins_the_smallest_of_its_deepest_common_node(counts, sizes, data):
     paths = data.draw(trees(len(counts)))
+    missing = data.draw(st.none() | st.just(len(counts) - 1))
 
     def common(group, other):
         own = [value for value in group | other if counts[value]]
@@ -110,8 +128,8 @@ def test_in_a_tree_the_smallest_group_joins_the_smallest_of_its_deepest_common_n
     def nearest(group, others, rows, first):
         return min(others, key=lambda other: (common(group, other), rows(other), first(other)))
 
-    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups))
-    found = list(partitions_in_tree(np.array(counts), paths, sizes))
+    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, apart=missing))
     with_rows = {value for value, count in enumerate(counts) if count}
     for partition, sets in zip(found, expected, strict=True):
         assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
@@ -123,6 +141,7 @@ def test_with_profiles_it_joins_that_with_which_their_tables_lose_least(counts, 
     paths = data.draw(trees(len(counts)))
     split = [data.draw(st.integers(0, count)) for count in counts]
     profiles = np.array([(part, count - part) for part, count in zip(split, counts)])
+    missing = data.draw(st.none() | st.just(len(counts) - 1))
 
     def common(group, other):
         own = [value for value in group | other if counts[value]]
@@ -138,8 +157,8 @@ def test_with_profiles_it_joins_that_with_which_their_tables_lose_least(counts, 
     def nearest(group, others, rows, first):
         return min(others, key=lambda each: (common(group, each), lost(group, each, rows), rows(each), first(each)))
 
-    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups))
-    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles))
+    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles, missing))
     with_rows = {value for value, count in enumerate(counts) if count}
     for partition, sets in zip(found, expected, strict=True):
         assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}

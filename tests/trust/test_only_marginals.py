@@ -205,7 +205,7 @@ def policies() -> st.SearchStrategy[Policy]:
         Policy,
         k_link=st.integers(1, 3),
         k_combinatorial=st.none() | st.integers(1, 3),
-        diversity=st.none() | st.sampled_from(["distinct:1", "distinct:2", "entropy:1.2"]),
+        diversity=st.sampled_from(["none", "distinct:1", "distinct:2", "entropy:1.2"]),
         base=st.just("none"),
         max_attributes=st.sampled_from([1, 2, 2, 2, 3]),
     )

@@ -73,7 +73,7 @@ def test_no_difference_of_two_published_unions_is_small() -> None:
     for trial in range(TRIALS):
         rng = np.random.default_rng((SEED, trial))
         table, m = random_table(rng), int(rng.integers(2, 8))
-        diversity = [None, "distinct:2", "entropy:3/2"][rng.integers(3)]
+        diversity = ["none", "distinct:2", "entropy:3/2"][rng.integers(3)]
         policy = Policy(min_cell=m, diversity=diversity, base=["none", "best"][rng.integers(2)])
         try:
             release = marginals.publish(table, policy).release
