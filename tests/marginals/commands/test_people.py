@@ -57,7 +57,9 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
     published = run("publish", config, "--out", tmp_path / "out")
     assert published.exit_code == 0
     assert f"Left out {1000 - counting} more rows, since more of a person do not count." in published.stderr
-    assert f"No person has more than {MOST} of these rows. Counts are of rows, claims are of people." in published.stderr
+    assert (
+        f"No person has more than {MOST} of these rows. Counts are of rows, claims are of people." in published.stderr
+    )
     assert f"marginals of {counting} rows (at most {MOST} of a person) in" in published.stdout
     verified = run("verify", tmp_path / "out")
     assert verified.exit_code == 0
