@@ -23,6 +23,7 @@ def path_of(value: object) -> Path:
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
     """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as somebody would type it.
 
+    >>> from collections.abc import Mapping
     >>> require(None, Mapping, "attributes", '{"age": "quasi-identifier"}')
     Traceback (most recent call last):
         ...

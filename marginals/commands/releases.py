@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     metavar="DIR",
     type=PATH,
     help="Private folder that notes what is out of this table; made when missing. The release shows as much of what changed "
-    "since the last one as is safe beside all of them; the rest waits, as the steward's page says.",
+    "since the last one as is safe beside all of them; the rest waits, as the steward's page says. Readers with a register "
+    "cannot be judged beside it: CONFIG must not have register = true.",
 )
 @SIGN
 @ends_within(
@@ -502,10 +503,10 @@ def _pairs_path(rows: Path) -> Path:
 def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
-    DIR is the folder of `publish --ledger DIR`. For each pair of releases the command lists how many rows joined and left,
-    whether the claims hold for those by whom the two differ, and the smallest difference that readers can compute. DIR holds
-    a copy of each release and the people that it shows, so it is never for publication. Its files are compared with their
-    hashes first. Exit status 1 when the claims are not proven for a pair.
+    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases the
+    command lists how many rows joined and left, whether the claims hold for those by whom the two differ, and the smallest
+    difference that readers can compute. DIR holds a copy of each release and the people that it shows, so it is never for
+    publication. Its files are compared with their hashes first. Exit status 1 when the claims are not proven for a pair.
 
     \b
     Examples:

@@ -5,9 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
-from marginals.config.column_guess import Guess
 from marginals.tables.attribute import Role
+
+if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
+    from marginals.config.column_guess import Guess
 
 _WIDTH = 118
 
@@ -57,7 +60,7 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
     return [Question(tuple(names), reason, role) for (reason, role), names in groups.items()]
 
 
-def questions_text(guesses: Mapping[str, Guess]) -> str:
+def questions_text(guesses: "Mapping[str, Guess]") -> str:
     """The questions as comments of a config; nothing where nothing is asked."""
     asked = questions_of((name, own.question, own.role) for name, own in guesses.items())
     if not asked:
@@ -83,7 +86,7 @@ class Unconfirmed:
 _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 
-def guess_comments(guessed: Guess) -> list[str]:
+def guess_comments(guessed: "Guess") -> list[str]:
     """The lines of a section of a config that say why a column has its role."""
     said = [f"{_GUESSED}{_printable(guessed.why)}."]
     said += [f"{_ASKED}{_printable(guessed.question)}."] if guessed.question else []

@@ -36,6 +36,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert CliRunner().invoke(main, ["demo", str(folder / "demo"), "--rows", "10000"]).exit_code == 0
     shutil.copytree(folder / "demo" / "hierarchies", folder / "hierarchies")
     shutil.copy(folder / "demo" / "census.csv", folder / "people.csv")
+    visits = [f"{n // 2},{'FM'[n % 4 // 2]},{'abcde'[n % 5]},{n % 7},free text {n}\n" for n in range(400)]
+    (folder / "visits.csv").write_text("patient,sex,diagnosis,income,remarks\n" + "".join(visits))
     for name in ("release", "release-a", "release-b", "release-2025", "release-2026"):
         shutil.copytree(folder / "demo" / "release", folder / name)
     config = (folder / "demo" / "release.toml").read_text().replace("census.csv", "people.csv")
@@ -86,6 +88,10 @@ def test_every_example_runs_as_it_stands(
         assert program == "marginals"
         if arguments[0] == "init" and "--out" not in arguments:
             (folder / "release.toml").rename(folder / "reviewed.toml")
+        if "--ledger" in arguments:  # as the help says
+            assert "must not have register = true" in " ".join(shown.split())
+            path = folder / "release.toml"
+            path.write_text(re.sub(r"(?m)^register = true", "register = false", path.read_text()))
         if "--key" in arguments:
             signing = ["publish", "release.toml", "--out", "release", "--sign", "minisign.key"]
             assert CliRunner().invoke(main, signing).exit_code == 0

@@ -34,6 +34,7 @@ def test_the_demo_publishes_a_release_that_verifies(demo: Path) -> None:
         "k-combinatorial",
         "min-cell",
         "maxent-diversity",
+        "register",
     ]
     assert answer["smallest_sensitive_counts"]["diagnosis"] >= 3
     assert all(set(check) >= {"criterion", "holds", "parameters", "worst"} for check in answer["checks"])
@@ -140,7 +141,7 @@ def test_suppression_finds_finer_tables(demo: Path) -> None:
         return min(minimal, key=lambda table: table["height"])  # type: ignore[no-any-return]
 
     lines = (demo / "release.toml").read_text().splitlines()
-    (demo / "k.toml").write_text("\n".join(line for line in lines if not line.startswith("diversity")))
+    (demo / "k.toml").write_text("\n".join(line for line in lines if not line.startswith(("diversity", "register"))))
     strict, lax = best(), best("--suppression", "0.1")
     (demo / "k.toml").unlink()
     assert strict["suppressed"] == 0
@@ -313,7 +314,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path) -> None:
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     keys = {"published", "nonsensitive", "attacks", "thresholds", "left_out", "minimality", "composition", "likely"}
-    assert set(answer) == keys
+    assert set(answer) == keys | {"register"}
     attacked = answer["attacks"][0]
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["share"] <= 1

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,11 @@ from click.testing import CliRunner, Result
 from marginals.commands.main import main
 
 NOTICED = "'patient_id' looks like a key and repeats: 300 values in 1,000 rows"
+
+MOST = 5
+"""Rows of each person that init lets count here: nearly all of them."""
+
+ONE_ROW = 'one_row = "first"'
 
 
 def run(*arguments: object) -> Result:
@@ -29,29 +35,59 @@ def config(tmp_path: Path) -> Path:
     frame.to_csv(tmp_path / "visits.csv", index=False)
     result = run("init", tmp_path / "visits.csv", "--out", tmp_path / "release.toml")
     assert result.exit_code == 0
-    assert NOTICED in result.stdout
+    assert f"{NOTICED}. Up to {MOST} rows of each count" in result.stdout
     return tmp_path / "release.toml"
 
 
 def changed(config: Path, **lines: str) -> Path:
-    """The config with other lines for some keys, without those whose line is empty."""
-    text = config.read_text()
+    """The config with other lines for some keys, without those whose line is empty. Each key must be there."""
     for key, line in lines.items():
-        text = "\n".join(line if own.startswith(f"{key} =") else own for own in text.splitlines())
-    config.write_text(text)
+        texts = config.read_text().splitlines()
+        assert any(own.startswith(f"{key} =") for own in texts), key
+        config.write_text("\n".join(line if own.startswith(f"{key} =") else own for own in texts))
     return config
 
 
 def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_path: Path) -> None:
     data = tomllib.loads(config.read_text())["data"]
-    assert (data["person"], data["one_row"]) == ("patient_id", "first")
+    assert (data["person"], data["rows_per_person"]) == ("patient_id", MOST)
+    visits = pd.read_csv(tmp_path / "visits.csv").value_counts("patient_id")
+    counting = int(visits.clip(upper=MOST).sum())
+    assert 300 < counting < 1000
+    published = run("publish", config, "--out", tmp_path / "out")
+    assert published.exit_code == 0
+    assert f"Left out {1000 - counting} more rows, since more of a person do not count." in published.stderr
+    assert (
+        f"No person has more than {MOST} of these rows. Counts are of rows, claims are of people." in published.stderr
+    )
+    assert f"marginals of {counting} rows (at most {MOST} of a person) in" in published.stdout
+    verified = run("verify", tmp_path / "out")
+    assert verified.exit_code == 0
+    assert f"k-link k = 10, of people with at most {MOST} rows each" in verified.stdout
+    smallest = min(cell["count"] for cell in cells_of(tmp_path / "out"))
+    assert smallest >= 10 * MOST
+    asked = run("query", tmp_path / "out", "sex=f").stdout
+    assert "rows" in asked
+    assert "people" not in asked
+    assert f"k-link 10 of people with at most {MOST} rows each" in run("attack", tmp_path / "out").stdout
+
+
+def cells_of(folder: Path) -> list[dict[str, Any]]:
+    """What verify shows of the cells that come nearest to breaking a claim of a least count."""
+    checks = json.loads(run("verify", folder, "--json").stdout)["checks"]
+    return [check["worst"] for check in checks if check["criterion"].startswith("k-")]
+
+
+def test_one_row_of_each_is_published_and_verified_as_people(config: Path, tmp_path: Path) -> None:
+    changed(config, rows_per_person=ONE_ROW)
     published = run("publish", config, "--out", tmp_path / "out")
     assert published.exit_code == 0
     assert "Left out 700 more rows, since one row of each person counts." in published.stderr
     assert "marginals of 300 people in" in published.stdout
     verified = run("verify", tmp_path / "out")
     assert verified.exit_code == 0
-    assert "k-link k = 5, of people" in verified.stdout
+    assert "k-link k = 10, of people" in verified.stdout
+    assert "rows each" not in verified.stdout
     assert "people" in run("query", tmp_path / "out", "sex=f").stdout
     assert "of people" in run("attack", tmp_path / "out").stdout
 
@@ -60,7 +96,7 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
 def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
     command: str, config: Path, tmp_path: Path
 ) -> None:
-    changed(config, person="", one_row="")
+    changed(config, person="", rows_per_person="")
     out = ["--out", tmp_path / "out"] if command == "publish" else []
     result = run(command, config, *out)
     assert result.exit_code == 2
@@ -70,25 +106,30 @@ def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
 
 
 def test_what_cannot_be_promised_of_people_is_refused_in_one_sentence(config: Path, tmp_path: Path) -> None:
-    changed(config, one_row="rows_per_person = 3", diversity='diversity = "entropy:2"', register="")
+    changed(config, rows_per_person="rows_per_person = 3", diversity='diversity = "entropy:2"')
     result = run("publish", config, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "the diversity entropy:2 cannot be promised of people of up to 3 rows each" in result.stderr
 
 
 def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path: Path) -> None:
-    changed(config, person='rows_per_person = "any"', one_row="", register="")
+    changed(config, person="", rows_per_person='rows_per_person = "any"')
     assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
     answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
     assert answer["ok"]
     assert "its claims count rows; k rows may be fewer than k people" in answer["warnings"][0]
 
 
-def test_rules_are_executed_on_the_rows_that_count(config: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("counting", ["as init writes it", ONE_ROW])
+def test_rules_are_executed_on_the_rows_that_count(counting: str, config: Path, tmp_path: Path) -> None:
+    if counting == ONE_ROW:
+        changed(config, rows_per_person=ONE_ROW)
     with config.open("a") as file:
         file.write('\n[[risk.rules]]\nattribute = "age"\n')
     assert run("disclose", config, "--out", tmp_path / "rows.csv").exit_code == 0
-    assert len(pd.read_csv(tmp_path / "rows.csv")) == 300
+    visits = pd.read_csv(tmp_path / "visits.csv").value_counts("patient_id")
+    most = 1 if counting == ONE_ROW else MOST
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == visits.clip(upper=most).sum()
     changed(config, domain='domain = "declared"\nengine = "duckdb"')
     refused = run("disclose", config, "--out", tmp_path / "more.csv")
     assert refused.exit_code == 2

@@ -50,6 +50,7 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "path": "the folder that it is in",
     "margins": "what is published",
     "claims": "what is claimed",
+    "least_count": "what is claimed",
     "information": "how much the marginals tell, a function of them",
     "total_information": "how much the marginals tell, a function of them",
     "interaction_graph": "what is published together",

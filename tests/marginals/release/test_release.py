@@ -163,8 +163,8 @@ def test_what_cannot_be_analysed_is_refused_in_one_sentence(tmp_path: Path) -> N
         (lambda: release.mean("a", {"b": []}, {"a0": 1, "a1": 2, "a2": 3}), "no row with these values is possible"),
         (lambda: release.quantile("a", [2], values={"a0": 1, "a1": 2, "a2": 3}), "a probability from 0 to 1"),
         (lambda: release.quantile("a", 0.5, values={"a0": 1, "a1": 2, "a2": 3}), r"such as \[0.5\]"),  # type: ignore[arg-type]
-        (lambda: release.sample(-1), "0 rows or more"),
-        (lambda: release.sample_base_values(-1), "0 rows or more"),
+        (lambda: release.sample(-1), "rows is a whole number from 0 to 100,000,000, not -1"),
+        (lambda: release.sample_base_values(-1), "rows is a whole number from 0 to 100,000,000, not -1"),
         (lambda: release.odds_ratio(["a=u", "b=b0"], "d=d0"), "two conditions, each on one attribute"),
         (lambda: release.odds_ratio("a=u", "a=v"), "about two attributes"),
         (lambda: release.mutual_information("a", ["b", "a"]), "named twice"),
