@@ -56,7 +56,7 @@ finally:
     print(calls)
 """
 """The command, which is killed before its call number `moment` of the system's about files, counted from the first in a
-folder, or before moving something for the time `-moment`; with 0 it is not, and prints the numbers of moves and calls last."""
+folder, or before moving something for the time `-moment`; with 0 it is not, and prints the numbers of moves and calls."""
 
 
 def names(folder: Path) -> list[str]:
