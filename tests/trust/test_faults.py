@@ -52,10 +52,11 @@ from marginals.commands.main import main
 try:
     main()
 finally:
+    print(moves)
     print(calls)
 """
 """The command, which is killed before its call number `moment` of the system's about files, counted from the first in a
-folder, or before moving something for the time `-moment`; with 0 it is not, and prints the number of the calls last."""
+folder, or before moving something for the time `-moment`; with 0 it is not, and prints the numbers of moves and calls."""
 
 
 def names(folder: Path) -> list[str]:
@@ -64,6 +65,14 @@ def names(folder: Path) -> list[str]:
 
 def being_written(folder: Path) -> bool:
     return any(".writing-" in name for name in names(folder))
+
+
+def assert_pages_are_private(folder: Path) -> None:
+    """Pages of a steward, also those that a killed run has left aside, are whole, and their owner alone may read them."""
+    for page in (path for path in folder.iterdir() if "steward.html" in path.name):
+        assert page.stat().st_mode & 0o777 == 0o600, page.name
+        # Where files have no name, one that was killed while it was written has none either.
+        assert not page.stat().st_size or page.read_bytes().rstrip().endswith(b"</html>"), page.name
 
 
 @pytest.fixture
@@ -77,27 +86,35 @@ def configs(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: list[Path], tmp_path: Path) -> None:
-    """SIGKILL before each move of a folder, before calls that are drawn, and at any time; the bundles alternate."""
+    """SIGKILL before each move, before calls that are drawn, and at any time; the bundles alternate.
+
+    The older page of the steward is moved aside, the new one into its place, and then the folders likewise.
+    """
     rng = random.Random(SEED)
     place = tmp_path / "place"
     place.mkdir()
     target = place / "release"
     found: Counter[str] = Counter()
     whole: list[dict[str, bytes]] = []
-    numbers: list[int] = []
+    numbers: list[tuple[int, int]] = []
     seconds: list[float] = []
     for config in (*configs, *configs):
         start = time.monotonic()
         run = forked.run(KILLED_AT, place, 0, "publish", config, "--out", target)
         assert run.returncode == 0, run.stderr
         seconds.append(time.monotonic() - start)
-        numbers.append(int(run.stdout.splitlines()[-1]))
+        moves, calls = map(int, run.stdout.splitlines()[-2:])
+        numbers.append((moves, calls))
         whole.append(contents(target))
     assert whole[0] != whole[1]
     assert whole[:2] == whole[2:]
     assert numbers[2] == numbers[3]
-    moments = [*(rng.randint(1, numbers[2]) for _ in range(TRIALS)), -1, -2]
+    shutil.copytree(place, tmp_path / "begun")
+    moments = [*(rng.randint(1, calls) for _ in range(TRIALS)), *(-1 - move for move in range(moves))]
     for trial, moment in enumerate([*moments, 0, 0, 0]):
+        if moment < 0:  # what was left beside would be moved, too
+            shutil.rmtree(place)
+            shutil.copytree(tmp_path / "begun", place)
         killed = forked.Forked(KILLED_AT, place, moment, "publish", configs[trial % 2], "--out", target)
         if not moment:
             time.sleep(rng.uniform(0, min(seconds)))
@@ -111,13 +128,15 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
         else:
             found["no bundle"] += 1
         found["left something beside"] += being_written(place)
+        assert_pages_are_private(place)
     assert found["left something beside"], "it was not killed while it wrote"
+    assert moves == 4
     assert found["no bundle"], "it was not killed between the two moves"
     found["verified"] = marginals.verify(target).ok if target.exists() else 0
     assert marginals_command("publish", configs[0], "--out", target).returncode == 0
     assert contents(target) == whole[0]
     assert names(place) == BESIDE, "the next writing leaves nothing else beside"
-    print(f"\n{len(moments) + 3} kills, {numbers[2]} calls about files, seed {SEED}: {dict(found)}")
+    print(f"\n{len(moments) + 3} kills, {calls} calls about files, {moves} moves, seed {SEED}: {dict(found)}")
 
 
 @pytest.mark.slow

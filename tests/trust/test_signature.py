@@ -321,7 +321,7 @@ def test_a_program_that_does_not_end_is_ended(
 def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
     config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next writing removes what was left beside."""
+    """The next writing removes what was left beside: what is being signed, and the older page of the steward."""
     ours, place = write_keys(tmp_path, "ours"), tmp_path / "place"
     assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
     before = contents(place)
@@ -337,7 +337,10 @@ def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
         stub.unlink()
         left = [path for path in place.iterdir() if not path.name.startswith("release")]
         assert before.items() <= contents(place).items()
-        assert len(left) == (number == signal.SIGKILL)
+        beside = {path.name.partition(".writing-")[0] for path in left}
+        assert beside == ({".release", ".release-steward.html"} if number == signal.SIGKILL else set())
+        assert len(left) == len(beside)
+        assert not any(path.stat().st_mode & 0o077 for path in left), "its owner alone may read it"
     assert process.status == 130
     monkeypatch.delenv("STUB")
     assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
