@@ -378,7 +378,8 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     frame.to_csv(tmp_path / "t.csv", index=False)
     pd.Series(ages).value_counts().reindex(map(str, range(20, 71)), fill_value=0).to_csv(tmp_path / "people.csv")
     text = (
-        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 5\nprivacy.diversity = "none"\nbase.table = "none"\n'
+        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 5\n'
+        'privacy.diversity = "none"\nbase.table = "none"\n'
         '[attributes.age]\nrole = "quasi-identifier"\nladder = "fitted"\n'
     )
     (tmp_path / "release.toml").write_text(text)
