@@ -1,10 +1,11 @@
 """Partitions of the values of an attribute that grow coarser step by step, until their groups have rows enough.
 
 For thresholds t_1 < t_2 < ...: as long as the smallest group that has rows has fewer than t_i, it is merged with its
-nearest; what stands then is the partition at t_i. At t_1 so is a group of several values that has just t_1 rows, since each
-of them then has fewer (`SEVERAL`). A value without rows needs no merging. It goes along with groups that are merged around
-it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is large enough by itself.
-Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in the next one.
+nearest; what stands then is the partition at t_i. So is a group of several values that has hardly more than t_1 rows, since
+each of them then has fewer (`SEVERAL`, `WITH_APART`). A value without rows needs no merging. It goes along with groups
+that are merged around it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is
+large enough by itself. Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in
+the next one.
 
 Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
 smallest (by induction: what was merged for a lower threshold holds a value that is rarer still).
@@ -44,10 +45,10 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
     [[0, 0, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
     groups = _Neighbours(counts, apart)
-    for place, size in enumerate(sizes):
+    for size in sizes:
         groups.merge_below(size)
-        if not place and size > 1:
-            groups.merge_scarce(size)
+        if sizes[0] > 1:
+            groups.merge_scarce(sizes[0])
         groups.take_along()
         yield _numbered(groups.owners())
 
@@ -74,10 +75,10 @@ def partitions_in_tree(
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
     groups = _Relatives(counts, paths, profiles, apart)
-    for place, size in enumerate(sizes):
+    for size in sizes:
         groups.merge_below(size)
-        if not place and size > 1:
-            groups.merge_scarce(size)
+        if sizes[0] > 1:
+            groups.merge_scarce(sizes[0])
         groups.take_along()
         yield _numbered(groups.owners())
 

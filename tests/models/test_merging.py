@@ -14,8 +14,8 @@ growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(
 def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
     """The partitions as sets of values: the smallest group that is too small is merged with the nearest, one by one.
 
-    What stands apart joins the smallest group before all others, where it is too small. At the first size, if that is more
-    than one row, a group of several values that occur needs one row more, with one of rows without a value four more: the
+    What stands apart joins the smallest group before all others, where it is too small. If the first size is more than one
+    row, a group of several values that occur needs one row more than it, with one of rows without a value four more: the
     first of those that have fewer is merged once more. missing: the value of rows without one, where it has a place.
     """
     groups = [frozenset([value]) for value in range(len(counts))]
@@ -37,7 +37,7 @@ def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
         while True:
             some = sorted((g for g in groups if rows(g) and g != {apart}), key=lambda g: (rows(g), first(g)))
             alone = next((g for g in groups if rows(g) and g == {apart}), None)
-            scarce = sorted((g for g in some if rows(g) < needed(g)), key=first) if size == sizes[0] else []
+            scarce = sorted((g for g in some if rows(g) < needed(g)), key=first)
             if some and alone is not None and rows(alone) < size:
                 own, other = some[0], alone
             elif len(some) > 1 and rows(some[0]) < size:
