@@ -70,6 +70,13 @@ def test_the_traceback_is_shown_where_it_is_asked_for(arguments: list[str], monk
     assert answer.stderr.endswith(f"KeyError: '{SECRET}'\n")
 
 
+@pytest.mark.parametrize("arguments", [["ledger", "books", "a\rb"], ["report", "release", "--no\nsuch"], ["a\tb"]])
+def test_a_usage_error_that_quotes_an_argument_is_one_line(arguments: list[str]) -> None:
+    ended = CliRunner().invoke(program.main, arguments)
+    assert ended.exit_code == 2
+    assert ended.output.splitlines()[-1].startswith("Error: ")
+
+
 def test_an_argument_after_two_dashes_is_no_option() -> None:
     answer = CliRunner().invoke(program.main, ["verify", "--", "--traceback"])
     assert (answer.exit_code, "--traceback" in answer.stderr) == (2, True)
