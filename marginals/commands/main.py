@@ -245,7 +245,7 @@ def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
         answer = work()
         sys.stdout.flush()
     except click.ClickException as error:
-        error.message = printable(error.message)  # it may quote an argument
+        vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
         return error.exit_code
     except LostOutputError:
