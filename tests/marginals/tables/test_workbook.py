@@ -7,13 +7,14 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import openpyxl
 import pandas as pd
 import pytest
 
 from marginals.errors import InputError
 from marginals.tables import workbook
 from marginals.tables.files import ProgramFile
+
+openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
