@@ -205,7 +205,7 @@ class _Relatives:
         profiles: NDArray[np.number[Any]] | None,
         apart: int | None,
     ) -> None:
-        self._apart = apart
+        self._apart = apart if apart is not None and counts[apart] else None
         self._empty = np.flatnonzero(counts == 0).tolist()
         self._owner = np.arange(len(counts))
         names = np.flatnonzero(counts).tolist()
