@@ -53,7 +53,7 @@ from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
-_MOST_SENSITIVE = 12
+_MOST_SENSITIVE = 60
 """Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
 
 _MANY_DROPPED = 0.05
