@@ -847,14 +847,17 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
         kind = "numbers" if grouped.intervals else "dates"
         why = f"{why}; its {len(column.values)} different {kind} are published in groups only"
         return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
+    named = column.counts >= rare
     if len(column.values) > _MOST_CATEGORIES:
-        why = (
-            f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
-            "group them in the table first"
-        )
-        return Guess(Role.IGNORED, why, question=question)
+        if not 2 <= named.sum() <= _MOST_CATEGORIES or 2 * column.counts[named].sum() < column.rows:
+            why = (
+                f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
+                "group them in the table first"
+            )
+            return Guess(Role.IGNORED, why, question=question)
+        why = f"{why}; of its {len(column.values)} values those that fewer than {rare} rows have are merged"
     if _holds_long_texts(column, rare):
-        return Guess(Role.IGNORED, f"{why}, but some values are long texts, which may say anything")
+        return Guess(Role.IGNORED, f"{why}, but some values are long texts, which may say anything", question=question)
     has_rare = len(column.values) > 2 and bool((column.counts < rare).any())
     return Guess(Role.SENSITIVE, why, is_fitted=has_rare, question=question)
 

@@ -36,7 +36,7 @@ from marginals.config.column_guess import (
     missing_tokens,
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
-from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
+from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
 from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
@@ -53,9 +53,6 @@ from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
-_MOST_SENSITIVE = 60
-"""Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
-
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
@@ -165,7 +162,7 @@ def initial_config(
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
     made = by_the_others(made, columns)
-    made = without_copies(frame, made, columns, tokens.texts, chosen)
+    made = by_counting(frame, made, columns, tokens.texts, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
     some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
@@ -679,19 +676,12 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers, and a dozen sensitive columns.
+    """The guesses on all columns together: at most `most` quasi-identifiers, and all sensitive columns.
 
-    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which
-    it is asked, then the last; wanted ones stay as long as they are not more than `most`.
+    Of more quasi-identifiers those are left out that tell least beside the others; wanted ones stay as long as they are not
+    more than `most`.
     """
     result = dict(guesses)
-    sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
-    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[
-        _MOST_SENSITIVE:
-    ]:
-        many = f"left out of the release, as {_MOST_SENSITIVE} sensitive columns are much work already"
-        why = f"{guesses[name].why}; {many}"
-        result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():

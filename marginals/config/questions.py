@@ -31,10 +31,13 @@ class Question:
 
     def __str__(self) -> str:
         each = ", ".join(name or '""' for name in self.columns)
+        if not self.role.is_used:
+            one = len(self.columns) == 1
+            return f"{each}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}."
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
-        }.get(self.role, "Until you say no: left out")
+        }[self.role]
         return f"{each}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
 
     def as_json(self) -> dict[str, object]:
