@@ -56,6 +56,9 @@ _MOST_QUASI_IDENTIFIERS = 20
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
+_REPEATED = 4
+"""Rows of each text of a column on average, at least, where each is kept once."""
+
 _LOOKED_AT = 20_000
 """Rows by which it is decided which columns tell least."""
 
@@ -145,7 +148,7 @@ def initial_config(
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
     chosen.check(files.columns, source.name)
-    frame, labels = frame_of(files), column_labels(source)
+    frame, labels = _each_text_once(frame_of(files)), column_labels(source)
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
@@ -193,6 +196,20 @@ def initial_config(
         wanted,
     )
     return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
+
+
+def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, with texts that repeat kept once and numbered, so that they are compared once for all that follows."""
+    return pd.DataFrame({name: _numbered(frame[name]) for name in frame}, copy=False)
+
+
+def _numbered(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if not isinstance(column.dtype, pd.StringDtype):
+        return column
+    codes, texts = pd.factorize(column)
+    if _REPEATED * len(texts) > len(column):
+        return column
+    return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
