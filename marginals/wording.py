@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, meaning_beside
+from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, meaning_beside
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -318,7 +318,7 @@ published or derivable from the tables.
     held = {finding.criterion: finding.holds for finding in verification.checks}
     least = min(smallest.values())
     if held.get("min-cell") and least > 1:
-        yield f"The smallest count with a sensitive value is {least:,}."
+        yield smallest_line(verification)
         return
     names = " and ".join(smallest)
     them = "it" if len(smallest) == 1 else "them"
@@ -328,6 +328,17 @@ published or derivable from the tables.
         + f" that include {them if aside else names} are as small as {least:,}. `min_cell = m` forbids counts from 1 to "
         "m - 1, published or derivable from the tables."
     )
+
+
+def smallest_line(verification: "Verification") -> str:
+    """The smallest count with a sensitive value, beside whatever was checked; empty where no table shows one.
+
+    >>> from marginals.example import release
+    >>> smallest_line(release.verify())
+    'The smallest count with a sensitive value is 2.'
+    """
+    smallest = verification.smallest_sensitive
+    return f"The smallest count with a sensitive value is {min(smallest.values()):,}." if smallest else ""
 
 
 def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:
@@ -349,26 +360,25 @@ _NAMED = 5
 
 
 def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None) -> Iterator[str]:
-    """How many rows were used and dropped, by column, and warnings where they are many, or few enough to be a small count.
+    """How many rows were dropped, by column, and warnings where they are many, or few enough to be a small count.
 
     least: the smallest count that may be published or derived; None where there is none.
 
     kept: rows that lack nothing, also those beyond what counts of a person.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
-    ['Used 7,000 of 7,300 rows; dropped 300 with missing values: 200 lack cause, 110 age.']
+    ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
     """
     if not dropped:
-        yield f"Used all {kept:,} rows; none has a missing value."
+        yield f"None of the {kept:,} {'row' if kept == 1 else 'rows'} lacks a value."
         return
     lacking = [f"{rows:,} {column}" for column, rows in dropped_in.items()]
     if lacking:
-        lacking[0] = lacking[0].replace(" ", " lack ", 1)
+        lacking[0] = lacking[0].replace(" ", " lacks " if next(iter(dropped_in.values())) == 1 else " lack ", 1)
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
     yield (
-        f"Used {kept:,} of {kept + dropped:,} rows; dropped {dropped:,} with missing values"
-        f"{': ' if named else ''}{', '.join(named)}."
+        f"Dropped {dropped:,} of {kept + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
     )
     for warning in (dropped_warning(kept, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
         if warning:
@@ -545,7 +555,7 @@ def few_rows(least: int) -> str:
     >>> few_rows(2), few_rows(10)
     ('a group of 1 row', 'a group of 1 to 9 rows')
     """
-    return "a group of 1 row" if least <= 2 else f"a group of 1 to {least - 1:,} rows"
+    return f"a group of {counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
 
 
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
@@ -1036,7 +1046,8 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
 
 
 ALGORITHM_KNOWN = (
-    "Readers who know the algorithm, and take it that whatever the claims allow, and tells anything, is published"
+    "Readers who know the algorithm, and assume that every table is published that the claims allow and that tells "
+    "something, conclude"
 )
 
 _CERTAIN_LISTED = 5

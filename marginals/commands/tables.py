@@ -211,7 +211,8 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
         raise InputError(
-            f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
+            f"the method {method} cannot keep a least count; leave min_cell out of [privacy], and each rule that demands "
+            "one, or use the method lattice"
         )
     try:
         diversity = requirements.common_diversity
@@ -430,7 +431,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         click.echo(f"{config.person}. {counts}; see person in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
-    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    them = "it" if len(files) == 1 else "them"
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:")
     click.echo(f"  marginals assess {out}")
     click.echo(f"  marginals publish {out} --out release")
 

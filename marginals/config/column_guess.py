@@ -661,7 +661,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
     if (sensitive := _sensitive(column, rare, said)) is not None:
         return sensitive
     if _almost_unique(column):
-        return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
+        return Guess(Role.IDENTIFIER, f"{len(column.values):,} of {column.rows:,} values are different")
     return _asked(column, rare, said)
 
 
@@ -724,7 +724,7 @@ def _not_publishable(column: Column, rare: int) -> str:
     if len(column.values) == 1:
         return "all its values are the same"
     if column.missing > 2 * column.rows and column.rows < rare:
-        return f"fewer than {rare} rows have a value"
+        return f"fewer than {rare:,} rows have a value"
     if not all(value.isprintable() for value in column.values):
         return "some values hold line breaks or other characters that cannot be seen"
     return ""
@@ -736,25 +736,25 @@ def _identifies(column: Column) -> str:
     if naming := _names_people(column):
         return f"its name says {naming}, which tells people apart even where several share a value"
     if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows and not (_is_of_something(column.name)):
-        return f"its name says {' '.join(sorted(by_name))}, and {distinct} of {rows} values are different"
+        return f"its name says {' '.join(sorted(by_name))}, and {distinct:,} of {rows:,} values are different"
     if sum(map(_is_mail, column.values)) > distinct / 2:
         return "its values are addresses of mail"
     if distinct >= _FEWEST_NAMES and sum(map(_is_phone, column.values)) > _ALMOST_UNIQUE * distinct:
         return "its values look like numbers of telephones or of the kind of a social security number"
     if distinct == rows >= _FEWEST_NAMES and column.words & NUMBERING and are_numbers_of_things(column):
-        return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows} values are different"
+        return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows:,} values are different"
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
-        each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+        each = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
     if files := _numbers_files(column):
-        return f"its name says {files}: it seems to number files about people, {rows / distinct:.1f} rows each"
+        return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)
     if column.counts.min() == column.counts.max() and not is_other:
         return (
-            f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
+            f"each of its {distinct:,} values stands in {column.counts[0]:,} rows, as a key does of which each has several"
         )
     return ""
 

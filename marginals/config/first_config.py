@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from checks.claims import counts_below
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
@@ -567,7 +568,7 @@ def _privacy(table: Table) -> str:
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows:",
+        f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:
@@ -577,23 +578,25 @@ def _privacy(table: Table) -> str:
             '# diversity = "recursive:3,4"',
         ]
     else:
-        if table.rows_per_person in (None, 1):
+        register = table.rows_per_person in (None, 1)
+        if register:
             lines += [
                 "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of",
                 "# everybody, from a register. Leave this out beside a ledger (publish --ledger), where people are in",
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
+        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive}, register)
     return "\n".join(lines) + "\n"
 
 
-def _demands(demands: Mapping[str, str]) -> list[str]:
-    """The lines that demand something of each sensitive column."""
+def _demands(demands: Mapping[str, str], register: bool) -> list[str]:
+    """The lines that demand something of each sensitive column. register: whether a line before them needs one."""
+    remove = "; then remove register = true, too" if register else ""
     lines = [
-        "# and what the tables together say about a sensitive column stays as uncertain as this, the strongest of some that",
-        f'# the column as a whole satisfies. "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines',
-        "# nothing sensitive is published.",
+        "# What the tables together say of a sensitive column, by maximum entropy, stays as varied as this in every class.",
+        f'# "{NO_DIVERSITY}" demands nothing, on purpose{remove}.',
+        "# Without any of these lines nothing sensitive is published.",
     ]
     if len(demands) == 1:
         ((_, demand),) = demands.items()

@@ -30,7 +30,7 @@ class Question:
     role: Role
 
     def __str__(self) -> str:
-        each = ", ".join(name or '""' for name in self.columns)
+        each = ", ".join(map(_named, self.columns))
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
@@ -40,6 +40,11 @@ class Question:
     def as_json(self) -> dict[str, object]:
         """As plain values, without a value of the table."""
         return {"columns": list(self.columns), "reason": self.reason, "role": self.role.value}
+
+
+def _named(column: str) -> str:
+    """A column as the config writes its name, where its header is empty too."""
+    return column or '""'
 
 
 def _sentence(text: str) -> str:
@@ -155,4 +160,4 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     others = [name for name in unconfirmed if name not in asked]
     for said, names in (("It was not sure of", asked), ("It guessed", others)):
         if names:
-            yield f"  {said}: {', '.join(f'{name} ({roles[name].value})' for name in names)}."
+            yield f"  {said}: {', '.join(f'{_named(name)} ({roles[name].value})' for name in names)}."

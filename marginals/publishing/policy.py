@@ -321,8 +321,8 @@ class Policy:
             raise InputError(f"register is true or false, not {self.register!r}")
         if self.register and not demanded:
             raise InputError(
-                "register = true is about a diversity, and none is demanded; demand one beside it, such as "
-                'diversity = "entropy:4", or leave it out'
+                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
+                "remove the line register = true"
             )
 
     @property

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from checks.claims import counts_below
 from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.writing import holds_bundle
@@ -61,6 +62,7 @@ def show(window: Window, request: Request) -> Response:
     found = window.candidates.found()
     counts = {} if found is None else found.answer.get("smallest_sensitive_counts") or {}
     smallest = min(counts.values(), default=None)
+    least = config.policy.least("min_cell") or 1
     return window.page(
         "publish.html",
         "publish",
@@ -75,6 +77,7 @@ def show(window: Window, request: Request) -> Response:
             if name not in {claim.sensitive for claim in config.policy.diversities(sensitive)}
         ],
         smallest=smallest,
+        small=counts_below(least) if least > 1 else "",
         table=table,
         dropped=[]
         if table is None
