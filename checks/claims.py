@@ -604,7 +604,7 @@ class CountClaim(Claim):
 
     def reason(self) -> str:
         """What a class has that breaks it: too few rows."""
-        return f"fewer than {self.least_count} rows"
+        return f"fewer than {self.least_count:,} rows"
 
 
 def counted_in_words(k: int, rows_per_person: int | None) -> str:

@@ -8,6 +8,16 @@ from functools import lru_cache
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
 
+
+def number_of(count: int, one: str, many: str = "") -> str:
+    """A number with its noun. many: the noun of more than one, where it takes more than an s.
+
+    >>> number_of(1, "class", "classes"), number_of(1200, "row")
+    ('1 class', '1,200 rows')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 # Levels by name, for people: `age in 20-year bands`, `postcode by its first 3 characters`, `education in 3 groups`.
 #
 # A name is made of the labels of the level, so whoever sees these can make it, and it tells nothing more. Two levels

@@ -239,13 +239,12 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
 
 def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out: why, by attribute."""
-    from marginals.names import margin_in_words
+    from marginals.names import margin_in_words, number_of
     from marginals.wording import rows_in_words
 
     counted = rows_in_words(release.rows, release.published.rows_per_person)
     where = f" where {release.published.where}" if release.published.where else ""
-    marginals_out = "1 marginal" if len(release.margins) == 1 else f"{len(release.margins):,} marginals"
-    yield f"Published {marginals_out} of {counted}{where} in {release.path}:"
+    yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
     yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
@@ -449,6 +448,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     import pandas as pd
 
     from marginals.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.names import number_of
     from marginals.wording import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)
@@ -475,7 +475,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     elif target.path is not None:
         where = f" where {printable(release.published.where)}" if release.published.where else ""
         click.echo(
-            f"Wrote {rows:,} synthetic {'row' if rows == 1 else 'rows'}{where} to {target.path}. They tell what the release "
+            f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release "
             "tells, and no more."
         )
         if beside.path is not None:

@@ -220,8 +220,12 @@ def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
 
 def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile | None") -> None:
     """Which files were written, and what they are."""
+    from marginals.names import number_of
+
     if rows_file is not None:
-        click.echo(f"Wrote {rows:,} rows to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
+        click.echo(
+            f"Wrote {number_of(rows, 'row')} to {rows_file.path}. Their risk is above; no other privacy of them was checked."
+        )
     for file in pages:
         if file is not None:
             click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
@@ -248,6 +252,7 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     """
     from marginals.config.release_toml import disclose_table
     from marginals.disclosure import Shuffled
+    from marginals.names import number_of
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
@@ -257,8 +262,8 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
         print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
     else:
         click.echo(
-            f"Wrote {written.rows:,} rows to {file.path} ({written.engine}). Nothing was checked of their privacy, so only "
-            "you may read the file."
+            f"Wrote {number_of(written.rows, 'row')} to {file.path} ({written.engine}). Nothing was checked of "
+            "their privacy, so only you may read the file."
         )
 
 
@@ -303,8 +308,8 @@ def audit(
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
     people exist, when tables contradict each other, and when something is not decided or a joint table is too large. What
     was not examined is said at the end. The marginals of a release of this program are read as complete where they lie in
-    its folder, or bear the names that they have there and show each attribute at one level: what they do not list has nobody.
-    Those of too many cells to be listed are not.
+    its folder, or bear the names that they have there and show each attribute at one level, but for those of too many cells:
+    what they do not list has nobody.
 
     \b
     Examples:

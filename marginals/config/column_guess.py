@@ -753,9 +753,7 @@ def _identifies(column: Column) -> str:
         return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)
     if column.counts.min() == column.counts.max() and not is_other:
-        return (
-            f"each of its {distinct:,} values stands in {column.counts[0]:,} rows, as a key does of which each has several"
-        )
+        return f"each of its {distinct:,} values is in {column.counts[0]:,} rows, like a key of which each has several"
     return ""
 
 
@@ -892,7 +890,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=not is_block, is_coarse=is_block)
     if distinct > _MOST_CATEGORIES:
         return Guess(
-            Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
+            Role.IGNORED, f"{distinct:,} different texts are too many to guess how they go together; write a hierarchy"
         )
     if _holds_long_texts(column, rare):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
@@ -925,7 +923,7 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
     kind = "whole numbers" if are_whole else "numbers with decimals"
-    why = "ages" if are_ages else f"{distinct} different {kind}"
+    why = "ages" if are_ages else f"{distinct:,} different {kind}"
     widths = finest_width(numbers, column.counts, are_ages)
     is_heaped = column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum()
     if is_heaped and not (are_whole and are_ages) and (not are_whole or widths):
@@ -939,9 +937,9 @@ def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess
     if distinct <= 2:
         return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, published as they are or not at all")
     if not uncommon:
-        why = f"{distinct} {kind}, none of them rare; levels merge them step by step"
+        why = f"{distinct:,} {kind}, none of them rare; levels merge them step by step"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
-    why = f"{distinct} {kind}, of which {uncommon} {'is' if uncommon == 1 else 'are'} rare and merged with others"
+    why = f"{distinct:,} {kind}, of which {uncommon:,} {'is' if uncommon == 1 else 'are'} rare and merged with others"
     return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
 
 

@@ -41,6 +41,7 @@ from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, withou
 from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
+from marginals.names import number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
@@ -423,7 +424,8 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    kept = f"{table.rows + table.left_out} of {rows} rows are kept"
+    complete = table.rows + table.left_out
+    kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
@@ -561,7 +563,7 @@ def _privacy(table: Table) -> str:
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
-        f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
+        f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
         f"k_link = {k}",
         "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
         f"# least {k} rows; in the data it can be rarer,",
