@@ -541,7 +541,7 @@ class CountClaim(Claim):
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
-            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS}, got {shown(self.k)}")
+            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {shown(self.k)}")
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:

@@ -316,7 +316,8 @@ def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
     stated = release.get("rows_per_person", ANY)
     if stated != ANY and not (type(stated) is int and 1 <= stated <= MOST_ROWS_OF_A_PERSON):
         raise BundleError(
-            DESCRIPTOR, f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}"'
+            DESCRIPTOR,
+            f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
         )
     return stated if "rows_per_person" in release else None
 

@@ -279,7 +279,7 @@ class Policy:
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not is_number_of_rows(value, least):
-                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS}, got {shown(value)}")
+                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS:,}, got {shown(value)}")
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")

@@ -220,7 +220,7 @@ def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
         "privacy.k_link = 5\n"
     )
     told = run("publish", path, "--out", tmp_path / "out").stderr
-    assert "Used 920 of 1,000 rows; dropped 80 with missing values" in told
+    assert "Dropped 80 of 1,000 rows with missing values" in told
     assert "8.0 percent of the rows are dropped" in told
 
 
