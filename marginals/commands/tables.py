@@ -203,6 +203,7 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
+    from marginals.names import number_of
     from marginals.wording import written_table_lines
 
     table = configured.read_table()
@@ -230,7 +231,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence, **on_chains})
         return
     click.echo(
-        f"{method}: {len(recoded):,} classes of {recoded.average_class_size:.1f} rows on average, "
+        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     )
     if on_chains:

@@ -847,7 +847,7 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
         return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
     if len(column.values) > _MOST_CATEGORIES:
         why = (
-            f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
+            f"{why}; nobody should learn it, but it has {len(column.values):,} different values: "
             "group them in the table first"
         )
         return Guess(Role.IGNORED, why, question=question)

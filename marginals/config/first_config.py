@@ -446,7 +446,7 @@ def _whose(person: RepeatingKey, rows: int) -> str:
     lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
     if rows > 1:
         lines += [
-            f"# Of each up to {rows} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
+            f"# Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
             '# one_row = "first", "last" or "random" counts one row of each.',
         ]
     else:

@@ -14,6 +14,7 @@ from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.writing import holds_bundle
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
+from marginals.names import number_of
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at
 from marginals.window.gate import REPORT_POLICY
@@ -111,12 +112,18 @@ def show(window: Window, request: Request) -> Response:
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
     """What the claims count, in words."""
     if person is not None:
-        kept = f"at most {most} rows" if isinstance(most, int) else f"the {one_row} row" if one_row else "one row"
+        kept = (
+            f"at most {number_of(most, 'row')}"
+            if isinstance(most, int)
+            else f"the {one_row} row"
+            if one_row
+            else "one row"
+        )
         return f"People, told apart by {person}; {kept} of each count."
     if most == "any":
         return "Rows; a person may have several."
     if isinstance(most, int):
-        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most}."
+        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most:,}."
     return "Nobody has said whose rows these are; no column looks as if people had several rows."
 
 
