@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
-from marginals.names import margin_in_words, number_of, shown_at
+from marginals.names import column_name, margin_in_words, number_of, shown_at
 from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
@@ -438,10 +438,11 @@ def reconstruction_in_words(known: Reconstruction) -> str:
             "Counts of fewer attributes are published, and more of them can be determined: marginals attack looks at those "
             "of up to three."
         )
+    these, hold = ("this count", "it holds") if known.determined == 1 else ("these counts", "they hold")
     beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
     return (
-        f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "
-        f"{known.total:,} rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
+        f"Somebody who puts the tables together knows {these} without any doubt; {hold} {known.rows:,} of {known.total:,} "
+        f"rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
     )
 
 
@@ -581,7 +582,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={entry}" for key, entry in value.items())
+        return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items())
     if isinstance(value, float):
         return f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -1257,7 +1258,7 @@ def _people(rows: int) -> str:
 
 
 def _cell(cell: Mapping[str, str]) -> str:
-    return ", ".join(f"{attribute}={label}" for attribute, label in cell.items()) or "all"
+    return ", ".join(f"{column_name(attribute)}={label}" for attribute, label in cell.items()) or "all"
 
 
 def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness | None") -> Iterator[str]:

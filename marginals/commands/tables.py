@@ -391,6 +391,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     """
     from marginals.config.first_config import initial_config
     from marginals.config.roles import Chosen
+    from marginals.names import column_name
     from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
@@ -421,8 +422,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     for token, why in config.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():
-        shown = name or '""'  # as the config writes the name of a column whose header is empty
-        click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
+        click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
     if config.person is not None:
         counts = (
             "The first row of each counts"
