@@ -15,11 +15,13 @@ from decimal import Decimal
 from functools import partial
 from math import log, prod
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from checks.claims import counts_below
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
@@ -40,6 +42,7 @@ from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_o
 from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
+from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
@@ -174,28 +177,28 @@ def initial_config(
     kept = _counting(frame, guesses, lacking, person)
     guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
 
-    def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
+    def counted(guesses: Mapping[str, Guess]) -> Counted:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
         return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
 
-    table, rows_each = counted(guesses)
-    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
+    found = counted(guesses)
+    if hidden := {name: _left_out(guesses[name]) for name in found.cannot_be_shown}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(source.name, guesses)
-        table, rows_each = counted(guesses)
+        found = counted(guesses)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
-        _data(source, beside, form, tokens, table, len(frame))
+        _data(source, beside, form, tokens, found.table, len(frame))
         + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
+        + ("" if person is None else f"\n{_whose(person, found)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
-        table,
+        found,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, found.rows_of_each)
 
 
 def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -329,6 +332,31 @@ _LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
 
 
+ONE_ROW = "random"
+"""Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
+
+    in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
+    them. more: the rows that count then.
+    """
+
+    table: Table
+    people: int
+    rows_of_each: int = 1
+    in_the_way: tuple[str, ...] = ()
+    several: int = 1
+    more: int = 0
+
+    @property
+    def cannot_be_shown(self) -> list[str]:
+        """The sensitive columns of which nothing can be shown."""
+        return [name for name in self.table.sensitive if not _can_be_shown(self.table, name)]
+
+
 def _can_be_demanded(table: Table) -> bool:
     """Whether something of each sensitive column can be shown."""
     return all(_can_be_shown(table, name) for name in table.sensitive)
@@ -394,21 +422,28 @@ def _counted(
     decimal: str,
     rare: int,
     person: RepeatingKey | None,
-) -> tuple[Table, int]:
-    """The table as publishing will count it, and how many rows of each person count.
+) -> Counted:
+    """The table as publishing will count it.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
     """
     read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
     if person is None:
-        return read(rows_per_person=1), 1
-    first = read(person=person.column, one_row="first")
+        table = read(rows_per_person=1)
+        return Counted(table, table.rows)
+    single = read(person=person.column, one_row=ONE_ROW)
+    one = Counted(single, single.rows)
     codes = factorized(frame[person.column], missing)[0]
-    for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if _can_be_demanded(replace(first, rows_per_person=rows)):
-            several = read(person=person.column, rows_per_person=rows)
-            return (several, rows) if _can_be_demanded(several) else (first, 1)
-    return first, 1
+    rows_of_each = np.bincount(codes[codes >= 0])
+    for rows in worth_counting(rows_of_each):
+        several = replace(single, rows_per_person=rows)
+        in_the_way = tuple(name for name in single.sensitive if not _can_be_shown(several, name))
+        if not in_the_way:
+            table = read(person=person.column, rows_per_person=rows)
+            return Counted(table, single.rows, rows) if _can_be_demanded(table) else one
+        if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
+            one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
+    return one
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -436,7 +471,8 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    kept = f"{table.rows + table.left_out} of {rows} rows are kept"
+    complete = table.rows + table.left_out
+    kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
@@ -453,25 +489,42 @@ def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
 
 
-def _whose(person: RepeatingKey, rows: int) -> str:
-    lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
+def _whose(person: RepeatingKey, counted: Counted) -> str:
+    rows = counted.rows_of_each
+    lines = [f"{person.column} {person.why}. So what is promised is promised of people."]
     if rows > 1:
-        lines += [
-            f"# Of each up to {rows} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
-            '# one_row = "first", "last" or "random" counts one row of each.',
-        ]
+        lines.append(
+            f"Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it, "
+            'one_row = "first", "last" or "random" counts one row of each.'
+        )
     else:
-        lines += [
-            "# One row of each is counted, the first in the order of the table, of those that are not left out; or",
-            '# "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows of each.',
-        ]
-    lines += [
-        "# Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
-        '# rows_per_person = "any" that promises shall count rows.',
-        f"person = {quoted(person.column)}",
-        f"rows_per_person = {rows}" if rows > 1 else 'one_row = "first"',
+        lines.append(
+            "One row of each counts, drawn at random from those that are not left out, so that what changes with time is "
+            'told of all times; "first" and "last" are those in the order of the table.'
+        )
+        lines.append(_several(counted))
+    lines.append(
+        "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
+        'rows_per_person = "any" that promises shall count rows.'
+    )
+    said = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
+    comments = [
+        part for line in lines for part in wrap(one_line(line), 118, initial_indent="# ", subsequent_indent="# ")
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*comments, f"person = {quoted(person.column)}", said]) + "\n"
+
+
+def _several(counted: Counted) -> str:
+    """What it would take for several rows of each person to count."""
+    if not counted.in_the_way:
+        return "Instead of one_row, rows_per_person = 5 counts so many rows of each."
+    names = ", ".join(map(column_name, counted.in_the_way))
+    return (
+        f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
+        f'{counted.table.rows:,}, if {names} had the role "ignored" or were merged less: as any row of a person may be '
+        f"looked at, a value that more than one of {counted.several:,} rows have could be that of everybody. Then write "
+        f"rows_per_person = {counted.several} instead of one_row."
+    )
 
 
 def _from(folder: Path, file: Path) -> str:
@@ -497,14 +550,19 @@ _MEANINGS = {
 
 
 def config_text(
-    name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
+    name: str,
+    data: str,
+    guesses: Mapping[str, Guess],
+    files: Mapping[str, str],
+    counted: Counted,
+    wanted: Sequence[str],
 ) -> str:
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
     search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(table), _base(table), search])
+    return "\n".join([*parts, _privacy(counted), _base(counted.table), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -569,19 +627,20 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _privacy(table: Table) -> str:
-    k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
+def _privacy(counted: Counted) -> str:
+    table, people = counted.table, counted.people
+    k = 10 if people >= 500 else 5 if people >= 100 else min(2, people)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
-        f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
+        f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
         f"k_link = {k}",
         "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
-        f"# least {k} rows; in the data it can be rarer,",
+        f"# least {k} {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer,",
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows:",
+        f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:
@@ -591,23 +650,25 @@ def _privacy(table: Table) -> str:
             '# diversity = "recursive:3,4"',
         ]
     else:
-        if table.rows_per_person in (None, 1):
+        register = table.rows_per_person in (None, 1)
+        if register:
             lines += [
                 "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of",
                 "# everybody, from a register. Leave this out beside a ledger (publish --ledger), where people are in",
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
+        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive}, register)
     return "\n".join(lines) + "\n"
 
 
-def _demands(demands: Mapping[str, str]) -> list[str]:
-    """The lines that demand something of each sensitive column."""
+def _demands(demands: Mapping[str, str], register: bool) -> list[str]:
+    """The lines that demand something of each sensitive column. register: whether a line before them needs one."""
+    remove = "; then remove register = true, too" if register else ""
     lines = [
-        "# and what the tables together say about a sensitive column stays as uncertain as this, the strongest of some that",
-        f'# the column as a whole satisfies. "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines',
-        "# nothing sensitive is published.",
+        "# What the tables together say of a sensitive column, by maximum entropy, stays as varied as this in every class.",
+        f'# "{NO_DIVERSITY}" demands nothing, on purpose{remove}.',
+        "# Without any of these lines nothing sensitive is published.",
     ]
     if len(demands) == 1:
         ((_, demand),) = demands.items()
