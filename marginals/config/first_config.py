@@ -373,8 +373,8 @@ def _can_be_shown(table: Table, name: str) -> bool:
 
 def _left_out(guessed: Guess) -> Guess:
     """A sensitive column that nothing can be told of."""
-    why = f"{guessed.why}, which nobody should learn, and nearly all rows that have a value have the same one"
-    return replace(guessed, role=Role.IGNORED, why=why)
+    reason = "nobody should learn it, and nearly all rows that have a value have the same one"
+    return replace(guessed, role=Role.IGNORED, why=f"{guessed.why}; {reason}", question=reason)
 
 
 def _counting(

@@ -181,7 +181,7 @@ def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_re
     assert set(config.unconfirmed) == set(config.source.attributes)
     assert {name for name, own in config.unconfirmed.items() if own.question} == {"result", "q9"}
     told = run("publish", path, "--out", tmp_path / "out").stderr
-    assert "It was not sure of: result (sensitive), q9 (quasi-identifier)." in told
+    assert "It was not sure of: result (sensitive).\n  It knows nothing of: q9 (quasi-identifier)." in told
     path.write_text(text.replace("reviewed = false", "reviewed = true"))
     assert not marginals.read_config(path).unconfirmed
     assert "confirmed" not in run("publish", path, "--out", tmp_path / "out").output
