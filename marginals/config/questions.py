@@ -38,7 +38,7 @@ class Question:
         each = ", ".join(map(column_name, self.columns))
         if not self.role.is_used:
             one = len(self.columns) == 1
-            return f"{each}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}."
+            return f"{each}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
                 f"{each}: is one of these, of whose names init knows nothing, something that nobody should learn about a "
