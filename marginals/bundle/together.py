@@ -15,7 +15,7 @@ import numpy as np
 from checks.attacks.knowledge import Levels, certainly_small, knowledge
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
 from checks.claims import Claim, CountClaim, KCombinatorial, MinCell
-from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, read_bundle, union
 from marginals.conditions import Range, interval
@@ -675,12 +675,11 @@ _REUSE = "publish the second again with the ladders of the first (the key data.l
 
 def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
     """The worst of the findings on what is published of two tables, that of the smallest difference among those alike."""
-    order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
 
     def place(finding: Finding) -> tuple[int, float]:
         """By verdict, then by how small the difference is."""
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
-        return order.index(finding.verdict), size
+        return DECISIVE.index(finding.verdict), size
 
     worst = min(found, key=place)
     if worst.verdict is Verdict.FAILS and pair.assumption:
