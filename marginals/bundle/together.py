@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, pairwise, product
@@ -22,6 +22,7 @@ from marginals.conditions import Range, interval
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import MISSING, Role
+from marginals.tables.group_names import KeptNames
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
@@ -705,9 +706,13 @@ def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLadder:
-    """The levels of an attribute from the finest published one on, to be put above the base values of another table."""
+    """The levels of an attribute from the finest published one on, to be put above the base values of another table.
+
+    names: those of its groups, as the release gave them.
+    """
 
     released: Hierarchy
+    names: KeptNames = field(default_factory=KeptNames)
 
     def __call__(self, given: Hierarchy) -> Hierarchy:
         """The base values of a hierarchy, in their order, and above them the levels of the release.
@@ -772,10 +777,12 @@ def _without_missing(label: str) -> str:
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
     """The ladders of the attributes that a release shows."""
     collection = published.collection
-    return {
-        attribute: ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy)
-        for attribute in filter(collection.shows, collection.domain.attributes)
-    }
+    ladders = {}
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        told = published.known_labels.get(attribute, {})
+        names = KeptNames({label: tells for label, tells in told.items() if tells.large})
+        ladders[attribute] = ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy, names)
+    return ladders
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:

@@ -251,7 +251,7 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 
 
 def _noted(claim: Claim, finding: Finding, own: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that the bundle leaves out and this does not. own: its claims."""
+    """The finding on a claim of the reader, with the labels that only the bundle leaves out. own: the claims of that."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
     stated = (each for each in own if isinstance(each, MaxentDiversity | Register) and each.about == claim.about)
