@@ -1079,6 +1079,11 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
         yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
+    if told.unexamined:
+        yield (
+            f"not examined: what is certain in {told.unexamined:,} more {'margin' if told.unexamined == 1 else 'margins'} "
+            "of what is missing"
+        )
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
