@@ -110,6 +110,14 @@ def claimed_of(rows_per_person: object) -> str:
     return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
 
 
+def another_release_line(page: Path, release: Path) -> str:
+    """That a steward's page is not that of the release beside it."""
+    return (
+        f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
+        "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+    )
+
+
 def left_out_lines(table: "Table") -> Iterator[str]:
     """What was left out of people who have more rows than count, and of whom the release will speak."""
     if table.left_out:

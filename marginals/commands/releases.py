@@ -93,7 +93,7 @@ def publish(
     from marginals.bundle.writing import require_replaceable
     from marginals.config.questions import unconfirmed_lines
     from marginals.steward import StewardFile, beside
-    from marginals.wording import dropped_lines, left_out_lines, part_lines
+    from marginals.wording import another_release_line, dropped_lines, left_out_lines, part_lines
 
     if sign is not None:
         from marginals.bundle.signature import secret_key
@@ -105,6 +105,8 @@ def publish(
         reads = configured.reads if sign is None else (*configured.reads, sign)
         require_replaceable(out, reads)
         page = StewardFile(steward or beside(out), out, reads)
+        if page.is_of_another_release and not as_json:
+            click.echo(printable(another_release_line(page.path, out)), err=True)
         if ledger is not None:
             from marginals.ledger import Ledger
 
