@@ -441,7 +441,7 @@ class Register(AttributeClaim):
             return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
         collection = question.collection
         found = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
-        if found.verdict is Verdict.UNDECIDED and found.note in (UNKNOWN, UNLINKED):
+        if found.verdict is Verdict.UNDECIDED:
             try:
                 failing = failing_class(collection, self.about, diversity)
             except CriterionError as error:
@@ -450,7 +450,7 @@ class Register(AttributeClaim):
                 found = replace(
                     found, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
                 )
-            elif self.basis == ATTESTED:
+            elif self.basis == ATTESTED and found.note in (UNKNOWN, UNLINKED):
                 found = replace(found, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
         basis = ATTESTED if found.verdict is Verdict.ATTESTED else VERIFIED
         return replace(found, parameters=self.parameters, basis=basis)

@@ -112,6 +112,7 @@ def verify(
         snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
         bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
         notes = _notes_on_trust(snapshots, signer)
+        asked.require_attributes(bundles)
         judged = _judged(bundles, asked)
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
@@ -226,6 +227,16 @@ class _Asked:
     claims: tuple[str | Claim, ...]
     rules: tuple[NamedRule, ...]
     difference: int | None = None
+
+    def require_attributes(self, bundles: Bundles) -> None:
+        """Raise InputError for a claim about an attribute that no bundle has: it would go unchecked."""
+        known = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
+        for claim in self.claims:
+            if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
+                raise InputError(
+                    f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; its attributes are "
+                    f"{listed([*map(repr, known)])}"
+                )
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
         """As claims, those about an attribute that the bundle lacks left out; None where nothing is asked.

@@ -10,7 +10,7 @@ import marginals
 from checks.claims import Claim, MaxentDiversity, Register
 from checks.diversity.registry import parse_diversity
 from checks.finding import Finding, Verdict
-from marginals import Attribute
+from marginals import Attribute, InputError
 from marginals.bundle.content import BundleContent
 from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
@@ -77,6 +77,15 @@ def test_an_attribute_that_a_bundle_calls_not_sensitive_is_judged_where_a_reader
     folder = bundle(tmp_path / "out", {"a": ["cancer"], "b": ["flu", "cold"]}, "distinct:2", role="quasi-identifier")
     found = demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "ill"))
     assert (found.criterion, found.verdict) == ("maxent-diversity", Verdict.FAILS)
+
+
+def test_a_demand_on_an_attribute_that_no_bundle_has_is_refused(tmp_path: Path) -> None:
+    """Else it would go unchecked, and a bundle could call the attribute something else."""
+    folder = bundle(tmp_path / "out", {"a": ["cancer"], "b": ["flu", "cold"]}, "distinct:2")
+    with pytest.raises(
+        InputError, match="maxent-diversity is asked of 'illness', which is no attribute of the release"
+    ):
+        demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "illness"))
 
 
 def test_two_bundles_together_are_judged_over_all_values_too(tmp_path: Path) -> None:
