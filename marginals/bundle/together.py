@@ -200,6 +200,11 @@ class CommonRefinement:
         names = ", ".join(map(repr, self.parts))
         return f"judged over the common refinement of {names}, which the releases generalize differently"
 
+    def claims_of(self, claim: Claim) -> tuple[Claim, ...]:
+        """A claim about an attribute, as it is about each way to generalize it."""
+        names = self.parts.get(claim.about or "", ())
+        return tuple(_about(claim, {str(claim.about): name}) for name in names) or (claim,)
+
     def views(self) -> dict[str, list[Levels]]:
         """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
         collection = self.content.collection

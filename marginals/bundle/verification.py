@@ -24,7 +24,15 @@ from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleCon
 from marginals.bundle.reading import content_of, listed, unjudged
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
-from marginals.bundle.together import Bundles, OneTable, by_table, common_refinement, differences, pairs_of_tables
+from marginals.bundle.together import (
+    Bundles,
+    CommonRefinement,
+    OneTable,
+    by_table,
+    common_refinement,
+    differences,
+    pairs_of_tables,
+)
 from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import printable
@@ -234,9 +242,14 @@ class _Asked:
         for claim in self.claims:
             if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
                 raise InputError(
-                    f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; its attributes are "
+                    f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
                     f"{listed([*map(repr, known)])}"
                 )
+
+    def over(self, refined: CommonRefinement) -> "_Asked":
+        """The same over a common refinement, where an attribute can stand in several ways."""
+        of_each = ([each] if isinstance(each, str) else refined.claims_of(each) for each in self.claims)
+        return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
         """As claims, those about an attribute that the bundle lacks left out; None where nothing is asked.
@@ -322,7 +335,7 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)
-        claims = asked.claims_on(refined.content, refined.content.sensitive)
+        claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
         attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}

@@ -79,6 +79,22 @@ def test_an_attribute_that_a_bundle_calls_not_sensitive_is_judged_where_a_reader
     assert (found.criterion, found.verdict) == ("maxent-diversity", Verdict.FAILS)
 
 
+def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(tmp_path: Path) -> None:
+    """Of two groupings of the illnesses one shows a town with a single group."""
+    groups = [Hierarchy.from_rows([(ill, group, "*") for ill, group in zip(("1", "2", "3", "4"), names)])
+              for names in (("1-2", "1-2", "3-4", "3-4"), ("1", "2-4", "2-4", "2-4"))]  # fmt: skip
+    values = {"a": ["1", "2"], "b": ["1", "2", "3", "4"]}
+    folders = []
+    for number, hierarchy in enumerate(groups):
+        coarse = {
+            town: [hierarchy.labels[1][hierarchy.lift(0, 1)[int(each) - 1]] for each in ill]
+            for town, ill in values.items()
+        }
+        folders.append(bundle(tmp_path / f"{number}", coarse, "distinct:1", Hierarchy.flat(hierarchy.labels[1])))
+    found = marginals.verify(*folders, claims=[MaxentDiversity(parse_diversity("distinct:2"), "ill")]).checks[1:]
+    assert Verdict.FAILS in [finding.verdict for finding in found]
+
+
 def test_a_demand_on_an_attribute_that_no_bundle_has_is_refused(tmp_path: Path) -> None:
     """Else it would go unchecked, and a bundle could call the attribute something else."""
     folder = bundle(tmp_path / "out", {"a": ["cancer"], "b": ["flu", "cold"]}, "distinct:2")
