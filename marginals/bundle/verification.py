@@ -315,11 +315,24 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
     if published is None:
         return Verification(tuple(_findings_apart(table.bundles, asked)))
     claims = asked.claims_on(published, published.sensitive)
-    if claims is None:
-        return published.verify()
-    applied = (rule.applied(published.sensitive) for rule in asked.rules)
-    rules = [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
-    judged = published.claiming(claims, rules)
+    return published.verify() if claims is None else _demanded(published, claims, asked.rules)
+
+
+def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Sequence[NamedRule] = ()) -> Verification:
+    """What a reader demands of a release, with rules, instead of what it claims.
+
+    Raises InputError or CriterionError for text that is no claim, and where the release lacks what a claim is about.
+    """
+    asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), tuple(rules))
+    asked.require_attributes([("", published)])
+    return _demanded(published, asked.claims_on(published, published.sensitive) or [], asked.rules)
+
+
+def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence[NamedRule]) -> Verification:
+    applied = (rule.applied(published.sensitive) for rule in rules)
+    judged = published.claiming(
+        claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
+    )
     found = judged.verify()
     noted = (_noted(*each, published.claims) for each in zip(judged.claims, found.checks))
     return replace(found, checks=tuple(noted))
