@@ -460,7 +460,7 @@ class _Scope:
         whole: margins that are looked at however many attributes they have, as is that of all attributes.
         """
         levels = self.domain.margin(self.mask)
-        examined = {mask: self.domain.margin(mask) for mask in (*whole, self.mask)}
+        examined: dict[Mask, Mapping[str, int]] = {mask: self.domain.margin(mask) for mask in (*whole, self.mask)}
         examined |= {self.domain.mask(margin): margin for margin in islice(self._margins(), _MOST_MARGINS)}
         number = prod(self.domain.hierarchy(a).height - level + 1 for a, level in levels.items()) - 1
         # Of all tables, or of none, nothing more is in common.
