@@ -164,8 +164,8 @@ def initial_config(
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
-    made = by_the_others(made, columns)
-    made = without_copies(frame, made, columns, tokens.texts, chosen)
+    made = by_the_others(made, columns, rare)
+    made = without_copies(frame, made, columns, tokens.texts, rare, chosen)
     codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
     guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
     some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]

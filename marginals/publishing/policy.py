@@ -368,11 +368,19 @@ class Policy:
         >>> Policy(k_link=10, diversity={"job": "none"}).silent_on(["job", "diagnosis"])
         ('diagnosis',)
         """
-        if self.diversity == NO_DIVERSITY or not sensitive:
+        if self.diversity == NO_DIVERSITY:
             return ()
-        named = set(self.diversity) if isinstance(self.diversity, Mapping) else set()
-        named |= {claim.sensitive for claim in self.diversities(sensitive)}
-        return tuple(attribute for attribute in sensitive if attribute not in named)
+        named = self.diversity if isinstance(self.diversity, Mapping) else ()
+        return tuple(attribute for attribute in self.undemanded(sensitive) if attribute not in named)
+
+    def undemanded(self, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """Those sensitive attributes of which no diversity is demanded, on purpose or not.
+
+        >>> Policy(k_link=10, diversity={"job": "none"}).undemanded(["job", "diagnosis"])
+        ('job', 'diagnosis')
+        """
+        demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
+        return tuple(attribute for attribute in sensitive if attribute not in demanded)
 
     def _with_odds(self, claim: MaxentDiversity) -> MaxentDiversity:
         """A diversity that must bear the odds, unless it names odds itself."""
