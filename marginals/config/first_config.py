@@ -37,7 +37,7 @@ from marginals.config.column_guess import (
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
@@ -109,7 +109,7 @@ class InitialConfig:
             try:
                 replace_file(file, content, PRIVATE)
             except OSError as error:
-                raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
+                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
         return list(files)
 
     @property
