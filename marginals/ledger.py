@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -25,6 +24,7 @@ from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
 from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.files import (
+    OTHERS,
     PRIVATE,
     bounded_content,
     held,
@@ -198,8 +198,6 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 """As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -234,7 +232,7 @@ class Ledger:
                 return cls(folder)
             if HEAD not in names and "0001" not in names:
                 raise InputError(f"{folder} holds other things than a ledger; name a new folder")
-            if folder.stat().st_mode & _OTHERS:
+            if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
