@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,15 +20,17 @@ from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
+from marginals.bundle.reading import read_bundle
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import BundleError, InputError, NothingPublishableError, system_reason
 from marginals.files import (
+    OTHERS,
     PRIVATE,
     bounded_content,
     held,
-    made_folder,
     prefix,
+    private_folder,
     replace_file,
     replace_folder,
     resolved,
@@ -39,7 +40,7 @@ from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
-from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.group_names import GroupNaming, KeptNames, told_by_older_labels
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -198,8 +199,6 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 """As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -234,11 +233,11 @@ class Ledger:
                 return cls(folder)
             if HEAD not in names and "0001" not in names:
                 raise InputError(f"{folder} holds other things than a ledger; name a new folder")
-            if folder.stat().st_mode & _OTHERS:
+            if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
-            raise InputError(f"the ledger {folder} cannot be read: {error.strerror or type(error).__name__}") from None
+            raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
         """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
@@ -268,7 +267,7 @@ class Ledger:
         """
         folder, own = self.path, self.path / _name(entry.number)
         try:
-            _made(folder)
+            private_folder(folder)
             with self._held():
                 if Ledger.read(folder).head != self.head:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
@@ -289,9 +288,7 @@ class Ledger:
                 with suppress(InputError):
                     _put(folder / f"{own.name}-out.json", {"folder": entry.folder})
         except OSError as error:
-            raise InputError(
-                f"the ledger {folder} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
 
     @property
     def _stated_head(self) -> dict[str, Any]:
@@ -363,9 +360,7 @@ class Ledger:
                     )
                 before._taken_back(number, self._stated_head)
         except OSError as error:
-            raise InputError(
-                f"the ledger {self.path} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
         return before
 
     def _held(self) -> AbstractContextManager[None]:
@@ -379,13 +374,6 @@ class Ledger:
 
 def _name(number: int) -> str:
     return f"{number:04d}"
-
-
-def _made(folder: Path) -> None:
-    """Make the folder of a ledger, for its owner alone; one that is there is empty, or is so already."""
-    made_folder(folder, PRIVATE)
-    if folder.stat().st_mode & _OTHERS:
-        folder.chmod(0o700)
 
 
 def _put(file: Path, stated: Mapping[str, Any]) -> None:
@@ -599,8 +587,7 @@ class Continuation:
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        kept = dict.fromkeys(today.naming, KeptNames())
-        table = replace(today, counts=shown, ladders={}, naming=kept, fitted=frozenset())
+        table = replace(today, counts=shown, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -722,6 +709,21 @@ def _entering(
     ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
 ) -> AbstractContextManager[None]:
     return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+
+
+def _kept_names(ledger: Ledger, today: Table) -> dict[str, GroupNaming | KeptNames]:
+    """The names of groups, all of which are those of the first release, by the rules that it was made by."""
+    if ledger.domain is None:
+        raise ValueError("a ledger without entries has no names")
+    try:
+        first = read_bundle(ledger.path / _name(1) / BUNDLE)
+    except BundleError:
+        raise _damaged(ledger.path, f"{_name(1)}/{BUNDLE} is no release that can be read") from None
+    kept: dict[str, GroupNaming | KeptNames] = {}
+    for name in today.naming:
+        is_older = first.labels is None or any(tells.large for tells in first.known_labels.get(name, {}).values())
+        kept[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
+    return kept
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:

@@ -39,8 +39,7 @@ from marginals.config.column_guess import (
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
-from marginals.config.visits import worth_counting
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
@@ -48,7 +47,13 @@ from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversi
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.people import (
+    RepeatingKey,
+    is_called_otherwise,
+    possible_keys,
+    repeating_keys,
+    worth_counting,
+)
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from marginals.tables.values import number_in
@@ -107,7 +112,7 @@ class InitialConfig:
             try:
                 replace_file(file, content, PRIVATE)
             except OSError as error:
-                raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
+                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
         return list(files)
 
     @property
@@ -146,6 +151,66 @@ def initial_config(
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
+    table = _described(source, form, rare, chosen)
+    guesses, person = _guesses(table, chosen)
+    guesses = _of_kept_rows(table, guesses, person)
+    guesses, counted = _publishable(table, guesses, person)
+    written = _hierarchy_files(guesses)
+    text = config_text(
+        source.name,
+        _data(source, beside, form, table.missing, counted.table, len(table.frame))
+        + _decimal(table.decimal)
+        + ("" if person is None else f"\n{_whose(person, counted)}"),
+        guesses,
+        {name: path for name, (path, _) in written.items()},
+        counted,
+        wanted,
+    )
+    return InitialConfig(
+        text, dict(written.values()), guesses, table.missing, person, table.decimal, counted.rows_of_each
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _DescribedTable:
+    """A table of which nothing is guessed but how its cells are written, and which columns number people.
+
+    columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
+    tells whose row it is. said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    columns: Mapping[str, Column]
+    keys: Sequence[RepeatingKey]
+    missing: MissingTokens
+    decimal: DecimalSign
+    said: Mapping[str, Said]
+    rare: int
+
+
+ONE_ROW = "random"
+"""Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
+
+    in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
+    them. more: the rows that count then.
+    """
+
+    table: Table
+    people: int
+    rows_of_each: int = 1
+    in_the_way: tuple[str, ...] = ()
+    several: int = 1
+    more: int = 0
+
+
+def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
+    """The table in a file. Raises InputError for a file without a header, or where a column that is chosen is not there."""
     files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
@@ -155,50 +220,61 @@ def initial_config(
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
-    person = keys[0] if keys else None
-    if person is not None:
-        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
+    if keys:
+        read = [_column(_of_each(frame, column.name, keys[0]), column.name) for column in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
-    made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
-    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
-    if person is None:  # the values of an identifier tell it where its name does not
-        person = next(iter(_keys(frame, made, tokens.texts)), None)
-    made = by_the_others(made, columns)
-    made = by_counting(frame, made, columns, tokens.texts, chosen)
-    codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
-    some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
-    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
-    guesses = _complete(guesses, lacking, len(frame), source.name)
+    return _DescribedTable(source.name, frame, columns, keys, tokens, decimal, said, rare)
+
+
+def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], RepeatingKey | None]:
+    """The guess on each column by itself, then beside the others; and the column that says whose row it is."""
+    frame, columns, rare, missing = table.frame, table.columns, table.rare, table.missing.texts
+    made = {
+        name: guess(column, rare, table.said.get(name, Said()), chosen.roles.get(name))
+        for name, column in columns.items()
+    }
+    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
+    # The values of an identifier tell it where its name does not.
+    person = next(iter(table.keys or _keys(frame, made, missing)), None)
+    made = by_the_others(made, columns, rare)
+    made = by_counting(frame, made, columns, missing, rare, chosen)
+    codes = _coarse_codes(frame, made, missing, table.decimal.sign)
+    return settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*chosen.wanted, *chosen.roles]), person
+
+
+def _of_kept_rows(table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None) -> dict[str, Guess]:
+    """The guesses by the rows that publishing will count, which are most of all rows."""
+    frame, missing = table.frame, table.missing.texts
+    some = [name for name, own in guesses.items() if own.role.is_used and table.columns[name].missing]
+    lacking = {name: factorized(frame[name], missing)[0] < 0 for name in some}
+    guesses = _complete(guesses, lacking, len(frame), table.name)
     kept = _counting(frame, guesses, lacking, person)
-    guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
+    return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
 
-    def counted(guesses: Mapping[str, Guess]) -> Counted:
+
+def _publishable(
+    table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
+) -> tuple[dict[str, Guess], Counted]:
+    """The guesses, and the table as publishing counts it.
+
+    Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
+    """
+
+    def counted() -> Counted:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+        return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
-    found = counted(guesses)
-    if hidden := {name: _left_out(guesses[name]) for name in found.cannot_be_shown}:
+    found = counted()
+    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
-            raise _nothing_published(source.name, guesses)
-        found = counted(guesses)
-    written = _hierarchy_files(guesses)
-    text = config_text(
-        source.name,
-        _data(source, beside, form, tokens, found.table, len(frame))
-        + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person, found)}"),
-        guesses,
-        {name: path for name, (path, _) in written.items()},
-        found,
-        wanted,
-    )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, found.rows_of_each)
+            raise _nothing_published(table.name, guesses)
+        found = counted()
+    return guesses, found
 
 
 def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -332,43 +408,14 @@ _LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
 
 
-ONE_ROW = "random"
-"""Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
+def _demand(table: Table, name: str) -> str | None:
+    """The diversity to demand of a sensitive column, such that something of it can be shown; None where nothing can."""
+    return proposed_diversity(table, name, _LEAST_CELL)
 
 
-@dataclass(frozen=True)
-class Counted:
-    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
-
-    in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
-    them. more: the rows that count then.
-    """
-
-    table: Table
-    people: int
-    rows_of_each: int = 1
-    in_the_way: tuple[str, ...] = ()
-    several: int = 1
-    more: int = 0
-
-    @property
-    def cannot_be_shown(self) -> list[str]:
-        """The sensitive columns of which nothing can be shown."""
-        return [name for name in self.table.sensitive if not _can_be_shown(self.table, name)]
-
-
-def _can_be_demanded(table: Table) -> bool:
-    """Whether something of each sensitive column can be shown."""
-    return all(_can_be_shown(table, name) for name in table.sensitive)
-
-
-def _can_be_shown(table: Table, name: str) -> bool:
-    """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
-    levels = range(table.domain.hierarchy(name).height)
-    counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
-    return proposed_diversity(table, name) is not None and any(
-        len(own) > 1 and own.min() >= _LEAST_CELL * (table.most_rows_of_a_person or 1) for own in counts
-    )
+def _not_shown(table: Table) -> tuple[str, ...]:
+    """The sensitive columns of which nothing can be shown."""
+    return tuple(name for name in table.sensitive if _demand(table, name) is None)
 
 
 def _left_out(guessed: Guess) -> Guess:
@@ -436,11 +483,10 @@ def _counted(
     codes = factorized(frame[person.column], missing)[0]
     rows_of_each = np.bincount(codes[codes >= 0])
     for rows in worth_counting(rows_of_each):
-        several = replace(single, rows_per_person=rows)
-        in_the_way = tuple(name for name in single.sensitive if not _can_be_shown(several, name))
+        in_the_way = _not_shown(replace(single, rows_per_person=rows))
         if not in_the_way:
             table = read(person=person.column, rows_per_person=rows)
-            return Counted(table, single.rows, rows) if _can_be_demanded(table) else one
+            return one if _not_shown(table) else Counted(table, single.rows, rows)
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
             one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
     return one
@@ -658,7 +704,7 @@ def _privacy(counted: Counted) -> str:
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive}, register)
+        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive}, register)
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from marginals.config import RARE
 from marginals.config.column_guess import Guess, protected
 from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
 from marginals.config.questions import UNKNOWN
@@ -78,25 +77,27 @@ class Chosen:
 NOTHING_CHOSEN = Chosen()
 
 
-def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -> dict[str, Guess]:
+def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], rare: int) -> dict[str, Guess]:
     """The guesses on columns whose names say nothing, with what the other columns say of them.
 
     A column that is numbered along with a sensitive one is sensitive too, and so are questions that have the same answers;
     where most columns whose names do say something are sensitive, so are all others. Each of these is asked.
-    columns: by name, without what is missing.
+    columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     evidence = _numbered_along(guesses) | _same_answers(guesses, columns)
-    result = {name: _asked_as_sensitive(name, own, evidence, columns) for name, own in guesses.items()}
+    result = {
+        name: _asked_as_sensitive(own, evidence.get(name, ""), columns[name], rare) for name, own in guesses.items()
+    }
     question = _most_others(result)
     left = {name: question for name, own in result.items() if question and own.question == UNKNOWN}
-    return {name: _asked_as_sensitive(name, own, left, columns) for name, own in result.items()}
+    return {name: _asked_as_sensitive(own, left.get(name, ""), columns[name], rare) for name, own in result.items()}
 
 
-def _asked_as_sensitive(name: str, own: Guess, why: Mapping[str, str], columns: Mapping[str, Column]) -> Guess:
+def _asked_as_sensitive(own: Guess, why: str, column: Column, rare: int) -> Guess:
     """The guess on a column that is sensitive for some reason, which is asked; the same guess where there is none."""
-    if name not in why:
+    if not why:
         return own
-    return replace(protected(columns[name], why[name], why[name], RARE, own.said), missing=own.missing, said=own.said)
+    return replace(protected(column, why, why, rare, own.said), missing=own.missing, said=own.said)
 
 
 def _numbered_along(guesses: Mapping[str, Guess]) -> dict[str, str]:
@@ -161,18 +162,19 @@ def by_counting(
     guesses: Mapping[str, Guess],
     columns: Mapping[str, Column],
     missing: Collection[str],
+    rare: int,
     chosen: Chosen = NOTHING_CHOSEN,
 ) -> dict[str, Guess]:
     """The guesses with what some rows say of columns together, so that none gives a sensitive one away.
 
     A copy, or what determines a sensitive column or follows from it, is left out, and asked about; what adds up with one is
     sensitive too. A column that follows from what everybody may know, as a square from an age, is not asked about.
-    columns: by name, without what is missing.
+    columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     values = {name: _values(some[name], missing, columns[name].decimal) for name in used}
-    result = _without_copies(values, guesses, columns, chosen) if _any_sensitive(guesses) else dict(guesses)
+    result = _without_copies(values, guesses, columns, rare, chosen) if _any_sensitive(guesses) else dict(guesses)
     open_ones = [name for name, own in result.items() if own.question == UNKNOWN and own.role.is_used]
     known = [name for name in used if name not in open_ones and _may_be_known(name, result[name])]
     fine, coarse = {name: values[name].fine for name in known}, {name: values[name].coarse for name in open_ones}
@@ -193,7 +195,11 @@ def _may_be_known(name: str, own: Guess) -> bool:
 
 
 def _without_copies(
-    values: Mapping[str, Values], guesses: Mapping[str, Guess], columns: Mapping[str, Column], chosen: Chosen
+    values: Mapping[str, Values],
+    guesses: Mapping[str, Guess],
+    columns: Mapping[str, Column],
+    rare: int,
+    chosen: Chosen,
 ) -> dict[str, Guess]:
     """The guesses, so that no column gives a sensitive one away that is published in another way than that."""
     result = dict(guesses)
@@ -206,7 +212,7 @@ def _without_copies(
                 others = " and ".join(other for other in members if other != name)
                 why = f"it adds up with {others}, of which {secret[0]} is sensitive"
                 result[name] = replace(
-                    protected(columns[name], why, "", RARE, own.said), missing=own.missing, said=own.said
+                    protected(columns[name], why, "", rare, own.said), missing=own.missing, said=own.said
                 )
     sensitive = [name for name in values if result[name].role is Role.SENSITIVE]
     pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]

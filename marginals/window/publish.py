@@ -61,8 +61,6 @@ def show(window: Window, request: Request) -> Response:
     changing = window.jobs.latest("ledger")
     sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
     found = window.candidates.found()
-    counts = {} if found is None else found.answer.get("smallest_sensitive_counts") or {}
-    smallest = min(counts.values(), default=None)
     least = config.policy.least("min_cell") or 1
     return window.page(
         "publish.html",
@@ -72,12 +70,8 @@ def show(window: Window, request: Request) -> Response:
         policy=config.policy,
         sensitive=sensitive,
         silent=config.policy.silent_on(list(sensitive)),
-        bare=[
-            name
-            for name in sensitive
-            if name not in {claim.sensitive for claim in config.policy.diversities(sensitive)}
-        ],
-        smallest=smallest,
+        undemanded=config.policy.undemanded(sensitive),
+        smallest=None if found is None else found.smallest_sensitive_count,
         small=counts_below(least) if least > 1 else "",
         table=table,
         dropped=[]
