@@ -14,8 +14,7 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 
-from marginals.config import RARE
-from marginals.config.questions import UNKNOWN
+from marginals.config import RARE, UNKNOWN
 from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from marginals.config import UNKNOWN
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 
@@ -20,10 +21,6 @@ NOT_REVIEWED = """\
 reviewed = false
 """
 """What a first config says of itself."""
-
-
-UNKNOWN = "the name says nothing that init knows"
-"""The reason to ask for a column of which nothing is known but its values."""
 
 
 @dataclass(frozen=True)

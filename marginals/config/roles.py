@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from marginals.config import UNKNOWN
 from marginals.config.column_guess import Guess, protected
 from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
-from marginals.config.questions import UNKNOWN
 from marginals.config.vocabulary import is_recognizable, meaning_of
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
