@@ -664,9 +664,10 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
 
 def _asked(column: Column, rare: int, said: Said) -> Guess:
     """The guess on a column of which nothing is sure: what it is taken for, and the question."""
-    maybe = next((found for text in (column.name, said.description) if (found := meaning_of(text)) is not None), None)
+    told = {"name": meaning_of(column.name), "description": meaning_of(said.description)}
+    by, maybe = next(((by, found) for by, found in told.items() if found is not None), ("", None))
     if maybe is not None:
-        question = f"the name says {maybe.word}, which can be about {maybe.about}"
+        question = f"the {by} says {maybe.word}, which can be about {maybe.about}"
         if maybe.default is Role.SENSITIVE:
             return protected(column, question, question, rare, said)
         return replace(_quasi_identifier(column, rare, said), question=question)
@@ -676,7 +677,12 @@ def _asked(column: Column, rare: int, said: Said) -> Guess:
     if _is_scale(column):
         question = "the numbers fill a scale such as people judge something on"
         return protected(column, question, question, rare, said)
-    return own if is_recognizable(said.description) else replace(own, question=UNKNOWN)
+    is_short = len(words_in_order(said.description)) <= _SHORT_DESCRIPTION
+    return own if is_short and is_recognizable(said.description) else replace(own, question=UNKNOWN)
+
+
+_SHORT_DESCRIPTION = 5
+"""Words of a description, at most, that is a name; in a question whatever it is about others can be mentioned."""
 
 
 _SCALES = {(low, high) for low, high in ((1, 5), (0, 10), (1, 10), (1, 7), (1, 11))}

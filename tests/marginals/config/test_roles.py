@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 import marginals
 from marginals import InputError, Role
 from marginals.commands.main import main
-from marginals.config.column_guess import guess
+from marginals.config.column_guess import Said, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
@@ -373,3 +373,20 @@ def test_of_a_panel_a_row_of_each_person_at_random_counts_and_what_keeps_more_fr
     assert table.rows == people
     years = table.cube.table(table.domain.mask({"year": 0})).counts
     assert (years > 0).sum() > 1, "not the first year of everybody alone"
+
+
+@pytest.mark.parametrize("name", ["imie", "first_name", "cognome", "voornaam", "apellidos"])
+def test_names_that_several_people_share_number_nobody(tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(4)
+    config = found_in(
+        pd.DataFrame({name: rng.choice([f"A{n}" for n in range(60)], 600), "sex": ["f", "m"] * 300}), tmp_path
+    )
+    assert (config.person, config.guesses[name].role) == (None, Role.IDENTIFIER)
+
+
+def test_what_a_question_mentions_does_not_say_that_people_are_recognized_by_its_answer() -> None:
+    column = Column.of("c86", ["1", "2", "3", "4"] * 50)
+    asked = "does caregiving cause difficulties in your relationship with your family?"
+    assert guess(column, said=Said(asked)).question
+    assert not guess(column, said=Said("Size of the family")).question
+    assert guess(column, said=Said("Result of it")).question.startswith("the description says result")
