@@ -10,7 +10,7 @@ import pandas as pd
 from marginals.config import UNKNOWN
 from marginals.config.column_guess import Guess, protected
 from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
-from marginals.config.vocabulary import is_recognizable, meaning_of
+from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role, words_in_order
@@ -81,7 +81,7 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], r
     """The guesses on columns whose names say nothing, with what the other columns say of them.
 
     A column that is numbered along with a sensitive one is sensitive too, and so are questions that have the same answers;
-    where most columns whose names do say something are sensitive, so are all others. Each of these is asked.
+    where most columns whose names do say something are about health, crime or the like, so are all others. Each is asked.
     columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     evidence = _numbered_along(guesses) | _same_answers(guesses, columns)
@@ -153,8 +153,9 @@ def _most_others(guesses: Mapping[str, Guess]) -> str:
     found = (meaning_of(name) or meaning_of(guesses[name].said.description) for name in sure)
     abouts = [meaning.about for meaning in found if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
-    like = f", as those about {about}" if about else ""
-    return f"{UNKNOWN}; of the columns whose names do, most are sensitive{like}"
+    if about not in pervading():
+        return ""
+    return f"{UNKNOWN}; of the columns whose names do, most are sensitive, as those about {about}"
 
 
 def by_counting(
