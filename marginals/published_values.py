@@ -6,7 +6,7 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -28,15 +28,14 @@ from marginals.conditions import (
     Negation,
     NothingInRangeError,
     NoValueError,
-    Range,
     Where,
     columns_of,
     formula_of,
-    interval,
     parsed,
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words, suggested
+from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
@@ -383,25 +382,32 @@ def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | 
 
     None where one has none, or several.
     """
-    spelled = _Spelled(coarse.labels[0])
-    over = [coarse.code(label, 0) for label in fine.labels[level]]
-    codes = [spelled.over(label) if code is None else code for label, code in zip(fine.labels[level], over)]
+    spelled, labels = _Spelled(coarse), fine.labels[level]
+    known = [coarse.code(label, 0) for label in labels]
+    codes = [
+        spelled.over(label, numbers) if code is None else code
+        for label, numbers, code in zip(labels, numbers_of(fine, level), known)
+    ]
     return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
 
 
 class _Spelled:
-    """Labels that spell out what they stand for, as intervals or as prefixes."""
+    """Base values whose labels spell out what they stand for, as intervals or as prefixes."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self._ranges = sorted((own, code) for code, label in enumerate(labels) if (own := interval(label)) is not None)
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        labels = hierarchy.labels[0]
+        self._ranges = sorted((own, code) for code, own in enumerate(numbers_of(hierarchy)) if own is not None)
         self._lows = [own.low for own, _ in self._ranges]
         self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
         self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
 
-    def over(self, label: str) -> int | None:
-        """The code of the one label that spells out more than this one; None where there is none, or several."""
-        if (own := interval(label)) is not None and self._ranges:
+    def over(self, label: str, own: Range | None) -> int | None:
+        """The code of the one label that spells out more than this one; None where there is none, or several.
+
+        own: the numbers that it stands for, if it does.
+        """
+        if own is not None and self._ranges:
             wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
             return code if self._are_disjoint and wide.holds(own) else None
         shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))

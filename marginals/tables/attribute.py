@@ -13,6 +13,7 @@ import numpy as np
 from marginals.arguments import elements_of, kind_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
+from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.values import (
     check_units,
     consecutive,
@@ -217,6 +218,11 @@ class Attribute:
         """Whether labels that look like numbers or intervals are plain names."""
         return self.label_form == "names"
 
+    def takes_order(self, order: Collection[str]) -> bool:
+        """Whether the categories of a frame, lowest first, say in which order its sensitive values lie."""
+        has_own = bool(self.order or self.intervals or self.dates) or self.role is not Role.SENSITIVE
+        return not has_own and (self.hierarchy is None or set(self.hierarchy.labels[0]) <= {*order})
+
     def _check_order(self) -> None:
         """Raise InputError for an order that is none, or that the values have by themselves."""
         if not all(isinstance(value, str) for value in self.order) or len(set(self.order)) < len(self.order):
@@ -281,7 +287,7 @@ class Attribute:
 
     def _told(self, hierarchy: Hierarchy) -> Hierarchy:
         """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
-        has_names = self.has_names or (not self.intervals and not self.dates and are_codes(hierarchy))
+        has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
         labels = [label for label in hierarchy.labels[0] if not (self.counts_missing and label == MISSING)]
         told = replace(hierarchy, has_names=has_names)
         if self.order:
@@ -293,8 +299,7 @@ class Attribute:
             return told.ordered_by(sorted(labels, key=place.__getitem__))
         if self.role is not Role.SENSITIVE:
             return told
-        ordered = labels if self.intervals or self.dates else known_order(labels)
-        return told if ordered is None else told.ordered_by(ordered)
+        return told.ordered_by(labels) if self.intervals or self.dates else in_known_order(told)
 
     def _hierarchy_of_values(self, values: Iterable[str]) -> Hierarchy:
         if self.hierarchy is not None:
@@ -321,6 +326,19 @@ class Attribute:
         if not ordered:
             raise HierarchyError("it has no values")
         return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
+
+
+def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
+    """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
+
+    One that stands for missing values has no place in it.
+
+    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild"])).order
+    ((1, 0), None)
+    """
+    labels = [label for label in hierarchy.labels[0] if label != MISSING]
+    ordered = known_order(labels)
+    return hierarchy if ordered is None else hierarchy.ordered_by(ordered)
 
 
 def _check_population(population: Mapping[str, int], ladder: str) -> None:
