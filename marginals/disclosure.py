@@ -393,8 +393,7 @@ def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain:
         block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
         for number, (attribute, hierarchy) in enumerate(domain.items()):
             values = batch.column(2 * number).dictionary_encode()
-            texts = (source.base_value(attribute, text) for text in values.dictionary.to_pylist())
-            codes = [None if text is None else hierarchy.code(text, 0) for text in texts]
+            codes = [source.base_code(attribute, text, hierarchy) for text in values.dictionary.to_pylist()]
             base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
             levels = batch.column(2 * number + 1).to_numpy()
             unknown += int((base < 0).sum())

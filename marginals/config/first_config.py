@@ -48,7 +48,7 @@ from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
-from marginals.tables.values import number_in
+from marginals.tables.values import NumberFormat, in_order, missing_among, number_in
 from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
@@ -69,6 +69,7 @@ class InitialConfig:
 
     missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
     key and repeats. decimal: the sign before the fraction of numbers. rows_of_each: how many rows of each person count.
+    formats: in words how columns write numbers that have signs between thousands, or in percent.
     """
 
     text: str
@@ -78,6 +79,7 @@ class InitialConfig:
     person: RepeatingKey | None = None
     decimal: DecimalSign = POINT
     rows_of_each: int = 1
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -149,15 +151,16 @@ def initial_config(
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
     chosen.check(files.columns, source.name)
     frame, labels = frame_of(files), column_labels(source)
-    read = [_column(frame, name) for name in map(str, frame.columns)]
+    cells = [_column(frame, name) for name in map(str, frame.columns)]
+    read = [_without(column, ALWAYS) for column in cells]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
     person = keys[0] if keys else None
     if person is not None:
-        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
+        read = [_without(_column(_of_each(frame, c.name, person), c.name), ALWAYS) for c in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
-    tokens = missing_tokens(read)
+    tokens = missing_tokens(read).counted_in(cells)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
     made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
@@ -185,17 +188,20 @@ def initial_config(
             raise _nothing_published(source.name, guesses)
         table, rows_each = counted(guesses)
     written = _hierarchy_files(guesses)
+    used = [columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
+    formats = {c.name: _in_words(c, c.format) for c in used if c.format is not None and c.format.is_grouped}
     text = config_text(
         source.name,
         _data(source, beside, form, tokens, table, len(frame))
         + _decimal(decimal)
+        + _formats(formats)
         + ("" if person is None else f"\n{_whose(person, rows_each)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         table,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
+    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each, formats)
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -231,18 +237,24 @@ def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey | None) -> pd.
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
-    """The values of a column as publishing would read them."""
+    """The values of a column, in their order, as publishing would read them; cells without a text are missing."""
     try:
-        table = read_table(frame[[name]], {name: "quasi-identifier"}, ALWAYS)
-    except (InputError, TypeError):  # no value at all, or none that could be counted
+        rows = PandasFrame(frame[[name]]).distinct_rows([name])
+    except (InputError, TypeError):  # none that could be counted
         return Column(name, (), np.zeros(0, dtype=np.int64), len(frame))
-    cells = list(table.counts.cells())
-    return Column(name, tuple(label for (label,), _ in cells), np.array([n for _, n in cells]), table.missing)
+    counts: Counter[str] = Counter()
+    for code, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
+        if (text := rows.values[name][code]) is not None:
+            counts[text] += count
+    values = in_order(counts)
+    sizes = np.array([counts[text] for text in values], dtype=np.int64)
+    return Column(name, tuple(values), sizes, len(frame) - int(sizes.sum()))
 
 
 def _without(column: Column, missing: Collection[str]) -> Column:
     """The column with these values counted as missing."""
-    kept = [i for i, value in enumerate(column.values) if value not in missing]
+    absent = missing_among(column.values, missing, column.decimal)
+    kept = [i for i, value in enumerate(column.values) if value not in absent]
     counts = column.counts[kept]
     gone = column.rows - int(counts.sum())
     return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
@@ -361,7 +373,7 @@ def _recounted(
     if not kept.all():
         for column, guessed in guesses.items():
             if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-                counted = replace(_column(frame[kept], column), decimal=decimal)
+                counted = replace(_without(_column(frame[kept], column), ALWAYS), decimal=decimal)
                 again = guess(_without(counted, missing), rare, guessed.said)
                 if again.role is guessed.role and not _of_bands(again):
                     result[column] = replace(again, missing=guessed.missing)
@@ -423,11 +435,12 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
     kept = f"{table.rows + table.left_out} of {rows} rows are kept"
+    cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
-        f"# count as a value: {kept}.\n{numbers}"
+        f"# count as a value: {kept}.\n{cells}{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
         '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -437,6 +450,18 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
 
 def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
+
+
+def _in_words(column: Column, numbers: NumberFormat) -> str:
+    """How a column is read whose numbers have signs between thousands, or in percent."""
+    other = "," if numbers.decimal == "." else "."
+    if numbers.thousands == other and NumberFormat.of(column.values, other) is not None:
+        return f'{numbers}; if that sign stands before a fraction, write decimal = "{other}"'
+    return str(numbers)
+
+
+def _formats(formats: Mapping[str, str]) -> str:
+    return "".join(f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in formats.items())
 
 
 def _whose(person: RepeatingKey, rows: int) -> str:
