@@ -72,13 +72,23 @@ class NumberFormat:
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
             return None
-        return next((own for own in formats(decimal) if all(map(own.is_number, numerals))), None)
+        return next((own for own in formats(decimal) if own._is_of(numerals)), None)
 
     @classmethod
     def nearest(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat":
         """The format in which most of some values are numbers, for a column that is declared to hold numbers."""
-        whole = next((own for own in formats(decimal) if all(map(own.is_number, texts))), None)
-        return whole or max(formats(decimal), key=lambda own: sum(map(own.is_number, texts)))
+        whole = next((own for own in formats(decimal) if own._is_of(texts)), None)
+        return whole or max(
+            (own for own in formats(decimal) if own._is_shown_by(texts)),
+            key=lambda own: sum(map(own.is_number, texts)),
+        )
+
+    def _is_of(self, texts: Collection[str]) -> bool:
+        return all(map(self.is_number, texts)) and self._is_shown_by(texts)
+
+    def _is_shown_by(self, texts: Iterable[str]) -> bool:
+        """Whether a point between thousands cannot be one before a fraction, as in `1.234` of a program that knows no comma."""
+        return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
     @property
     def is_grouped(self) -> bool:
@@ -233,7 +243,7 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
     for text in texts:
         if text is None:
             continue
-        plain = text if text in known else text.strip(BLANKS)
+        plain = text if text in known else text.strip(BLANKS) or text
         if plain in known or (
             numbers and plain[:1] in begins and not has_leading_zero(plain) and number_in(plain, decimal) in numbers
         ):
