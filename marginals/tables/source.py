@@ -414,7 +414,7 @@ class Reading:
                     "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
                 )
             return "is not a whole number, which intervals need"
-        if number_in(text, self.decimal) is not None:
+        if NumberFormat.of([text], self.decimal) is not None:
             return f"is not written as most numbers of the column are, with {self.numbers[column]}"
         if any(number_in(text, sign) is not None for sign in DECIMAL_SIGNS):
             return f"is not a number whose decimal sign is {self.decimal!r}, as data.decimal says"
