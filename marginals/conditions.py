@@ -32,17 +32,18 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from marginals.errors import InputError
 from marginals.messages import suggested
+from marginals.tables.intervals import Range, interval, numbers_of
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import SUPPRESSED, Hierarchy
+from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
 @dataclass(frozen=True)
@@ -540,12 +541,6 @@ def _chain(node: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
 # values that lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
 
 
-_NUMBER = r"[-+]?\d+(?:\.\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
-_OPEN = re.compile(rf"\s*({_NUMBER})\s*(?:\+| and over)\s*")
-_UNDER = re.compile(rf"\s*under ({_NUMBER})\s*")
-_INFINITY = Decimal("Infinity")
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
@@ -561,65 +556,6 @@ class NothingInRangeError(NoValueError):
     """A range in which none of the values of an attribute lies, though they are numbers."""
 
 
-class Range(NamedTuple):
-    """Ends of a range of numbers, exactly, and whether each belongs to it."""
-
-    low: Decimal
-    high: Decimal
-    with_low: bool = True
-    with_high: bool = True
-
-    @classmethod
-    def of(cls, text: str) -> "Range | None":
-        """The range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
-
-        >>> Range.of("20-39")
-        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
-        >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
-        (True, None)
-        """
-        if match := _RANGE.fullmatch(text):
-            return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
-        if match := _BEYOND.fullmatch(text):
-            closed = match[1].endswith("=")
-            end = Decimal(match[2])
-            return (
-                cls(-_INFINITY, end, False, closed) if match[1].startswith("<") else cls(end, _INFINITY, closed, False)
-            )
-        return None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no number lies in it."""
-        return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
-
-    def meets(self, other: "Range") -> bool:
-        """Whether some number lies in both."""
-        low = max((self.low, not self.with_low), (other.low, not other.with_low))
-        high = min((self.high, self.with_high), (other.high, other.with_high))
-        return not Range(low[0], high[0], not low[1], high[1]).is_empty
-
-    def holds(self, other: "Range") -> bool:
-        """Whether all of another one lies in it."""
-        low = max((self.low, not self.with_low), (other.low, not other.with_low))
-        high = min((self.high, self.with_high), (other.high, other.with_high))
-        return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
-
-
-def interval(label: str) -> Range | None:
-    """The numbers that a label stands for, or None if it is no number.
-
-    Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`.
-    """
-    if re.fullmatch(_NUMBER, label.strip()):
-        return Range(Decimal(label.strip()), Decimal(label.strip()))
-    if match := _OPEN.fullmatch(label):
-        return Range(Decimal(match[1]), _INFINITY, True, False)
-    if match := _UNDER.fullmatch(label):
-        return Range(-_INFINITY, Decimal(match[1]), False, False)
-    return Range.of(label)
-
-
 def unquoted(text: str) -> str | None:
     """The characters between the quotes of a text; None for one without quotes around it."""
     if not re.fullmatch(QUOTED, text.strip(), re.DOTALL):
@@ -631,6 +567,44 @@ def unquoted(text: str) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Meaning:
+    """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
+
+    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number.
+    """
+
+    surely: BoolArray
+    possibly: BoolArray
+
+    @classmethod
+    def certain(cls, inside: BoolArray) -> "Meaning":
+        """Of a condition that can be judged of every value."""
+        return cls(inside, inside)
+
+    @property
+    def unjudged(self) -> BoolArray:
+        """The values of which it cannot be judged."""
+        return self.possibly & ~self.surely
+
+    def __or__(self, other: "Meaning") -> "Meaning":
+        return Meaning(self.surely | other.surely, self.possibly | other.possibly)
+
+    def __and__(self, other: "Meaning") -> "Meaning":
+        return Meaning(self.surely & other.surely, self.possibly & other.possibly)
+
+    def __invert__(self) -> "Meaning":
+        return Meaning(~self.possibly, ~self.surely)
+
+
+class UnjudgedError(InputError):
+    """A condition that cannot be judged of some values of an attribute."""
+
+    def __init__(self, attribute: str, message: str) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+
+
+@dataclass(frozen=True, eq=False)
 class Labels:
     """The labels that an attribute has. finest: its finest published level."""
 
@@ -638,17 +612,22 @@ class Labels:
     hierarchy: Hierarchy
     finest: int = 0
 
-    def meant(self, text: str) -> BoolArray:
-        """For each base value whether a text means it: shape (size(0),).
+    def meant(self, text: str) -> Meaning:
+        """Which base values a text means, and of which that cannot be judged.
 
         Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in or that
         cuts through one.
         """
         inside = self.labelled(text)
         if inside is None and len(parts := self.parts(text)) > 1:
-            return np.asarray(np.logical_or.reduce([self.meant(part) for part in parts]))
+            return reduce(or_, map(self.meant, parts))
         if inside is None and (between := Range.of(text)) is not None and self._has_numbers:
             return self.between(between, text)
+        if inside is None and Range.of(text) is not None and self._look_like_numbers:
+            raise InputError(
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
+                "the numbers that they look like; name values, with | between"
+            )
         if inside is None and text.lstrip().startswith(("<", ">")):
             raise InputError(
                 f"{self.attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {self.attribute}>3 or "
@@ -658,7 +637,7 @@ class Labels:
             inside = self.labelled(exact)
         if inside is None:
             raise self.no_value(text)
-        return inside
+        return Meaning.certain(inside)
 
     def is_value(self, text: str) -> bool:
         """Whether a text means values that there may be: every part of it is a label, or a range of what are numbers."""
@@ -689,20 +668,25 @@ class Labels:
             return divided
         return parts(text)
 
-    def between(self, numbers: Range, text: str) -> BoolArray:
-        """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does."""
+    def between(self, numbers: Range, text: str) -> Meaning:
+        """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does.
+
+        Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
+        """
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
-        for code, label in enumerate(() if numbers.is_empty else self.hierarchy.labels[0]):
-            own = interval(label)
+        read = [] if numbers.is_empty else numbers_of(self.hierarchy)
+        for code, (label, own) in enumerate(zip(self.hierarchy.labels[0], read)):
             if own is None or not numbers.meets(own):
                 continue
             if not numbers.holds(own):
                 without = f"; to leave {own.low} out, write ..<{own.low}" if own.low == numbers.high else ""
                 raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
             inside[code] = True
-        if not inside.any():
+        is_open = [own is None and label != MISSING for own, label in zip(read, self.hierarchy.labels[0])]
+        unjudged = np.array(is_open or np.zeros_like(inside), dtype=np.bool_)
+        if not inside.any() and not unjudged.any():
             raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
-        return inside
+        return Meaning(inside, inside | unjudged)
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
@@ -718,6 +702,10 @@ class Labels:
 
     @property
     def _has_numbers(self) -> bool:
+        return any(numbers_of(self.hierarchy))
+
+    @property
+    def _look_like_numbers(self) -> bool:
         return any(map(interval, self.hierarchy.labels[0]))
 
 
@@ -872,11 +860,18 @@ class _Binding:
         if labels is None:  # it has no value
             return Membership(column, (text,))
         try:
-            return self._among(column, labels, labels.meant(text))
+            meaning = labels.meant(text)
         except InputError:  # whose sentence may quote values of rows
             raise self._refusal(
                 column, "that it does not have, or by a range that is not of numbers or cuts through one of its values"
             ) from None
+        if unjudged := int(meaning.unjudged.sum()):
+            raise self._refusal(
+                column,
+                f"in a range, and {unjudged:,} of its different values are no numbers: list them under data.missing if they "
+                "stand for no value, or name values with | between",
+            )
+        return self._among(column, labels, meaning.surely)
 
     def _labels(self, column: Column) -> Labels | None:
         hierarchy = self.values.hierarchies.get(column.name)

@@ -6,10 +6,12 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
 import numpy as np
 
@@ -24,19 +26,20 @@ from marginals.conditions import (
     Disjunction,
     Formula,
     Labels,
+    Meaning,
     Membership,
     Negation,
     NothingInRangeError,
     NoValueError,
-    Range,
+    UnjudgedError,
     Where,
     columns_of,
     formula_of,
-    interval,
     parsed,
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words, suggested
+from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
@@ -48,6 +51,25 @@ _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, BoolArray]:
     """For each attribute of a condition whether each base value is meant, shape (size(0),).
+
+    Raises InputError as `meanings` does, and UnjudgedError where the condition cannot be judged of some value: only a count
+    has bounds with and without such rows.
+    """
+    meant = {}
+    for attribute, meaning in meanings(domain, finest_levels, where).items():
+        if count := int(meaning.unjudged.sum()):
+            values = "1 value" if count == 1 else f"{count:,} values"
+            raise UnjudgedError(
+                attribute,
+                f"whether {values} of {attribute!r} lie in the range cannot be judged: such a value is no number; count() "
+                "gives bounds with and without these rows, and values can be named with | between",
+            )
+        meant[attribute] = meaning.surely
+    return meant
+
+
+def meanings(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, Meaning]:
+    """For each attribute of a condition which base values it means, and of which it cannot be judged.
 
     Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
     that there is not, for a range that no value lies in or that cuts through one, for conditions that exclude each other,
@@ -66,7 +88,7 @@ _CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribut
 
 
 def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
-    """As `values_meant`, of those of the conditions that must all hold that the labels of a domain decide.
+    """Which base values may be meant, by those of the conditions that must all hold that the labels of a domain decide.
 
     Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
     no condition.
@@ -76,7 +98,7 @@ def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
     told: dict[str, BoolArray] = {}
     for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
         try:
-            meant = values.meant(term)
+            meant = {name: meaning.possibly for name, meaning in values.meant(term).items()}
         except NothingInRangeError as error:
             meant = {error.attribute: np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)}
         except InputError:
@@ -118,20 +140,15 @@ class _PublishedValues:
     def _is_value(self, name: str, text: str) -> bool:
         return name in self._domain.attributes and self._labels(name).is_value(text)
 
-    def meant(self, formula: Formula) -> dict[str, BoolArray]:
-        """For each attribute whether each base value is meant."""
+    def meant(self, formula: Formula) -> dict[str, Meaning]:
+        """For each attribute which base values are meant."""
         match formula:
             case Choice(column=column, texts=texts):
                 labels = self._labels(column.name)
-                inside = np.zeros(labels.hierarchy.size(0), dtype=np.bool_)
-                for text in texts:
-                    inside |= labels.meant(text)
-                return {column.name: inside}
+                return {column.name: reduce(or_, map(labels.meant, texts), self._nothing(column.name))}
             case Membership(column=column, values=values):
-                inside = np.zeros(self._labels(column.name).hierarchy.size(0), dtype=np.bool_)
-                for value in values:
-                    inside |= self._equal(column.name, value)
-                return {column.name: inside}
+                chosen = (self._equal(column.name, value) for value in values)
+                return {column.name: reduce(or_, chosen, self._nothing(column.name))}
             case Comparison():
                 return self._compared(formula)
             case Conjunction(terms=terms):
@@ -145,7 +162,10 @@ class _PublishedValues:
         name = known_attribute(self._domain, attribute)
         return Labels(name, self._domain.hierarchy(name), self._finest[name])
 
-    def _compared(self, comparison: Comparison) -> dict[str, BoolArray]:
+    def _nothing(self, attribute: str) -> Meaning:
+        return Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
+
+    def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
         if not isinstance(left, Column):
             left, sign, right = right, _MIRRORED[sign], left
@@ -170,7 +190,7 @@ class _PublishedValues:
             raise _no_range(left.name, sign + right)
         return {left.name: labels.meant(sign + _digits(right))}
 
-    def _equal(self, attribute: str, value: Constant) -> BoolArray:
+    def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
         text = value if isinstance(value, str) else _digits(value)
         inside = labels.labelled(text)
@@ -178,15 +198,15 @@ class _PublishedValues:
             return labels.between(Range(Decimal(text), Decimal(text)), text)
         if inside is None:
             raise labels.no_value(text)
-        return inside
+        return Meaning.certain(inside)
 
-    def _any_of(self, formula: Formula, terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+    def _any_of(self, formula: Formula, terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
         names = columns_of(formula)
         if len(names) > 1 or any(len(term) != 1 for term in terms):
             raise _of_several("or", names)
-        return {names[0]: np.asarray(np.logical_or.reduce([term[names[0]] for term in terms]))}
+        return {names[0]: reduce(or_, (term[names[0]] for term in terms))}
 
-    def _not(self, term: Formula) -> dict[str, BoolArray]:
+    def _not(self, term: Formula) -> dict[str, Meaning]:
         match term:
             case Negation(term=inner):
                 return self.meant(inner)
@@ -201,14 +221,14 @@ class _PublishedValues:
         return {name: ~inside}
 
 
-def _all_of(terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
     """The values of each attribute that all terms mean. Raises InputError where they exclude each other."""
-    meant: dict[str, BoolArray] = {}
+    meant: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
             before = meant.get(attribute, inside)
             meant[attribute] = before & inside
-            if before.any() and inside.any() and not meant[attribute].any():
+            if before.possibly.any() and inside.possibly.any() and not meant[attribute].possibly.any():
                 raise InputError(
                     f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
                     f"put | between: {attribute}=LABEL|LABEL"
@@ -383,25 +403,32 @@ def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | 
 
     None where one has none, or several.
     """
-    spelled = _Spelled(coarse.labels[0])
-    over = [coarse.code(label, 0) for label in fine.labels[level]]
-    codes = [spelled.over(label) if code is None else code for label, code in zip(fine.labels[level], over)]
+    spelled, labels = _Spelled(coarse), fine.labels[level]
+    known = [coarse.code(label, 0) for label in labels]
+    codes = [
+        spelled.over(label, numbers) if code is None else code
+        for label, numbers, code in zip(labels, numbers_of(fine, level), known)
+    ]
     return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
 
 
 class _Spelled:
-    """Labels that spell out what they stand for, as intervals or as prefixes."""
+    """Base values whose labels spell out what they stand for, as intervals or as prefixes."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self._ranges = sorted((own, code) for code, label in enumerate(labels) if (own := interval(label)) is not None)
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        labels = hierarchy.labels[0]
+        self._ranges = sorted((own, code) for code, own in enumerate(numbers_of(hierarchy)) if own is not None)
         self._lows = [own.low for own, _ in self._ranges]
         self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
         self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
 
-    def over(self, label: str) -> int | None:
-        """The code of the one label that spells out more than this one; None where there is none, or several."""
-        if (own := interval(label)) is not None and self._ranges:
+    def over(self, label: str, own: Range | None) -> int | None:
+        """The code of the one label that spells out more than this one; None where there is none, or several.
+
+        own: the numbers that it stands for, if it does.
+        """
+        if own is not None and self._ranges:
             wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
             return code if self._are_disjoint and wide.holds(own) else None
         shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))
@@ -441,6 +468,11 @@ class Part:
         """
         try:
             return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text)
+        except UnjudgedError as error:
+            raise InputError(
+                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those that "
+                "stand for no value under data.missing, or name the values of the part with | between"
+            ) from None
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(
                 f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "

@@ -805,6 +805,10 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
+_NAMED = 3
+"""Values that cannot be judged of which so many are named."""
+
+
 def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
     """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
@@ -818,6 +822,14 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
     else:
         yield f"about {estimate.expected:.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"
+    for attribute, values, rows in estimate.unjudged:
+        named = ", ".join(map(repr, values[:_NAMED])) + (
+            f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+        )
+        yield (
+            f"not judged: up to {rows} {counted}, whose value of {attribute} is no number ({named}); they are in the upper "
+            "bound and not in the expected number"
+        )
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

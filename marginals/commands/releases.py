@@ -401,7 +401,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     if as_json:
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
         where = {"where": release.published.where} if release.published.where else {}
-        print_json({"expected": estimate.expected, **bounds, **where, **estimate.basis.as_json()})
+        unjudged = {"unjudged": [each._asdict() for each in estimate.unjudged]} if estimate.unjudged else {}
+        print_json({"expected": estimate.expected, **bounds, **unjudged, **where, **estimate.basis.as_json()})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
