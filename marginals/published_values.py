@@ -87,20 +87,21 @@ def meanings(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> 
 _CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribute, {"sex": "Female"}'
 
 
-def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
-    """Which base values may be meant, by those of the conditions that must all hold that the labels of a domain decide.
+def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
+    """Which base values are meant, by those of the conditions that must all hold that the labels of a domain decide.
 
     Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
     no condition.
     """
     values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
     formula = values.parsed(text)
-    told: dict[str, BoolArray] = {}
+    told: dict[str, Meaning] = {}
     for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
         try:
-            meant = {name: meaning.possibly for name, meaning in values.meant(term).items()}
+            meant = values.meant(term)
         except NothingInRangeError as error:
-            meant = {error.attribute: np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)}
+            nothing = np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)
+            meant = {error.attribute: Meaning.certain(nothing)}
         except InputError:
             continue
         for name, inside in meant.items():
@@ -491,8 +492,8 @@ class Part:
         """
         for name, inside in values_told(counted.domain, self.text).items():
             level = counted.margin.get(name)
-            if level is not None:
-                meant = values_at(counted.domain.hierarchy(name), inside, level)
+            if level is not None:  # of a value that cannot be judged it is not known
+                meant = values_at(counted.domain.hierarchy(name), inside.possibly, level)
                 if not meant[counted.column(name, level)].all():
                     return name
         return None
@@ -510,7 +511,7 @@ class Part:
             return
         for name, inside in told.items():
             place, hierarchy = list(meet.values).index(name), domain.hierarchy(name)
-            yield inside[[hierarchy.labels[0].index(label) for label in labels[place]]], place
+            yield inside.surely[[hierarchy.labels[0].index(label) for label in labels[place]]], place
 
 
 def inside_all(parts: Collection[Part]) -> Narrowing:
