@@ -31,7 +31,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, reduce
 from operator import or_
@@ -42,6 +42,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, interval, numbers_of
+from marginals.tables.values import PLAIN, POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
@@ -180,10 +181,10 @@ class Scanned(NamedTuple):
 
 _SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
 _IS_CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+(?![\[(])", re.DOTALL)
-_NUMBER_OR = re.compile(r"\s*[<>]=?\s*[-+]?\d+(?:\.\d+)?\s*\|")
+_NUMBER_OR = re.compile(rf"\s*[<>]=?\s*{PLAIN}\s*\|")
 _WORD = re.compile(r"[^\W\d]\w*")
 _BEFORE_TERM = re.compile(r"(?:[\s(~]|not\b)*")
-_CONSTANT = re.compile(rf"(?:{QUOTED}|[-+]?\d[\d.]*)", re.DOTALL)
+_CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
 _ELSEWHERE = re.compile(rf"{QUOTED}|\s+|\w+|[=!<>]=|.", re.DOTALL)
 
 
@@ -723,17 +724,13 @@ def parts(text: str) -> list[str]:
 
 # Which rows of a table a condition means, the same by every engine.
 #
-# A column in which every value is a number is compared with numbers, any other with texts in quotes, in the order of
-# their characters; nothing else is guessed, for a rule that silently holds for nobody discloses what it should hide.
+# A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
+# quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, for a rule that silently holds for nobody discloses what it should hide.
 # What is missing equals nothing and is neither less nor greater, so != and not in hold for it, as does the negation of
 # the rest.
 #
 # A choice, such as `age in 20-39`, means the labels that an attribute has, of any level, and numbers; `bound` makes
 # the comparison of it that an engine executes.
-
-
-NUMBER = r" *[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})? *"
-"""The texts that are numbers, as a regular expression of Python and of DuckDB."""
 
 
 class Kind(Enum):
@@ -744,11 +741,11 @@ class Kind(Enum):
     TEXTS = "texts"
 
     @classmethod
-    def of(cls, values: int, numbers: int) -> "Kind":
-        """From the number of values that are neither missing nor the empty text, and how many of them are numbers."""
+    def of(cls, values: int, numbers: NumberFormat | None) -> "Kind":
+        """From the number of values that are neither missing nor the empty text, and the format in which all are numbers."""
         if not values:
             return cls.NOTHING
-        return cls.NUMBERS if numbers == values else cls.TEXTS
+        return cls.TEXTS if numbers is None else cls.NUMBERS
 
 
 def check_columns(condition: Where, formula: Formula, columns: Sequence[str]) -> None:
@@ -784,8 +781,8 @@ def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind],
                 )
             if kind is Kind.TEXTS and Kind.NUMBERS in of_constants:
                 raise InputError(
-                    f"{rule} compares column {name!r}, in which not every value is a number, with a number; write it as "
-                    "a text in quotes, or name in data.missing what stands for no value"
+                    f"{rule} compares column {name!r}, in which not every value is a number, with a number (codes with "
+                    "leading zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
                 )
         if {Kind.NUMBERS, Kind.TEXTS} <= set(of_columns.values()):
             raise InputError(f"{rule} compares columns {' and '.join(map(repr, of_columns))}, numbers and texts")
@@ -796,6 +793,20 @@ def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind],
                         f"{rule} asks for a value of column {next(iter(of_columns))!r} that data.missing says stands for "
                         "no value, which equals nothing"
                     )
+
+
+def spellings(texts: Iterable[str], decimal: str = ".") -> dict[str, list[str]]:
+    """The texts of a column for each label that a table of it has.
+
+    >>> spellings(["1e+05", "100000", "refused"])
+    {'100000': ['1e+05', '100000'], 'refused': ['refused']}
+    """
+    values = list(texts)
+    own = NumberFormat.of([text for text in values if text], decimal)
+    found: dict[str, list[str]] = {}
+    for text in values:
+        found.setdefault(text if own is None else own.canonical(text), []).append(text)
+    return found
 
 
 def chosen_columns(formula: Formula) -> tuple[str, ...]:
@@ -818,12 +829,14 @@ class ColumnValues:
     """What is known of the values of the columns that a condition is about.
 
     kinds: of the columns. hierarchies: of those whose labels are known; for another column of texts that has choices, the
-    texts that occur, flat. missing: texts that stand for no value.
+    texts that occur, flat. missing: texts that stand for no value. spelled: of columns in which words stand among numbers,
+    the texts for each label, since a number has one label however it is spelled.
     """
 
     kinds: Mapping[str, Kind]
     hierarchies: Mapping[str, Hierarchy]
     missing: frozenset[str]
+    spelled: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -880,13 +893,15 @@ class _Binding:
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
         """The values under a label; of several, those that do not stand for no value."""
         texts = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
+        spelled = self.values.spelled.get(column.name, {})
+        texts = [text for label in texts for text in spelled.get(label, [label])]
         kept = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
         return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept))
 
     def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
         """A number that the column may have, or a range of numbers, which may hold for nobody."""
-        if re.fullmatch(NUMBER, text):
-            if labels is not None and number_of(text) not in map(number_of, labels.hierarchy.labels[0]):
+        if POINT.is_number(text):
+            if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
                 raise self._refusal(column, "that it does not have")
             return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
         numbers = Range.of(text)
@@ -900,7 +915,7 @@ class _Binding:
         return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
 
     def _constant(self, text: str, kind: Kind) -> Constant:
-        return self._exact(number_of(text)) if kind is Kind.NUMBERS and re.fullmatch(NUMBER, text) else text
+        return self._exact(POINT.real(text)) if kind is Kind.NUMBERS and POINT.is_number(text) else text
 
     def _exact(self, number: float) -> int | float:
         if not abs(number) < EXACT:
@@ -921,28 +936,33 @@ def _either(terms: Sequence[Formula]) -> Formula:
     return terms[0] if len(terms) == 1 else Disjunction(tuple(terms))
 
 
-def number_of(text: str | None) -> float:
-    """The number that a text is; NaN for none."""
-    return float(text) if text is not None and re.fullmatch(NUMBER, text) else float("nan")
+def written_as(texts: Iterable[str], decimal: str = ".") -> NumberFormat | None:
+    """The format in which all values of a column are numbers, the empty text being none; None where there is none.
 
-
-def kind_of_texts(texts: Iterable[str]) -> Kind:
-    """The kind of a column with these values, the empty text being none."""
+    decimal: the sign before the fraction of a number.
+    """
     values = [text for text in texts if text]
-    return Kind.of(len(values), sum(np.isfinite(number_of(text)) for text in values))
+    own = NumberFormat.of(values, decimal)
+    return own if own is not None and all(map(own.is_number, values)) else None
+
+
+def kind_of_texts(texts: Collection[str], decimal: str = ".") -> Kind:
+    """The kind of a column with these values, the empty text being none."""
+    return Kind.of(sum(map(bool, texts)), written_as(texts, decimal))
 
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """A column in memory. codes: positions in its texts, -1 where a value is missing; shape (rows,)."""
+    """A column in memory. codes: positions in its texts, -1 where a value is missing; shape (rows,). format: of numbers."""
 
     codes: "np.ndarray[tuple[int], np.dtype[np.intp]]"
     texts: tuple[str, ...]
+    format: NumberFormat = POINT
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The numbers that its values are, NaN for those that are none: shape (rows,)."""
-        of_texts: FloatArray = np.array([*map(number_of, self.texts), np.nan])
+        of_texts: FloatArray = np.array([*map(self.format.real, self.texts), np.nan])
         return of_texts[self.codes]
 
 
@@ -1000,4 +1020,4 @@ def _kind_of_constant(constant: Constant) -> Kind:
 def _is_missing(constant: Constant, missing: frozenset[str]) -> bool:
     if isinstance(constant, str):
         return constant in missing
-    return any(number_of(text) == constant for text in missing)
+    return any(POINT.real(text) == constant for text in missing)

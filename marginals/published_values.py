@@ -41,6 +41,7 @@ from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words, suggested
 from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
+from marginals.tables.values import POINT, number_text
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
@@ -195,8 +196,13 @@ class _PublishedValues:
         labels = self._labels(attribute)
         text = value if isinstance(value, str) else _digits(value)
         inside = labels.labelled(text)
-        if inside is None and not isinstance(value, str) and labels.is_value(f">={text}"):
-            return labels.between(Range(Decimal(text), Decimal(text)), text)
+        if (
+            inside is None
+            and (number := POINT.number(text)) is not None
+            and not isinstance(value, str)
+            and labels.is_value(f">={text}")
+        ):
+            return labels.between(Range(number, number), text)
         if inside is None:
             raise labels.no_value(text)
         return Meaning.certain(inside)
@@ -253,7 +259,7 @@ def _no_range(attribute: str, text: str) -> InputError:
 
 def _digits(number: float) -> str:
     """A number as a label writes it."""
-    return str(int(number)) if number == number // 1 else format(Decimal(repr(number)), "f")
+    return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
 
 
 # One hierarchy for what several releases say of an attribute, each of which names no labels but those that it

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
+from marginals.tables.values import missing_among
 from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
 
@@ -244,12 +245,15 @@ class PandasFrame:
             return narrow, [*map(text_of, listed), None]
 
 
-def factorized(column: "pd.Series[Any]", missing: AnyCollection[str]) -> tuple[IndexArray, list[str]]:
-    """Codes of the values as text, -1 where missing, and the distinct texts."""
+def factorized(
+    column: "pd.Series[Any]", missing: AnyCollection[str], decimal: str = "."
+) -> tuple[IndexArray, list[str]]:
+    """Codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a fraction."""
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
     texts = rows.values[name]
-    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in missing))}
+    absent = missing_among(texts, missing, decimal)
+    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in absent))}
     recode = np.array([-1 if text is None else distinct.get(text, -1) for text in texts], dtype=np.intp)
     return recode[rows.codes[name]], list(distinct)
 

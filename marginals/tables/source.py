@@ -684,7 +684,7 @@ class TableSource:
         keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: own.astype(np.intp) for column, own in codes.items()}
-        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating)
+        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""

@@ -364,7 +364,8 @@ class Rows:
 
     codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
     read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN. repeating:
-    columns that look like keys of people and repeat, where nobody has said whose rows these are.
+    columns that look like keys of people and repeat, where nobody has said whose rows these are. decimal: the sign before
+    the fraction of a number in texts.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows
@@ -380,6 +381,7 @@ class Rows:
     missing: int = 0
     no_value: frozenset[str] = frozenset({""})
     repeating: tuple[RepeatingKey, ...] = ()
+    decimal: str = "."
 
     def __len__(self) -> int:
         """Number of rows."""

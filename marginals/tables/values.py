@@ -88,7 +88,7 @@ class NumberFormat:
         return all(map(self.is_number, texts)) and self._is_shown_by(texts)
 
     def _is_shown_by(self, texts: Iterable[str]) -> bool:
-        """Whether a point between thousands cannot be one before a fraction, as in `1.234` of a program that knows no comma."""
+        """Whether a point between thousands is none before a fraction, as in the `1.234` of a program that knows no comma."""
         return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
     @property
@@ -98,8 +98,9 @@ class NumberFormat:
 
     @property
     def pattern(self) -> str:
-        """The texts that are numbers, as a regular expression of Python and of RE2: without `BLANKS` around them, and with one
-        spelling of the signs that are `ALIKE`.
+        """The texts that are numbers, as a regular expression of Python and of RE2.
+
+        They have no `BLANKS` around them, and one spelling of the signs that are `ALIKE`.
         """
         sign, digits = re.escape(self.decimal), _WHOLE_DIGITS
         if self.thousands:
@@ -238,15 +239,15 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
     ['', ' NA', '-9.0']
     """
     known = frozenset(marks)
-    numbers = {number for mark in known if (number := number_in(mark)) is not None}
+    numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
     begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}
-    absent = set()
+    absent, spelled = set(), NumberFormat(decimal)
     for text in texts:
         if text is None:
             continue
         plain = text if text in known else text.strip(BLANKS) or text
         if plain in known or (
-            numbers and plain[:1] in begins and not has_leading_zero(plain) and number_in(plain, decimal) in numbers
+            numbers and plain[:1] in begins and not has_leading_zero(plain) and spelled.number(plain) in numbers
         ):
             absent.add(text)
     return frozenset(absent)

@@ -49,7 +49,7 @@ def unjudged(where: Where) -> list[str]:
         ("wage>=10 and wage < 20", ["?"]),
         ("wage>=10 or wage=?", []),
         ("wage>=10|?", []),
-        ("wage>=10 and wage=10-19", ["?"]),
+        ("wage>=10 and wage=10-19", []),
         ("wage>=10 and wage in high", []),
         ("wage=high", []),
         ("wage not in high", []),
