@@ -581,8 +581,8 @@ def formula_sql(
     written: how columns write numbers; as programs do where nothing is said.
 
     >>> from marginals.conditions import parsed
-    >>> formula_sql(parsed("name in ['Ann']"), {"name": Kind.TEXTS})
-    'coalesce(original."name" IN (\'Ann\'), FALSE)'
+    >>> print(formula_sql(parsed("name in ['Ann']"), {"name": Kind.TEXTS}))
+    coalesce(original."name" IN ('Ann'), FALSE)
     """
 
     def operand(operand: Operand, atom: Atom) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -31,7 +31,7 @@ Recoding = IndexArray
 def text_of(value: Any) -> str | None:
     """The text that a value of any type is taken as, the same from every source; None for null and NaN.
 
-    Floats that are whole numbers look as such, times with a zone are written in UTC, and midnight as its day.
+    Floats that are whole numbers look as such; times with a zone are the local time that is written, and midnight its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
     ['37', '37', '0.5', 'True', ' 037', None]
@@ -43,8 +43,7 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, datetime):
         if not MINYEAR <= value.year <= MAXYEAR:
             raise OverflowError("pandas knows years that no calendar of Python has")
-        value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-        return str(value).removesuffix(" 00:00:00")
+        return str(value.replace(tzinfo=None)).removesuffix(" 00:00:00")
     return str(value)
 
 
