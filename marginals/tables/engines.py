@@ -250,8 +250,8 @@ def _parquet_query(paths: Iterable[Path], columns: Sequence[str], zones: Mapping
         if column not in zones:
             return name
         if offset := _OFFSET.fullmatch(zones[column]):  # which DuckDB knows no zone by
-            hours, minutes = f"{offset[1]}{offset[2]}", f"{offset[1]}{offset[3]}"
-            return f"timezone('UTC', {name}) + INTERVAL '{hours} hours' + INTERVAL '{minutes} minutes' AS {name}"
+            minutes = int(f"{offset[1]}1") * (60 * int(offset[2]) + int(offset[3]))
+            return f"timezone('UTC', {name}) + to_minutes({minutes}) AS {name}"
         return f"timezone({sql_text(zones[column])}, {name}) AS {name}"
 
     selected = ", ".join(map(selection, columns))
