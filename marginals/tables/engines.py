@@ -242,7 +242,9 @@ def _zones(files: ParquetFiles) -> dict[str, str]:
     return {field.name: zone for field in fields if (zone := getattr(field.type, "tz", None))}
 
 
-def _parquet_query(paths: Iterable[Path], columns: Sequence[str], zones: Mapping[str, str] = MappingProxyType({})) -> str:
+def _parquet_query(
+    paths: Iterable[Path], columns: Sequence[str], zones: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Some columns of Parquet files, times with a zone as the local time that is written."""
 
     def selection(column: str) -> str:

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache
 from itertools import pairwise
 from math import isfinite, nan
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -80,14 +80,14 @@ class NumberFormat:
         """The format in which most of some values are numbers, for a column that is declared to hold numbers."""
         whole = next((own for own in formats(decimal) if own._is_of(texts)), None)
         return whole or max(
-            (own for own in formats(decimal) if own._is_shown_by(texts)),
+            (own for own in formats(decimal) if own.is_shown_by(texts)),
             key=lambda own: sum(map(own.is_number, texts)),
         )
 
     def _is_of(self, texts: Collection[str]) -> bool:
-        return all(map(self.is_number, texts)) and self._is_shown_by(texts)
+        return all(map(self.is_number, texts)) and self.is_shown_by(texts)
 
-    def _is_shown_by(self, texts: Iterable[str]) -> bool:
+    def is_shown_by(self, texts: Iterable[str]) -> bool:
         """Whether a point between thousands is none before a fraction, as in the `1.234` of a program that knows no comma."""
         return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
@@ -216,6 +216,52 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     if not has_digit(text):
         return None
     return next((number for own in formats(decimal) if (number := own.number(text)) is not None), None)
+
+
+_MOST_COUNTED = 10**12
+"""No table counts more people."""
+
+
+def count_in(text: str) -> int | None:
+    """The count that a cell of a published table is: a whole number, whatever signs it has between thousands.
+
+    A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 is twelve
+    here and twelve thousand there, so it is none.
+
+    >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
+    [1234, 1234567, 12, 12, 1234, None, None, None, None]
+    """
+    figure = figure_in(text)
+    if figure is None or figure.is_percent or (figure.decimals == 3 and "." in text and "," not in text):
+        return None
+    number = figure.number
+    return int(number) if 0 <= number < _MOST_COUNTED and number == number.to_integral_value() else None
+
+
+class Figure(NamedTuple):
+    """A number as a published table prints it. decimals: how many stand behind its point or comma."""
+
+    number: Decimal
+    decimals: int
+    is_percent: bool
+
+
+def figure_in(text: str) -> Figure | None:
+    """The number that a cell of a published table is, with a decimal point or comma; None for another text.
+
+    >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
+    (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
+is_percent=False), None)
+    """
+    if not has_digit(text):
+        return None
+    for decimal in DECIMAL_SIGNS:
+        for own in formats(decimal):
+            if (plain := own.plain(text)) is not None and own.is_shown_by([text]):
+                number = own.number(text) or Decimal(0)
+                behind = plain.partition(".")[2] if "e" not in plain.lower() else ""
+                return Figure(number, len(behind), own.percent)
+    return None
 
 
 def number_text(number: Decimal) -> str:
