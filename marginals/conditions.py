@@ -725,7 +725,8 @@ def parts(text: str) -> list[str]:
 # Which rows of a table a condition means, the same by every engine.
 #
 # A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
-# quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, for a rule that silently holds for nobody discloses what it should hide.
+# quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, for a rule that
+# silently holds for nobody discloses what it should hide.
 # What is missing equals nothing and is neither less nor greater, so != and not in hold for it, as does the negation of
 # the rest.
 #

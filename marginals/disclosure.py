@@ -20,6 +20,7 @@ from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from marginals.arguments import elements_of, require
 from marginals.conditions import (
+    EXACT,
     Atom,
     Choice,
     CodedColumn,
@@ -201,7 +202,7 @@ class DisclosedTable:
         """The original columns that predicates are about, as numbers where all values are."""
         import pandas as pd
 
-        return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
+        return pd.DataFrame({str(name): _typed(column, self.rows) for name, column in self.rows.frame.items()})
 
     def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":
         """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
@@ -308,13 +309,23 @@ def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
     return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value, spelled)), columns, kinds)
 
 
-def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
+    """A column of texts that are all numbers as these numbers, whole ones as such; any other as it is."""
     import pandas as pd
 
-    try:
-        return pd.to_numeric(column)
-    except (ValueError, TypeError):
+    if column.dtype.kind in "iufbmM":
         return column
+    try:
+        codes, texts = factorized(column, {*rows.no_value, ""}, rows.decimal)
+    except InputError:  # lists and the like
+        return column
+    written = written_as(texts, rows.decimal)
+    if written is None:
+        return column
+    numbers = np.array([*map(written.real, texts), np.nan])
+    own = numbers[codes]
+    is_whole = bool((codes >= 0).all()) and bool((numbers[:-1] == np.floor(numbers[:-1])).all())
+    return pd.Series(own.astype(np.int64) if is_whole and np.abs(own).max() < EXACT else own, index=column.index)
 
 
 # Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from marginals.tables.values import NUMERAL, POINT
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
 
@@ -15,11 +16,10 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertice
 # alike.
 
 
-_NUMBER = r"[-+]?\d+(?:[.,]\d+)?"
-_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?(<?)| to |[,;] )({_NUMBER})[\])]?")
+_BAND = re.compile(rf"[\[(]?({NUMERAL})(?: ?[-\u2013] ?(<?)| to |[,;] )({NUMERAL})[\])]?")
 _OPEN_BAND = re.compile(
-    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){_NUMBER}"
-    rf"|{_NUMBER}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
+    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){NUMERAL}"
+    rf"|{NUMERAL}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
 )
 _WHOLE = re.compile(r"[-+]?\d+")
 _CALENDAR = {
@@ -172,8 +172,8 @@ def _ends(label: str) -> tuple[Decimal, Decimal] | None:
     match = _BAND.fullmatch(label)
     if match is None:
         return None
-    low, high = (Decimal(match[end].replace(",", ".")) for end in (1, 3))
-    return (low, high) if low < high else None
+    low, high = (POINT.number(match[end].replace(",", ".")) for end in (1, 3))
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
 def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:

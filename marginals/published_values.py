@@ -477,8 +477,8 @@ class Part:
             return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text)
         except UnjudgedError as error:
             raise InputError(
-                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those that "
-                "stand for no value under data.missing, or name the values of the part with | between"
+                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those "
+                "that stand for no value under data.missing, or name the values of the part with | between"
             ) from None
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(

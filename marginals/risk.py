@@ -60,7 +60,7 @@ from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, gener
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.distinct_rows import factorized
+from marginals.tables.distinct_rows import factorized, reals
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from marginals.tables.source import TableSource
@@ -436,9 +436,8 @@ def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
 
 def _numbers(table: PeopleTable, column: str) -> FloatArray:
     """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
-    import pandas as pd
 
-    values = pd.to_numeric(table.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    values = reals(table.frame[column])
     if not np.all(values >= 0):
         at_fault = int(np.argmax(~(values >= 0))) + 1
         raise InputError(f"column {column!r} of {table.name}: the weight in row {at_fault} is no number of 0 or more")
@@ -966,11 +965,10 @@ class RiskAssessment:
 
 
 def _row_weights(rows: Rows, column: str) -> FloatArray:
-    import pandas as pd
 
     if column not in rows.frame.columns:
         raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
-    weights = pd.to_numeric(rows.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    weights = reals(rows.frame[column])
     wrong = ~((weights >= 0) & np.isfinite(weights))
     if wrong.any():
         raise InputError(

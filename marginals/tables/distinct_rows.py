@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
-from marginals.tables.values import missing_among
-from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
+from marginals.tables.values import NumberFormat, missing_among
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
 
 if TYPE_CHECKING:
@@ -255,6 +255,15 @@ def factorized(
     distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in absent))}
     recode = np.array([-1 if text is None else distinct.get(text, -1) for text in texts], dtype=np.intp)
     return recode[rows.codes[name]], list(distinct)
+
+
+def reals(column: "pd.Series[Any]") -> FloatArray:
+    """The numbers of a column, with a point before their fraction; NaN for what is none. Shape (rows,)."""
+    if column.dtype.kind in "iufb":
+        return column.to_numpy(dtype=np.float64)
+    codes, texts = factorized(column, ())
+    written = NumberFormat.nearest(texts)
+    return np.array([*map(written.real, texts), np.nan])[codes]
 
 
 COUNT = "anonymized marginals: count"

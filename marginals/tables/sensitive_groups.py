@@ -47,9 +47,9 @@ def in_groups(
 ) -> Attribute:
     """The attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are given.
 
-    values: texts of the table, each once. counts: rows of each, shape (values,). numbers: how they are written as
-    numbers, None for words and codes. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and stay as they are;
-    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Much
+    values: texts of the table, each once. counts: rows of each, shape (values,). numbers: how they are written as numbers,
+    None for words and codes. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and
+    stay as they are; so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Much
     narrower bands with which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they stay.
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.

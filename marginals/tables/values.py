@@ -1,7 +1,7 @@
 """What the text of a value says: which number, which date or time, and where it stands among others.
 
-This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages ask it, so that
-a text is the same number everywhere.
+This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages ask it, so
+that a text is the same number everywhere.
 """
 
 import re
@@ -38,6 +38,12 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
+
+NUMERAL = PLAIN.replace(r"\.", "[.,]")
+"""The same with a point or a comma before its fraction."""
+
+CANONICAL = r"0|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"
+"""The one spelling that `number_text` gives a number, as a regular expression."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class NumberFormat:
         return all(map(self.is_number, texts)) and self.is_shown_by(texts)
 
     def is_shown_by(self, texts: Iterable[str]) -> bool:
-        """Whether a point between thousands is none before a fraction, as in the `1.234` of a program that knows no comma."""
+        """Whether a point between thousands is none before a fraction, as in a `1.234` of a program without commas."""
         return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
     @property
