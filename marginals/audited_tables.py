@@ -22,7 +22,7 @@ from marginals.errors import InputError
 from marginals.files import bounded_content, resolved
 from marginals.messages import installing, suggested
 from marginals.tables.intervals import Range, interval
-from marginals.tables.values import Figure, count_in, figure_in
+from marginals.tables.values import Figure, NumberFormat, count_in, figure_in
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
@@ -47,6 +47,13 @@ class PublishedFile:
     def name(self) -> str:
         """What messages call it."""
         return self.path.name
+
+    @cached_property
+    def decimal(self) -> str:
+        """The sign before fractions, where the table shows it: the comma, if points stand between thousands; else empty."""
+        german = NumberFormat(",", ".")
+        cells = (text for row in self.rows for text in row[1:])
+        return "," if any(text.count(".") > 1 and german.is_number(text) for text in cells) else ""
 
     def column(self, number: int) -> list[str]:
         """The texts of a column."""
@@ -188,11 +195,15 @@ class Rounding(Enum):
 
 @dataclass(frozen=True)
 class CellTexts:
-    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts."""
+    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
+
+    decimal: the sign before fractions, where the table shows it.
+    """
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
+    decimal: str = ""
 
     def interval(self, text: str) -> Interval | None:
         """The range of counts that a text means; None where it has no meaning.
@@ -204,11 +215,11 @@ class CellTexts:
         text = text.strip()
         if text in self.markers:
             return self.markers[text]
-        if (count := count_in(text)) is not None:
+        if (count := count_in(text, self.decimal)) is not None:
             return self.rounding.before(count, self.base)
         if (match := _BETWEEN.fullmatch(text)) is None:
             return None
-        low, high = count_in(match[1]), count_in(match[2])
+        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
         return None if low is None or high is None or low > high else (low, high)
 
 
@@ -519,7 +530,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
     for name in wanted:
         if name not in file.header:
             raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
-    texts = CellTexts(markers, table.base, table.rounding)
+    texts = CellTexts(markers, table.base, table.rounding, file.decimal)
     labels = [file.header.index(name) for name in table.attributes]
     if table.count:
         counts = [file.header.index(table.count)]
@@ -922,7 +933,9 @@ def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Inter
             yield text, (1, most), "from 1, since zeros are shown"
         elif most is not None:
             yield text, (0, most), "from 0, since no zero is shown"
-        elif CellTexts().interval(text) is None and not (table.percent_of and share_of(text, (1_000, 1_000))):
+        elif CellTexts(decimal=file.decimal).interval(text) is None and not (
+            table.percent_of and share_of(text, (1_000, 1_000))
+        ):
             yield text, (0, UNBOUNDED), "it says nothing of the count"
 
 
@@ -1073,17 +1086,19 @@ _SUPPRESSED = 15
 def looks_counted(file: PublishedFile, number: int) -> bool:
     """Whether a column seems to hold counts, some of them suppressed."""
     filled = [text for text in file.column(number) if text]
-    if not filled or not all(map(_is_cell, filled)):
+    if not filled or not all(_is_cell(text, file.decimal) for text in filled):
         return False
-    if any(count_in(text) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled):
-        return any(count_in(text) is not None for n in range(len(file.header)) for text in file.column(n))
+    if any(
+        count_in(text, file.decimal) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled
+    ):
+        return any(count_in(text, file.decimal) is not None for n in range(len(file.header)) for text in file.column(n))
     return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
 
 
 def looks_like_percentages(file: PublishedFile, number: int) -> bool:
     """Whether a column seems to hold percentages: its name or its texts say so. Counts such as 12.0 are none."""
     filled = [text for text in file.column(number) if text and text.lower() not in _MARKERS]
-    figures = [figure for text in filled if (figure := figure_in(text)) is not None]
+    figures = [figure for text in filled if (figure := figure_in(text, file.decimal)) is not None]
     if not filled or len(figures) < len(filled) or not all(0 <= figure.number <= 100 for figure in figures):
         return False
     named = _PERCENT_NAME.match(file.header[number]) is not None
@@ -1094,7 +1109,7 @@ def count_column(file: PublishedFile) -> str:
     """The one column of counts of a long table, empty for none."""
     counted = [n for n in range(len(file.header)) if looks_counted(file, n) and not _PERCENT_NAME.match(file.header[n])]
     named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
-    hidden = [n for n in named if any(text and count_in(text) is None for text in file.column(n))]
+    hidden = [n for n in named if any(text and count_in(text, file.decimal) is None for text in file.column(n))]
     if named:
         return file.header[(hidden or named)[-1]]
     return file.header[counted[0]] if len(counted) == 1 else ""
@@ -1128,9 +1143,9 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
     return left_out
 
 
-def _is_cell(text: str) -> bool:
+def _is_cell(text: str, decimal: str) -> bool:
     return (
-        CellTexts().interval(text) is not None
+        CellTexts(decimal=decimal).interval(text) is not None
         or below(text) is not None
         or text.lower() in _MARKERS
         or text.endswith("%")

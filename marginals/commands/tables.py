@@ -419,7 +419,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     if config.decimal.why:
         click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
     for column, words in config.formats.items():
-        click.echo(f"The numbers of {printable(column)} are read with {words}.")
+        click.echo(f"The numbers of {column} are read with {words}.")
     if config.missing.cells:
         click.echo(str(config.missing))
     for token, why in config.missing.why.items():

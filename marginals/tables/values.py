@@ -228,16 +228,16 @@ _MOST_COUNTED = 10**12
 """No table counts more people."""
 
 
-def count_in(text: str) -> int | None:
+def count_in(text: str, decimal: str = "") -> int | None:
     """The count that a cell of a published table is: a whole number, whatever signs it has between thousands.
 
     A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 is twelve
-    here and twelve thousand there, so it is none.
+    here and twelve thousand there, so it is none, unless the table shows which sign stands before its fractions.
 
     >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
     [1234, 1234567, 12, 12, 1234, None, None, None, None]
     """
-    figure = figure_in(text)
+    figure = figure_in(text, decimal)
     if figure is None or figure.is_percent or (figure.decimals == 3 and "." in text and "," not in text):
         return None
     number = figure.number
@@ -252,8 +252,10 @@ class Figure(NamedTuple):
     is_percent: bool
 
 
-def figure_in(text: str) -> Figure | None:
+def figure_in(text: str, decimal: str = "") -> Figure | None:
     """The number that a cell of a published table is, with a decimal point or comma; None for another text.
+
+    decimal: the sign before a fraction where the table shows it; else what the cell itself shows.
 
     >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
     (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
@@ -261,9 +263,9 @@ is_percent=False), None)
     """
     if not has_digit(text):
         return None
-    for decimal in DECIMAL_SIGNS:
-        for own in formats(decimal):
-            if (plain := own.plain(text)) is not None and own.is_shown_by([text]):
+    for sign in decimal or DECIMAL_SIGNS:
+        for own in formats(sign):
+            if (plain := own.plain(text)) is not None and (decimal or own.is_shown_by([text])):
                 number = own.number(text) or Decimal(0)
                 behind = plain.partition(".")[2] if "e" not in plain.lower() else ""
                 return Figure(number, len(behind), own.percent)
