@@ -20,7 +20,7 @@ from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
 from marginals.tables.sensitive_groups import in_groups, inner_range, round_width
-from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text
+from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats
 from models.arrays import CountArray, IndexArray
 
 
@@ -542,7 +542,8 @@ def _has_fractions(column: Column, sign: str) -> bool:
     own = NumberFormat.of(texts, sign)
     if own is None or not all(map(own.is_number, texts)) or not any(sign in text for text in texts):
         return False
-    return all(NumberFormat.of(texts, other) is None for other in DECIMAL_SIGNS if other != sign)
+    others = [other for mark in DECIMAL_SIGNS if mark != sign for other in formats(mark)]
+    return not any(all(map(other.is_number, texts)) for other in others)
 
 
 _MOST_LEVELS = 3

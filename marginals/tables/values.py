@@ -6,7 +6,7 @@ that a text is the same number everywhere.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache
@@ -34,6 +34,9 @@ break a line."""
 
 _THOUSANDS = (",", ".", "'", " ")
 
+_LONG = 300
+"""Digits from which on a number may be larger than any floating-point number."""
+
 _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
@@ -42,7 +45,7 @@ PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 NUMERAL = PLAIN.replace(r"\.", "[.,]")
 """The same with a point or a comma before its fraction."""
 
-CANONICAL = r"0|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"
+CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
 
 
@@ -63,6 +66,10 @@ class NumberFormat:
     decimal: str = "."
     thousands: str = ""
     percent: bool = False
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", re.compile(self.pattern))
 
     @classmethod
     def of(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat | None":
@@ -124,18 +131,18 @@ class NumberFormat:
         >>> NumberFormat(",", ".").plain(" 1.234,50 "), NumberFormat().plain("1e999"), NumberFormat().plain("NaN")
         ('1234.50', None, None)
         """
-        text = text.strip(BLANKS)
-        if not text.isascii():
-            text = text.translate(ALIKE)
-        if not _compiled(self).fullmatch(text):
-            return None
+        if not self._compiled.fullmatch(text):
+            text = text.strip(BLANKS).translate(ALIKE)
+            if not self._compiled.fullmatch(text):
+                return None
         if self.percent:
             text = text[:-1].rstrip(" ")
         if self.thousands:
             text = text.replace(self.thousands, "")
         if self.decimal != ".":
             text = text.replace(self.decimal, ".")
-        return text if isfinite(float(text)) else None
+        is_surely_finite = len(text) < _LONG and "e" not in text and "E" not in text
+        return text if is_surely_finite or isfinite(float(text)) else None
 
     def is_number(self, text: str) -> bool:
         """Whether a text is a number."""
@@ -151,7 +158,7 @@ class NumberFormat:
         if plain is None:
             return None
         number = Decimal(plain)
-        if number != number.to_integral_value():
+        if len(plain) > _DIGITS and number != number.to_integral_value():
             number = _ROUNDED.plus(number)
         return number.normalize(_EXACT) if number else Decimal(0)
 
@@ -166,6 +173,8 @@ class NumberFormat:
         >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
         ['100000', '37', '0.5', 'refused']
         """
+        if len(text) <= _DIGITS and self.decimal == "." and _canonical().fullmatch(text):
+            return text
         number = self.number(text)
         return text if number is None else number_text(number)
 
@@ -183,6 +192,7 @@ POINT = NumberFormat()
 """Numbers as programs write them."""
 
 _DIGIT = re.compile("[0-9]")
+_LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
 
 
 def has_digit(text: str) -> bool:
@@ -192,8 +202,7 @@ def has_digit(text: str) -> bool:
 
 def has_leading_zero(text: str) -> bool:
     """Whether a text begins with a zero that says nothing of a number, so that it is a code: `007`, but not `0.7`."""
-    digits = text.strip(BLANKS).lstrip("-+\u2212")
-    return len(digits) > 1 and digits[0] == "0" and "0" <= digits[1] <= "9"
+    return _LEADING_ZERO.match(text) is not None
 
 
 @cache
@@ -207,8 +216,8 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
 
 
 @cache
-def _compiled(numbers: NumberFormat) -> re.Pattern[str]:
-    return re.compile(numbers.pattern)
+def _canonical() -> re.Pattern[str]:
+    return re.compile(CANONICAL)
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:

@@ -13,7 +13,7 @@ from marginals.named_rules import COUNTS
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
-from marginals.tables.values import POINT
+from marginals.tables.values import POINT, number_text
 from marginals.window.project import hierarchy_file, put, section
 from marginals.window.rendering import bars, ladder_picture
 from marginals.window.window import Window
@@ -242,14 +242,14 @@ def _band(value: Decimal, cuts: list[Decimal]) -> str:
     above = [cut for cut in cuts if cut <= value]
     following = [cut for cut in cuts if cut > value]
     if not above:
-        return f"under {cuts[0]}"
+        return f"under {number_text(cuts[0])}"
     if not following:
-        return f"{above[-1]} and over"
+        return f"{number_text(above[-1])} and over"
     is_whole = all(cut == cut.to_integral_value() for cut in cuts) and value == value.to_integral_value()
     low, high = above[-1], following[0]
     if not is_whole:
-        return f"{low}-<{high}"
-    return str(low) if high - low == 1 else f"{low}-{high - 1}"
+        return f"{number_text(low)}-<{number_text(high)}"
+    return number_text(low) if high - low == 1 else f"{number_text(low)}-{number_text(high - 1)}"
 
 
 ROUTES = (
