@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
+from copy import copy
 
 import numpy as np
 
@@ -54,6 +55,12 @@ class PrivacyConstraint(PruningConstraint):
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[tuple[Mask, AttributeClaim], bool] = {}
 
+    def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
+        """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
+        fewer = copy(self)
+        fewer._max_sensitive_margins = sensitive_margins
+        return fewer
+
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
@@ -92,9 +99,9 @@ class PrivacyConstraint(PruningConstraint):
         if public not in self._is_too_small:
             self._is_too_small[public] = bool(self._cube.counts(public).min(initial=k) < k)
         if self._is_too_small[public]:
-            return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
+            return Refusal(f"a class of fewer than {k:,} rows", RefusalScope.FINER)
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
-            return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
+            return Refusal(f"a cell of fewer than {least:,} rows", RefusalScope.FINER)
         for claim in self._claims:
             if not isinstance(claim, AttributeClaim) or claim.class_diversity is None:
                 continue

@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -23,19 +22,20 @@ from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.files import (
+    OTHERS,
     PRIVATE,
     bounded_content,
     held,
-    made_folder,
     prefix,
+    private_folder,
     replace_file,
     replace_folder,
     resolved,
     sync_folder,
 )
-from marginals.names import margin_in_words
+from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
@@ -206,8 +206,6 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 """As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -242,11 +240,11 @@ class Ledger:
                 return cls(folder)
             if HEAD not in names and "0001" not in names:
                 raise InputError(f"{folder} holds other things than a ledger; name a new folder")
-            if folder.stat().st_mode & _OTHERS:
+            if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
-            raise InputError(f"the ledger {folder} cannot be read: {error.strerror or type(error).__name__}") from None
+            raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
         """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
@@ -276,7 +274,7 @@ class Ledger:
         """
         folder, own = self.path, self.path / _name(entry.number)
         try:
-            _made(folder)
+            private_folder(folder)
             with self._held():
                 if Ledger.read(folder).head != self.head:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
@@ -297,9 +295,7 @@ class Ledger:
                 with suppress(InputError):
                     _put(folder / f"{own.name}-out.json", {"folder": entry.folder})
         except OSError as error:
-            raise InputError(
-                f"the ledger {folder} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
 
     @property
     def _stated_head(self) -> dict[str, Any]:
@@ -371,9 +367,7 @@ class Ledger:
                     )
                 before._taken_back(number, self._stated_head)
         except OSError as error:
-            raise InputError(
-                f"the ledger {self.path} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
         return before
 
     def _held(self) -> AbstractContextManager[None]:
@@ -387,13 +381,6 @@ class Ledger:
 
 def _name(number: int) -> str:
     return f"{number:04d}"
-
-
-def _made(folder: Path) -> None:
-    """Make the folder of a ledger, for its owner alone; one that is there is empty, or is so already."""
-    made_folder(folder, PRIVATE)
-    if folder.stat().st_mode & _OTHERS:
-        folder.chmod(0o700)
 
 
 def _put(file: Path, stated: Mapping[str, Any]) -> None:
@@ -960,7 +947,7 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
 
     >>> from marginals.example import table
     >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
-    'Beside the 2 releases of the ledger 3 rows that were added and 1 that were removed cannot be shown yet: they wait.'
+    'Beside the 2 releases of the ledger 3 added rows and 1 removed row cannot be shown yet: they wait.'
     """
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
@@ -980,14 +967,15 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:
         yield (
-            f"{beside} of the ledger {waiting.came:,} rows that were added and {waiting.left:,} that were removed cannot be "
-            "shown yet: they wait."
+            f"{beside} of the ledger {number_of(waiting.came, 'added row')} and {number_of(waiting.left, 'removed row')} "
+            "cannot be shown yet: they wait."
         )
     else:
         yield f"{beside} of the ledger everything that changed can be shown: nobody waits."
     if waiting.unknown:
         yield (
-            f"{waiting.unknown:,} rows have a value that the first release of the ledger did not know, and are not counted."
+            f"{number_of(waiting.unknown, 'row has', 'rows have')} a value that the first release of the ledger did not "
+            f"know, and {'is' if waiting.unknown == 1 else 'are'} not counted."
         )
     if waiting.coarsened:
         listed = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
@@ -1006,8 +994,9 @@ def entry_line(entry: Entry) -> str:
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
     turnover = "; turnover known" if entry.turnover_known else ""
-    part = f"; part: {entry.where}, of {entry.table.total:,} rows that are judged" if entry.where else ""
-    return f"{entry.number}  {entry.date}  {entry.rows:,} rows  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
+    part = f"; part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else ""
+    rows = number_of(entry.rows, "row")
+    return f"{entry.number}  {entry.date}  {rows}  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
@@ -1016,7 +1005,7 @@ def pair_lines(pair: Pair) -> Iterator[str]:
         "the claims hold for their differences" if pair.ok else "not proven that the claims hold for their differences"
     )
     yield (
-        f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
+        f"{pair.earlier} and {pair.later}: {number_of(pair.came, 'row')} came and {pair.left:,} left, {verdict}"
         + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
         + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
     )

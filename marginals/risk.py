@@ -436,7 +436,6 @@ def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
 
 def _numbers(table: PeopleTable, column: str) -> FloatArray:
     """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
-
     values = reals(table.frame[column])
     if not np.all(values >= 0):
         at_fault = int(np.argmax(~(values >= 0))) + 1
@@ -944,7 +943,7 @@ class RiskAssessment:
             return objection
         if self._vector_count > MAX_VECTORS:
             return (
-                f"a frontier over {self._vector_count} combinations of levels is too much, {MAX_VECTORS} are the limit; "
+                f"a frontier over {self._vector_count:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
                 'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
         return None

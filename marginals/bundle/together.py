@@ -742,7 +742,7 @@ class ReleasedLadder:
         return replace(ladder, order=given.order, has_names=given.has_names or self.released.has_names)
 
     def _place(self, path: list[str], own: Range | None) -> int | None:
-        """The value of the release that a base value is part of, by its label, those above it or its numbers; None for none."""
+        """The value of the release that a base value is part of, by label, those above it or numbers; None for none."""
         named = (self._by_label.get(label) for label in path)
         if (place := next((each for each in named if each is not None), None)) is not None:
             return place

@@ -49,8 +49,9 @@ def in_groups(
 
     values: texts of the table, each once. counts: rows of each, shape (values,). numbers: how they are written as numbers,
     None for words and codes. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and
-    stay as they are; so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Much
-    narrower bands with which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they stay.
+    stay as they are; so do at most ten different ones. The bands have round ends, and rare ones are merged
+    (`ladder = "fitted"`). Much narrower bands with which a fitted ladder is said to begin are widened to these; with
+    `ladder = "given"` they stay.
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
 

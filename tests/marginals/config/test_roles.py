@@ -1,6 +1,7 @@
 """Names, keys and files about people are identifiers; scales, amounts and weights are no people; what is open is asked."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from marginals import InputError, Role
 from marginals.commands.main import main
 from marginals.config.column_guess import guess
 from marginals.config.first_config import initial_config
-from marginals.config.questions import guesses_in
+from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
 from marginals.tables.attribute import Column
 
@@ -82,7 +83,7 @@ def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, na
     assert not marginals.read_table(tmp_path / "t.csv", {"sex": "quasi-identifier"}).repeating
 
 
-def test_weights_of_rows_are_left_out_and_weights_of_people_are_not() -> None:
+def test_weights_of_rows_are_left_out_and_weights_of_people_are_sensitive_unless_somebody_says_otherwise() -> None:
     rng = np.random.default_rng(1)
     for name, numbers in (
         ("weight", rng.lognormal(0, 0.3, 400).round(3)),
@@ -90,8 +91,16 @@ def test_weights_of_rows_are_left_out_and_weights_of_people_are_not() -> None:
         ("gewicht", rng.uniform(2000, 9000, 400).round(2)),
     ):
         assert guess(Column.of(name, map(str, numbers))).role is Role.IGNORED, name
-    for name, numbers in (("weight", rng.normal(70, 9, 400).round(1)), ("gewicht", rng.integers(2000, 4500, 400))):
-        assert guess(Column.of(name, map(str, numbers))).role is not Role.IGNORED, name
+    for name, numbers in (
+        ("weight", rng.normal(70, 9, 400).round(1)),
+        ("weight_kg", rng.integers(45, 120, 400)),
+        ("gewicht", rng.integers(2000, 4500, 400)),
+        ("wt", rng.normal(160, 20, 400).round()),
+    ):
+        guessed = guess(Column.of(name, map(str, numbers)))
+        assert guessed.role is Role.SENSITIVE, name
+        assert guessed.question.endswith("which can be about health or treatment"), name
+        assert bool(guessed.intervals), "published in groups only"
 
 
 def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -> None:
@@ -220,7 +229,7 @@ def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
         "privacy.k_link = 5\n"
     )
     told = run("publish", path, "--out", tmp_path / "out").stderr
-    assert "Used 920 of 1,000 rows; dropped 80 with missing values" in told
+    assert "Dropped 80 of 1,000 rows with missing values" in told
     assert "8.0 percent of the rows are dropped" in told
 
 
@@ -235,3 +244,42 @@ def test_rare_sensitive_values_forbid_a_base_table_and_no_release(tmp_path: Path
     release = marginals.open_release(tmp_path / "out")
     assert "diagnosis" in release.domain.attributes
     assert release.marginal({"diagnosis": 0}).min() >= 3
+
+
+def test_what_is_rare_to_init_is_rare_in_columns_too_that_the_others_make_sensitive(tmp_path: Path) -> None:
+    """A value of 15 rows, where fewer than 10 or fewer than 20 are rare."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.choice(["a", "b"], 400) for name in ("diagnosis", "religion", "hiv_status")})
+    frame["q7"] = rng.permutation(np.repeat(["x", "y", "z"], [200, 185, 15]))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for rare, is_fitted in ((10, False), (20, True)):
+        found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", rare).guesses["q7"]
+        assert "of the columns whose names do, most are sensitive" in found.question
+        assert (found.role, found.is_fitted) == (Role.SENSITIVE, is_fitted)
+
+
+def test_a_column_without_a_name_is_shown_as_the_config_writes_it() -> None:
+    roles = {"": Role.SENSITIVE, "age": Role.QUASI_IDENTIFIER}
+    unsure = {"": Unconfirmed("codes", "nothing is known"), "age": Unconfirmed("ages")}
+    _, *told = unconfirmed_lines(unsure, roles, "release.toml")
+    assert told == ['  It was not sure of: "" (sensitive).', "  It guessed: age (quasi-identifier)."]
+
+
+def test_what_to_remove_beside_no_diversity_is_said_where_it_is_there_and_done_it_publishes(tmp_path: Path) -> None:
+    """publish refuses register = true without a diversity; the config says so, and only where it has that line."""
+    visits().drop(columns="patient").to_csv(tmp_path / "visits.csv", index=False)
+    assert run("init", tmp_path / "visits.csv", "--out", tmp_path / "release.toml").exit_code == 0
+    text = (tmp_path / "release.toml").read_text()
+    assert '# "none" demands nothing, on purpose; then remove register = true, too.' in text
+    privacy = tomllib.loads(text)["privacy"]
+    assert privacy["register"] is True
+    head, _, rest = text.partition("[privacy.diversity]\n") if "[privacy.diversity]" in text else ("", "", text)
+    none = "\n".join(re.sub(r'= "recursive.*"|= "distinct.*"', '= "none"', line) for line in rest.splitlines())
+    (tmp_path / "release.toml").write_text(f"{head}{_}{none}\n")
+    refused = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert (
+        refused.exit_code,
+        'add one, such as diversity = "entropy:4", or remove the line register' in refused.stderr,
+    ) == (2, True)
+    (tmp_path / "release.toml").write_text(f"{head}{_}{none}\n".replace("\nregister = true\n", "\n"))
+    assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0
