@@ -42,7 +42,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, interval, numbers_of
-from marginals.tables.values import PLAIN, POINT, NumberFormat
+from marginals.tables.values import PLAIN, POINT, NumberFormat, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
@@ -650,7 +650,10 @@ class Labels:
         return Range.of(text) is not None and self._has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
-        """The base values under a label, at its finest published level where it has several meanings; None for none."""
+        """The base values under a label, at its finest published level where it has several meanings; None for none.
+
+        A number has one label, however the text spells it.
+        """
         hierarchy = self.hierarchy
         levels = [level for level in range(hierarchy.height + 1) if hierarchy.code(text, level) is not None]
         if levels:
@@ -660,7 +663,8 @@ class Labels:
         if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
-        return None
+        canonical = POINT.canonical(text)
+        return None if canonical == text or has_leading_zero(text) else self.labelled(canonical)
 
     def parts(self, text: str) -> Sequence[str]:
         """The texts with | between them; a | within quotes divides nothing, unless what it divides are labels."""
