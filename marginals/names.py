@@ -40,6 +40,7 @@ _OPEN_BAND = re.compile(
     rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){NUMERAL}"
     rf"|{NUMERAL}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
 )
+_POINT = re.compile(r"\.[0-9]")
 _WHOLE = re.compile(r"[-+]?\d+")
 _CALENDAR = {
     "days": re.compile(r"\d{4}-\d{2}-\d{2}"),
@@ -178,8 +179,8 @@ def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
         return None
     if len(closed) < len(labels):
         return f"{len(labels):,} bands"
-    whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
-    whole = whole and not any("-<" in label for label in labels)
+    whole = all(end == end.to_integral_value() for band in closed for end in band)
+    whole = whole and not any("-<" in label or _POINT.search(label) for label in labels)
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
     widths = {high - low + whole for low, high in closed}
     if len(widths) > 1:

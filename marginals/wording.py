@@ -860,8 +860,8 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
             f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
         )
         yield (
-            f"not judged: up to {rows} {counted}, whose value of {attribute} is no number ({named}); they are in the upper "
-            "bound and not in the expected number"
+            f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
+            "upper bound and not in the expected number"
         )
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)

@@ -46,13 +46,12 @@ from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
-    date_text,
+    base_text,
     has_digit,
     has_leading_zero,
     looks_like_a_date,
     missing_among,
     number_in,
-    number_text,
 )
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
@@ -585,12 +584,7 @@ class TableSource:
         code = hierarchy.code(text, 0)
         if code is not None or column not in self.attributes:
             return code
-        attribute = self.attributes[column]
-        if attribute.dates:
-            value = date_text(text)
-        else:
-            value = None if (number := number_in(text, self.decimal)) is None else number_text(number)
-        return None if value is None else hierarchy.code(value, 0)
+        return hierarchy.code(base_text(text, self.decimal), 0)
 
     def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""

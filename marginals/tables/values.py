@@ -233,6 +233,18 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     return next((number for own in formats(decimal) if (number := own.number(text)) is not None), None)
 
 
+def base_text(text: str, decimal: str = ".") -> str:
+    """The text that stands for a value in the hierarchy of a table: of a number or a date its one spelling, else the text.
+
+    >>> [base_text(text) for text in ("1e+05", "18.0", "2.11.2023", "007", "refused")]
+    ['100000', '18', '2023-11-02', '007', 'refused']
+    """
+    if has_leading_zero(text) or not has_digit(text):
+        return date_text(text) or text
+    number = number_in(text, decimal)
+    return number_text(number) if number is not None else date_text(text) or text
+
+
 _MOST_COUNTED = 10**12
 """No table counts more people."""
 
