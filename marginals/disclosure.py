@@ -56,7 +56,7 @@ from marginals.tables.files import CsvFiles, ParquetFiles
 from marginals.tables.frames import sql_name, sql_text
 from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
-from marginals.tables.values import ALIKE, BLANKS, POINT, NumberFormat, formats
+from marginals.tables.values import ALIKE, BLANKS, END_ZEROS, POINT, NumberFormat, formats
 from models.arrays import BoolArray, IndexArray
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -489,8 +489,10 @@ def _written_as(connection: "duckdb.DuckDBPyConnection", name: str, decimal: str
     """How many values a column of `original` has, and the format in which all are numbers, as `written_as` finds it."""
     plain, *others = formats(decimal)
     shows_groups = f"contains({name}, ',') OR regexp_matches({name}, '[.].*[.]')"
+    same = f"{name} SIMILAR TO {sql_text('.*' + END_ZEROS.format(f'[{decimal}]').removesuffix('$'))}"
+    told_apart = f"{same} AND rtrim({name}, '0') IN (SELECT {name} FROM original)"
     values, codes, grouped, numbers = _counted_where(
-        connection, name, [is_code_sql(name), shows_groups, is_number_sql(name, plain)]
+        connection, name, [f"{is_code_sql(name)} OR ({told_apart})", shows_groups, is_number_sql(name, plain)]
     )
     if codes or not values:
         return values, None

@@ -73,20 +73,25 @@ class NumberFormat:
 
     @classmethod
     def of(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat | None":
-        """The format in which all values of a column are numbers; None where they are words, or codes with leading zeros.
+        """The format in which all values of a column are numbers; None where they are words, or codes.
 
         texts: distinct. decimal: the sign before the fraction, which is declared. Words without a digit may stand among the
-        numbers, as long as these are as many: they are what cannot be read.
+        numbers, as long as these are as many: they are what cannot be read. Codes have leading zeros, as `007`, or zeros at
+        the end that tell them apart, as `250.1` and `250.10` of a classification.
 
         >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
         (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
         >>> NumberFormat.of(["1e+05", "75000", "NA"]), NumberFormat.of(["007", "12"]), NumberFormat.of(["1.5", "1,5"])
         (NumberFormat(decimal='.', thousands='', percent=False), None, None)
+        >>> NumberFormat.of(["250.1", "250.10"]), NumberFormat.of(["250.10", "250.20"]) is None
+        (None, False)
         """
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
             return None
-        return next((own for own in formats(decimal) if own._is_of(numerals)), None)
+        written = next((own for own in formats(decimal) if own._is_of(numerals)), None)
+        known = frozenset(numerals)
+        return None if any(_without_end_zeros(text, decimal) in known for text in numerals) else written
 
     @classmethod
     def nearest(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat":
@@ -198,6 +203,18 @@ _LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
 def has_digit(text: str) -> bool:
     """Whether a text has one of the digits 0 to 9."""
     return _DIGIT.search(text) is not None
+
+
+END_ZEROS = r"{}[0-9]*[1-9]0+$"
+"""Zeros at the end of a fraction that has other digits, as a regular expression; in it stands the sign before the fraction."""
+
+
+def _without_end_zeros(text: str, decimal: str) -> str | None:
+    """A number without the zeros at the end of its fraction, None where it has none, or no other digit there."""
+    if text[-1:] != "0" or decimal not in text:
+        return None
+    plain = text.rstrip("0")
+    return plain if plain[-1] in "123456789" and plain.rpartition(decimal)[2].isdecimal() else None
 
 
 def has_leading_zero(text: str) -> bool:
