@@ -607,11 +607,14 @@ class UnjudgedError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels that an attribute has. finest: its finest published level."""
+    """The labels that an attribute has. finest: its finest published level. of_table: whether base values are those of a
+    table, whose numbers are what they are, whatever labels are above them.
+    """
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
+    of_table: bool = False
 
     def meant(self, text: str) -> Meaning:
         """Which base values a text means, and of which that cannot be judged.
@@ -679,7 +682,7 @@ class Labels:
         Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
         """
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
-        read = [] if numbers.is_empty else numbers_of(self.hierarchy)
+        read = [] if numbers.is_empty else self._numbers
         for code, (label, own) in enumerate(zip(self.hierarchy.labels[0], read)):
             if own is None or not numbers.meets(own):
                 continue
@@ -707,7 +710,11 @@ class Labels:
 
     @property
     def _has_numbers(self) -> bool:
-        return any(numbers_of(self.hierarchy))
+        return any(self._numbers)
+
+    @property
+    def _numbers(self) -> list[Range | None]:
+        return numbers_of(Hierarchy.flat(self.hierarchy.labels[0]) if self.of_table else self.hierarchy)
 
     @property
     def _look_like_numbers(self) -> bool:
@@ -893,7 +900,7 @@ class _Binding:
 
     def _labels(self, column: Column) -> Labels | None:
         hierarchy = self.values.hierarchies.get(column.name)
-        return None if hierarchy is None else Labels(column.name, hierarchy)
+        return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
 
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
         """The values under a label; of several, those that do not stand for no value."""

@@ -7,7 +7,7 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
@@ -50,14 +50,16 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
 _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, BoolArray]:
+def values_meant(
+    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
+) -> dict[str, BoolArray]:
     """For each attribute of a condition whether each base value is meant, shape (size(0),).
 
-    Raises InputError as `meanings` does, and UnjudgedError where the condition cannot be judged of some value: only a count
-    has bounds with and without such rows.
+    of_table: as for `meanings`. Raises InputError as it does, and UnjudgedError where the condition cannot be judged of some
+    value: only a count has bounds with and without such rows.
     """
     meant = {}
-    for attribute, meaning in meanings(domain, finest_levels, where).items():
+    for attribute, meaning in meanings(domain, finest_levels, where, of_table=of_table).items():
         if count := int(meaning.unjudged.sum()):
             values = "1 value" if count == 1 else f"{count:,} values"
             raise UnjudgedError(
@@ -69,14 +71,18 @@ def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where)
     return meant
 
 
-def meanings(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, Meaning]:
+def meanings(
+    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
+) -> dict[str, Meaning]:
     """For each attribute of a condition which base values it means, and of which it cannot be judged.
+
+    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above.
 
     Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
     that there is not, for a range that no value lies in or that cuts through one, for conditions that exclude each other,
     and for what says nothing of each attribute by itself.
     """
-    values = _PublishedValues(domain, finest_levels)
+    values = _PublishedValues(domain, finest_levels, of_table=of_table)
     if isinstance(where, Mapping):
         return values.meant(formula_of(where))
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
@@ -120,8 +126,8 @@ def known_attribute(domain: Domain, attribute: str) -> str:
 class _PublishedValues:
     """The values of a domain, as far as levels of it are published."""
 
-    def __init__(self, domain: Domain, finest_levels: Mapping[str, int]) -> None:
-        self._domain, self._finest = domain, finest_levels
+    def __init__(self, domain: Domain, finest_levels: Mapping[str, int], *, of_table: bool = False) -> None:
+        self._domain, self._finest, self._of_table = domain, finest_levels, of_table
 
     def parsed(self, text: str) -> Formula:
         """The formula in a text; what it cannot be is said as of a query."""
@@ -162,7 +168,7 @@ class _PublishedValues:
 
     def _labels(self, attribute: str) -> Labels:
         name = known_attribute(self._domain, attribute)
-        return Labels(name, self._domain.hierarchy(name), self._finest[name])
+        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table)
 
     def _nothing(self, attribute: str) -> Meaning:
         return Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
@@ -368,7 +374,18 @@ class CountedHierarchy:
         return CountedHierarchy(hierarchy, finest, counts)
 
     def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest."""
+        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest.
+
+        Its labels are names where those of one are; its values have an order where those of both lie alike in it.
+        """
+        if (both := self._merged(other)) is None:
+            return None
+        whole, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
+        order = whole.order if all(_lies_alike(part, whole) for part in parts) else None
+        has_names = any(part.has_names for part in parts)
+        return replace(both, hierarchy=replace(whole, order=order, has_names=has_names))
+
+    def _merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
         for part, whole in ((other, self), (self, other)):
             if (levels := part.levels_in(whole)) is not None:
                 return min(whole, part.over(whole.hierarchy, levels), key=lambda counted: counted.finest)
@@ -389,6 +406,16 @@ class CountedHierarchy:
         return CountedHierarchy(self.hierarchy.over_levels(levels, codes), 0, self.counts)
 
 
+def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
+    """Whether the base values of a hierarchy lie in another one, which has its levels, as they do in the first."""
+    if part.order is None or whole.order is None:
+        return True
+    levels = matched_levels(part, whole)
+    codes = [whole.code(part.labels[0][code], levels[0]) for code in part.order] if levels else []
+    known = tuple(code for code in codes if code is not None)
+    return bool(levels) and whole.order_among(levels[0] if levels else 0, known) == known
+
+
 def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
     """The hierarchy with the base values of the first and the levels of both; None where these do not nest."""
     base_in_coarse = next(filter(None, (_values_over(fine, level, coarse) for level in range(fine.height))), None)
@@ -400,7 +427,7 @@ def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
     # The same labels for the same values are one level; of nested levels, one with fewer values is above.
     distinct = sorted(dict.fromkeys(map(tuple, levels)), key=lambda labels: -len(set(labels)))
     try:
-        return Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0)))
+        return replace(Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0))), order=fine.order)
     except HierarchyError:
         return None
 
@@ -474,7 +501,7 @@ class Part:
         that cuts through a value, and for a condition that says nothing of each attribute by itself.
         """
         try:
-            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text)
+            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
         except UnjudgedError as error:
             raise InputError(
                 f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those "

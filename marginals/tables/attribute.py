@@ -347,7 +347,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
     One that stands for missing values has no place in it.
 
-    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild"])).order
+    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
     ((1, 0), None)
     """
     labels = [label for label in hierarchy.labels[0] if label != MISSING]

@@ -401,6 +401,8 @@ def known_order(values: Iterable[str]) -> list[str] | None:
     (None, None, None, None)
     """
     texts = sorted(values)
+    if len(texts) < 2:
+        return texts
     for kind in _KINDS:
         if (places := kind(texts)) is not None:
             ordered = sorted(zip(places, texts))

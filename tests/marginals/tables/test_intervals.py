@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import Attribute, InputError, Policy
+from marginals.bundle.reading import read_bundle, union
 from marginals.tables.intervals import are_names, check_intervals, misplaced, numbers_of
 from marginals.tables.scales import whole_numbers
 from models.tables.hierarchy import Hierarchy
@@ -133,6 +134,29 @@ def test_arx_ages_are_refused_or_names_and_no_range_is_answered_from_them(tmp_pa
             with pytest.raises(InputError, match="neither numbers"):
                 summary("age")
         assert not marginals.verify(folder).warnings
+
+
+def test_a_part_of_a_table_is_told_by_its_values_whatever_labels_are_above_them() -> None:
+    frame = pd.DataFrame({"age": ["64", "65", "65", "66"] * 10, "ill": ["a", "b"] * 20})
+    ages = Attribute("quasi-identifier", Hierarchy.from_rows(ARX), label_form="names")
+    part = marginals.Part("age >= 65")
+    assert marginals.read_table(frame, {"age": ages, "ill": "sensitive"}, where=part).rows == 30
+
+
+def test_two_releases_have_names_where_one_has(tmp_path: Path) -> None:
+    """Together they are over one hierarchy, of which neither label is believed that one of them calls a name."""
+    frame = pd.DataFrame({"age": ["64", "65", "65", "66"] * 10, "sex": ["f", "m"] * 20, "ill": ["a", "b"] * 20})
+    ages = Attribute("quasi-identifier", Hierarchy.from_rows(ARX), label_form="names")
+    for name, other in (("one", "sex"), ("two", "ill")):
+        roles = {"age": ages, other: "sensitive" if other == "ill" else "quasi-identifier"}
+        table = marginals.read_table(frame, roles)
+        policy = Policy(k_link=5, diversity="none", base="none", must_not_publish=[{"age": 0}])
+        marginals.publish(table, policy).write(tmp_path / name)
+    mixed = marginals.mixture([marginals.open_release(tmp_path / name) for name in ("one", "two")])
+    with pytest.raises(InputError, match="labels are names"):
+        mixed.expected_count("age >= 65")
+    both = union([(name, read_bundle(tmp_path / name)) for name in ("one", "two")])
+    assert both.domain.hierarchy("age").has_names
 
 
 def test_a_bundle_whose_labels_do_not_hold_what_is_under_them_is_read_as_names_and_says_so(tmp_path: Path) -> None:
