@@ -542,8 +542,9 @@ def is_missing_sql(name: str, marks: Sequence[str], decimal: str) -> str:
     if not marks:
         return f"{name} IS NULL"
     listed = ", ".join(map(sql_text, marks))
-    blank = ", ".join(sql_text(mark) for mark in marks if mark) or "NULL"
-    told = f"{name} IN ({listed}) OR trim({name}, {sql_text(BLANKS)}) IN ({blank})"
+    told = f"{name} IN ({listed})"
+    if filled := [mark for mark in marks if mark]:
+        told += f" OR trim({name}, {sql_text(BLANKS)}) IN ({', '.join(map(sql_text, filled))})"
     numbers = sorted({POINT.real(mark) for mark in marks if POINT.is_number(mark)})
     if not numbers:
         return told

@@ -206,7 +206,7 @@ def has_digit(text: str) -> bool:
 
 
 END_ZEROS = r"{}[0-9]*[1-9]0+$"
-"""Zeros at the end of a fraction that has other digits, as a regular expression; in it stands the sign before the fraction."""
+"""Zeros at the end of a fraction that has other digits, as a regular expression around the sign before the fraction."""
 
 
 def _without_end_zeros(text: str, decimal: str) -> str | None:
