@@ -120,12 +120,21 @@ def another_release_line(page: Path, release: Path) -> str:
 
 
 def left_out_lines(table: "Table") -> Iterator[str]:
-    """What was left out of people who have more rows than count, and of whom the release will speak."""
+    """What was left out of people with more rows than count, of whom the release will speak, and how numbers are read."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
         yield f"Left out {number_of(table.left_out, 'more row')}, since {count}."
     if sentence := unit_in_words(table.rows_per_person):
         yield sentence
+    for name, numbers in table.numbers.items():
+        if numbers.format.is_grouped:
+            yield f"The numbers of {name} are read with {numbers.format}."
+        if numbers.unreadable:
+            has = "has a value" if numbers.unreadable == 1 else "have a value"
+            yield (
+                f"{number_of(numbers.unreadable, 'row')} {has} of {name} that is no number: ranges cannot be judged of it; "
+                "list what stands for no value under data.missing."
+            )
 
 
 _VERDICTS = {

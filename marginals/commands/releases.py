@@ -149,7 +149,7 @@ def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Pat
     yield from map(printable, part_lines(table, ledger))
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
     yield from map(printable, unconfirmed_lines(configured.unconfirmed, roles, config.name))
-    yield from left_out_lines(table)
+    yield from map(printable, left_out_lines(table))
     if reason := table.left_to_pandas:
         yield f"{printable(reason)}: pandas reads it, which takes longer and more memory."
 

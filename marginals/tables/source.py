@@ -1,6 +1,7 @@
 """Where a table comes from and how it is read, in one value: what every function takes that reads one."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -41,7 +42,16 @@ from marginals.tables.levels import (
 )
 from marginals.tables.people import PeopleReader, RowsPerPerson, Unit, kept_of_each, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
-from marginals.tables.table import OutOfCoreCounts, PartOf, RowChoice, Rows, Table, finest_levels, kept_counts
+from marginals.tables.table import (
+    NumbersRead,
+    OutOfCoreCounts,
+    PartOf,
+    RowChoice,
+    Rows,
+    Table,
+    finest_levels,
+    kept_counts,
+)
 from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
@@ -85,6 +95,7 @@ class Reading:
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
     decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have. numbers: of
     each column how its values are written as numbers, None for words and codes; known when the values are (`knowing`).
+    unreadable: of columns of numbers, how many rows have a value that is none.
     ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
     table, which fitted ladders tell from the rest.
     """
@@ -98,6 +109,7 @@ class Reading:
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
     part: PartValues = field(default_factory=dict)
     numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -128,17 +140,27 @@ class Reading:
 
         Where it writes numbers, the words for its values are known by the numbers too.
         """
-        numbers, attributes = {}, {}
+        numbers, attributes, unreadable = {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
-            rows_of = zip(self._texts(column, texts), counts.tolist())
-            values = {text for text, n in rows_of if n and text is not None} - {MISSING}
-            own = numbers[column] = attribute.numbers(values, self.decimal)
+            rows_of: Counter[str] = Counter()
+            for text, n in zip(self._texts(column, texts), counts.tolist()):
+                if n and text is not None and text != MISSING:
+                    rows_of[text] += n
+            own = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            if own is not None:
+                unreadable[column] = sum(n for text, n in rows_of.items() if not own.is_number(text))
             attributes[column] = attribute
             if own is not None and attribute.hierarchy is None and attribute.values:
                 words = {own.canonical(value): meaning for value, meaning in attribute.values.items()}
                 attributes[column] = replace(attribute, values=words)
-        return replace(self, numbers=numbers, attributes=attributes)
+        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
+
+    @property
+    def _numbers_read(self) -> dict[str, NumbersRead]:
+        """How numbers are read of which somebody should be told."""
+        read = {name: NumbersRead(own, self.unreadable[name]) for name, own in self.numbers.items() if own is not None}
+        return {name: own for name, own in read.items() if own.format.is_grouped or own.unreadable}
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
@@ -161,6 +183,7 @@ class Reading:
             naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            numbers=self._numbers_read,
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -293,6 +316,7 @@ class Reading:
             naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            numbers=self._numbers_read,
         )
 
     @property
