@@ -82,6 +82,17 @@ TEXTS = {
 }
 
 
+def texts_by(way: str, column: str) -> set[str]:
+    """The texts of a column; a relation of DuckDB has no zone but that of its session, in which it prints instants."""
+    if column != "zoned" or way not in ("duckdb", "ibis"):
+        return TEXTS[column]
+    import duckdb
+
+    zone = "UTC" if way == "ibis" else duckdb.sql("SELECT current_setting('TimeZone')").fetchall()[0][0]
+    local = pd.Series(TYPED["zoned"]).dt.tz_convert(zone).dt.tz_localize(None)
+    return {str(when).removesuffix(" 00:00:00") for when in local}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("column", TYPED)
 @pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
@@ -89,7 +100,7 @@ def test_values_of_every_type_have_one_text(way: str, column: str, tmp_path: Pat
     frame = pd.DataFrame({"v": TYPED[column]})
     source, engine = handed_over(frame, way, tmp_path)
     table = read_table(source, {"v": "quasi-identifier"}, engine=engine)
-    assert {value: count for (value,), count in table.counts.cells()}.keys() == TEXTS[column]
+    assert {value: count for (value,), count in table.counts.cells()}.keys() == texts_by(way, column)
     assert sorted(table.counts.counts.tolist()) == [1, 2]
 
 
@@ -100,7 +111,7 @@ def test_null_and_nan_are_missing_and_change_no_other_value(way: str, column: st
     frame = pd.DataFrame({"v": pd.Series(TYPED[column]).reindex(range(5)), "w": list("aaaab")})
     source, engine = handed_over(frame, way, tmp_path)
     table = read_table(source, {"v": "quasi-identifier", "w": "sensitive"}, engine=engine)
-    assert {value for value, _ in (cell for cell, _ in table.counts.cells())} == TEXTS[column]
+    assert {value for value, _ in (cell for cell, _ in table.counts.cells())} == texts_by(way, column)
     assert (table.rows, table.missing) == (3, 2)
     assert table.domain.hierarchy("w").labels[0] == ("a",)
 

@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -335,4 +334,8 @@ def test_a_time_with_a_zone_is_the_local_one_from_every_source(zone: str, tmp_pa
         read += [(pl.from_pandas(zoned), "auto"), (pl.from_pandas(zoned).lazy(), "auto")]
     for origin, engine in read:
         assert dict(read_table(origin, attributes, engine=engine).base_counts.cells()) == wanted, (origin, engine)
-    assert np.isclose(sum(wanted.values()), 24)
+    if "/" in zone:  # a relation of DuckDB has the zone of its session
+        connection = pytest.importorskip("duckdb").connect()
+        connection.execute(f"SET TimeZone = '{zone}'")
+        relation = connection.sql(f"FROM read_parquet('{tmp_path / 't.parquet'}')")
+        assert dict(read_table(relation, attributes).base_counts.cells()) == wanted
