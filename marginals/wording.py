@@ -755,7 +755,8 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     own, others = comparison.release, comparison.yardsticks
     if own.two_way.by_table:
         beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
-        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside})."
+        of_some = f" of {own.two_way.sample}" if own.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation{of_some} {own.two_way.mean:.4f} ({beside})."
     if own.counts.number:
         beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
         yield f"Random counts: median relative error {100 * own.counts.median:.1f} percent ({beside})."

@@ -55,11 +55,15 @@ class DivergenceBar:
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """Errors of tables of one size: how many were compared and left out, their mean, and the furthest from the data."""
+    """Errors of tables of one size: how many were compared and left out, their mean, and the furthest from the data.
+
+    sample: which they are a sample of; empty for none.
+    """
 
     name: str
     compared: int
     left_out: int
+    sample: str
     mean: float
     furthest: tuple[tuple[str, float], ...]
 
@@ -166,7 +170,7 @@ def _bars(report: StewardReport) -> list[DivergenceBar]:
 def _errors(name: str, errors: TableErrors) -> ErrorRow:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_FURTHEST]
     listed = tuple((" and ".join(attributes), error) for attributes, error in furthest)
-    return ErrorRow(name, len(errors.by_table), errors.left_out, errors.mean, listed)
+    return ErrorRow(name, len(errors.by_table), errors.left_out, errors.sample, errors.mean, listed)
 
 
 def _heat_map(comparison: Comparison) -> HeatMap:

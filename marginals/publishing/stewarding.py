@@ -13,6 +13,7 @@ from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import Prepared, Search
 from marginals.steward import StewardReport, Suggestion
+from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
 from models.graphs.basis import Kind
@@ -22,8 +23,8 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Problem, RefusedMove, SearchResult, Stop
 from models.tables.hierarchy import Mask
 
-_FOR_COMPARING = 5.0
-"""Seconds of the processor to compare the model with the data."""
+_ROWS_REFINED = 5_000_000
+"""Distinct rows, times the levels that each may be generalized to, of which a single table is refined step by step."""
 
 
 _FOR_BINDING = 5.0
@@ -50,16 +51,16 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     suppressed = Collection.of(cube, [sensitive])
 
     def compare() -> Comparison:
-        stop = _stop_after(_FOR_COMPARING, deadline)
         yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
         if best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)):
-            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements, stop)
+        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
+            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         model = MarginalModel(Collection.of(cube, result.cliques))
-        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
+        wanted = [analysis.attributes for analysis in policy.analyses]
+        return comparison(cube, model, yardsticks, wanted, lambda: deadline.is_over)
 
     def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
         stop = _stop_after(_FOR_SUGGESTIONS, deadline)
@@ -90,6 +91,12 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     allows = search.problem.constraint
     wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
     return replace(report, wanted=wanted)
+
+
+def _are_few_to_refine(table: Table) -> bool:
+    """Whether a single table of all quasi-identifiers can be refined in little time, on every machine."""
+    levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
+    return len(table.base_counts) * levels <= _ROWS_REFINED
 
 
 def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
