@@ -88,7 +88,13 @@ class TableErrors:
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
         worst = None if self.worst is None else {"attributes": list(self.worst), "error": self.by_table[self.worst]}
-        return {"mean": self.mean, "worst": worst, "compared": len(self.by_table), "left_out": self.left_out, "drawn": self.drawn}
+        return {
+            "mean": self.mean,
+            "worst": worst,
+            "compared": len(self.by_table),
+            "left_out": self.left_out,
+            "drawn": self.drawn,
+        }
 
 
 @dataclass(frozen=True)
@@ -467,9 +473,7 @@ class _Comparing:
         release = accuracies.pop(_RELEASE)
         return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in in_order))
 
-    def _accuracy(
-        self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]
-    ) -> Accuracy:
+    def _accuracy(self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Accuracy:
         def errors(tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
             known = {table: self.errors[table][name] for table in tables if table in self.errors}
             return TableErrors(known, number - len(known), drawn)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from marginals.tables.distinct_rows import factorized
+from marginals.tables.values import number_in
 from models.arrays import IndexArray
 
 Numbers = npt.NDArray[np.float64]
@@ -42,6 +45,16 @@ class Values:
 
     codes: IndexArray
     numbers: Numbers | None = None
+
+    @classmethod
+    def of(cls, texts: pd.Series, missing: Collection[str], decimal: str) -> "Values":
+        """Of a column of texts. missing: what stands for no value. decimal: the sign before the fraction of a number."""
+        codes, values = factorized(texts, missing)
+        numbers = [number_in(text, decimal) for text in values]
+        if any(number is None for number in numbers):
+            return cls(codes)
+        own = np.array([*(float(number) for number in numbers if number is not None), np.nan])
+        return cls(codes, own[codes])
 
     @property
     def fine(self) -> IndexArray:

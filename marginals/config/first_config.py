@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from math import log, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import pandas as pd
 
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
+from marginals.config.column_choice import within_limit
 from marginals.config.column_guess import (
     ALWAYS,
     POINT,
@@ -35,6 +36,7 @@ from marginals.config.column_guess import (
     likely_decimal,
     missing_tokens,
 )
+from marginals.config.copies import Values
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
 from marginals.config.visits import worth_counting
@@ -48,19 +50,14 @@ from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
-from marginals.tables.values import number_in
-from models.arrays import BoolArray, IndexArray, x_log_x
+from models.arrays import BoolArray
 from models.tables.hierarchy import Hierarchy
-
-_MOST_QUASI_IDENTIFIERS = 20
-_MOST_SENSITIVE = 12
-"""Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
 
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
-_LOOKED_AT = 20_000
-"""Rows by which it is decided which columns tell least."""
+_LOOKED_AT = 4_000
+"""Rows by which it is told which columns go together."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +163,10 @@ def initial_config(
         person = next(iter(_keys(frame, made, tokens.texts)), None)
     made = by_the_others(made, columns)
     made = without_copies(frame, made, columns, tokens.texts, chosen)
-    codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
+    some_rows = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
+    guesses = within_limit(
+        made, lambda name: Values.of(some_rows[name], tokens.texts, decimal.sign), [*wanted, *chosen.roles]
+    )
     some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
     lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
     guesses = _complete(guesses, lacking, len(frame), source.name)
@@ -259,31 +258,6 @@ def _attribute(guessed: Guess) -> Attribute:
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
     )
-
-
-def _coarse_codes(
-    frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str], decimal: str
-) -> dict[str, IndexArray]:
-    """Of each quasi-identifier the values of some rows, as coarse as they will be published at least; shape (rows,)."""
-    public = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
-    if len(public) <= _MOST_QUASI_IDENTIFIERS:
-        return {}
-    some = frame.iloc[:: max(1, -(-len(frame) // _LOOKED_AT))]
-    found = {}
-    for name in public:
-        codes, texts = factorized(some[name], missing)
-        coarse = [*(_coarse(guesses[name], text, decimal) for text in texts), ""]
-        found[name] = np.unique(coarse, return_inverse=True)[1][codes].astype(np.intp)
-    return found
-
-
-def _coarse(guessed: Guess, text: str, decimal: str) -> str:
-    """A value at the first level of its generalization."""
-    if guessed.intervals and (number := number_in(text, decimal)) is not None:
-        return str(number // Decimal(guessed.intervals[0]))
-    if guessed.prefixes:
-        return text[: guessed.prefixes[0]]
-    return next((row[1] for row in guessed.hierarchy if row[0] == text), text)
 
 
 def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: int, name: str) -> dict[str, Guess]:
@@ -672,62 +646,3 @@ seed = 0                     # the same table, config and seed give the same rel
 max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken
 """
-
-
-Codes = Mapping[str, IndexArray]
-"""For each column the codes of some rows' values, as coarse as they are likely to be published: shape (rows,)."""
-
-
-def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers, and a dozen sensitive columns.
-
-    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which
-    it is asked, then the last; wanted ones stay as long as they are not more than `most`.
-    """
-    result = dict(guesses)
-    sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
-    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[
-        _MOST_SENSITIVE:
-    ]:
-        many = f"left out of the release, as {_MOST_SENSITIVE} sensitive columns are much work already"
-        why = f"{guesses[name].why}; {many}"
-        result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
-    public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
-    if len(public) > most:
-        for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
-            many = f"left out of the release, as {most} quasi-identifiers are much work already"
-            why = f"{result[name].why}; {many}, and {reason}"
-            result[name] = replace(result[name], role=Role.IGNORED, why=why)
-    return result
-
-
-def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str, str]:
-    """The columns beyond the `most` that tell most, each with what it tells beside the others, in words.
-
-    Chosen one after the other: first what is wanted, then the column whose entropy, given that one of those chosen before
-    which says most of it, is the largest.
-    """
-    alone = {name: _entropy(own) for name, own in codes.items()}
-    left = {name: (own, "") for name, own in alone.items()}
-    for _ in range(most):
-        chosen = max(left, key=lambda name: (name in wanted, left[name][0]))
-        del left[chosen]
-        for name, (told, _before) in left.items():
-            beside = _entropy(codes[chosen] * (int(codes[name].max()) + 1) + codes[name]) - _entropy(codes[chosen])
-            if beside < told:
-                left[name] = (beside, chosen)
-    return {name: _reason(told, beside, alone[name]) for name, (told, beside) in left.items()}
-
-
-def _reason(told: float, beside: str, alone: float) -> str:
-    """Why a column is left out. told, alone: its entropy beside another column, and by itself."""
-    bits = f"({told / log(2):.2f} bits of information)"
-    if not beside or told > alone / 2:
-        return f"it tells less than the columns that stay {bits}"
-    return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
-
-
-def _entropy(codes: IndexArray) -> float:
-    """In nats."""
-    counts = np.unique(codes, return_counts=True)[1]
-    return log(len(codes)) - float(x_log_x(counts).sum()) / len(codes)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
@@ -13,8 +12,6 @@ from marginals.config.vocabulary import is_recognizable, meaning_of
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role
-from marginals.tables.distinct_rows import factorized
-from marginals.tables.values import number_in
 
 _FEWEST_SURE = 3
 """Columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
@@ -101,7 +98,7 @@ def without_copies(
     if not any(guesses[name].role is Role.SENSITIVE for name in used):
         return dict(guesses)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
-    values = {name: _values(some[name], missing, columns[name].decimal) for name in used}
+    values = {name: Values.of(some[name], missing, columns[name].decimal) for name in used}
     result = dict(guesses)
     for found in sums(values):
         members = (found.total, *found.parts)
@@ -132,12 +129,3 @@ def _to_leave_out(pair: Copy, guesses: Mapping[str, Guess], chosen: Chosen) -> l
     if not stays:
         return [pair]
     return [] if pair.of in chosen.roles else [Copy(pair.of, pair.column, pair.follows, pair.tells)]
-
-
-def _values(texts: pd.Series, missing: Collection[str], decimal: str) -> Values:
-    codes, values = factorized(texts, missing)
-    numbers = [number_in(text, decimal) for text in values]
-    if any(number is None for number in numbers):
-        return Values(codes)
-    own = np.array([*(float(number) for number in numbers if number is not None), np.nan])
-    return Values(codes, own[codes])

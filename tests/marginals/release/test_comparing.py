@@ -195,7 +195,9 @@ def test_attributes_with_one_value_are_compared_too() -> None:
 def wide(columns: int = 12) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     first = rng.integers(0, 3, 200)
-    return pd.DataFrame({f"c{i}": np.where(rng.random(200) < 0.6, first, rng.integers(0, 3, 200)) for i in range(columns)})
+    return pd.DataFrame(
+        {f"c{i}": np.where(rng.random(200) < 0.6, first, rng.integers(0, 3, 200)) for i in range(columns)}
+    )
 
 
 def compared(
