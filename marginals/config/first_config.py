@@ -43,7 +43,7 @@ from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -525,7 +525,7 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
             f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here."
         )
     if used:
-        lines += ["[[search.wanted]]", f"attributes = [{', '.join(map(quoted, used))}]", "weight = 1.0"]
+        lines += ["[[search.wanted]]", f"attributes = [{', '.join(map(quoted, used))}]", f"weight = {WEIGHT}"]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,7 +1,7 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
@@ -35,7 +35,7 @@ from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search import STRATEGIES, Constraint, Measure, WantedAnalyses, WantedMargin
+from models.search import STRATEGIES, Constraint, Measure, Refusal, WantedAnalyses, WantedMargin
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -157,7 +157,9 @@ def wanted_tables(
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
-        obstacle = "it passes at no level by itself" if passing is None else _obstacle(cube, cliques, passing, allows)
+        obstacle = (
+            _refused_alone(cube, analysis, allows) if passing is None else _obstacle(cube, cliques, passing, allows)
+        )
         levels = words = demand = None
         if passing is not None:
             levels = domain.margin(passing)
@@ -168,16 +170,55 @@ def wanted_tables(
     return tuple(tables)
 
 
+def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
+    """Why some attributes may stand together at no level: what their coarsest table is refused for."""
+    masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
+    refusal = allows([sum(mask & -mask for mask in masks)], 0)
+    return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
+
+
 def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
-    """What keeps a margin that passes by itself out of a collection; None where it is in it."""
+    """What keeps a margin that passes by itself out of a collection; None where it is in it.
+
+    Tables are named that keep it out together, and would not without one of them.
+    """
     if any(not passing & ~mask for mask in published):
         return None
-    together = maximal_masks([*published, passing])
-    if not Collection.of(cube, together).is_decomposable:
-        return "beside the published tables it would close a circle, so that they have no junction tree"
-    if refusal := allows(together, 0):
-        return f"beside the published tables it is refused: {refusal.reason}"
+
+    def closes_a_circle(masks: Sequence[Mask]) -> bool:
+        return not Collection.of(cube, maximal_masks([*masks, passing])).is_decomposable
+
+    def refusal(masks: Sequence[Mask]) -> Refusal | None:
+        return None if closes_a_circle(masks) else allows(maximal_masks([*masks, passing]), 0)
+
+    if closes_a_circle(published):
+        beside = _needed(published, closes_a_circle)
+        return f"beside {_in_words(cube, beside)} it would close a circle, so that they have no junction tree"
+    beside = _needed(published, lambda masks: refusal(masks) is not None)
+    if refused := refusal(beside):
+        return f"beside {_in_words(cube, beside)} it is refused: {refused.reason}"
     return "it could be published too, but the search did not get there, or its weight is too small"
+
+
+def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
+    """Some of the margins, so few that what holds of all would not hold without any of these."""
+    kept = list(published)
+    for mask in published:
+        if holds(fewer := [own for own in kept if own != mask]):
+            kept = fewer
+    return kept
+
+
+def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
+    """The tables, each in brackets, the first of many."""
+    names = [f"({margin_in_words(cube.domain.margin(mask), cube.domain)})" for mask in margins[:_NAMED]]
+    others = [f"{len(margins) - len(names)} more"] if len(margins) > len(names) else []
+    *first, last = [*names, *others]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_NAMED = 4
+"""Tables that are named as those that keep another out."""
 
 
 NO_DIVERSITY = "none"

@@ -1,5 +1,7 @@
 """Which columns of a wide table a first config publishes."""
 
+import tomllib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from marginals.config.column_choice import MOST_COLUMNS, associations, is_associ
 from marginals.config.column_guess import Guess
 from marginals.config.copies import Values
 from marginals.config.first_config import initial_config
+from marginals.publishing.policy import Wanted
 from marginals.tables.attribute import Role
 
 
@@ -76,3 +79,12 @@ def test_init_proposes_all_of_fifty_columns(tmp_path) -> None:  # type: ignore[n
     frame.to_csv(tmp_path / "survey.csv", index=False)
     config = initial_config(tmp_path / "survey.csv", tmp_path / "release.toml")
     assert all(own.role.is_used for own in config.guesses.values())
+
+
+def test_what_is_wanted_weighs_as_it_would_if_nothing_was_said(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({name: rng.choice(["yes", "no", "maybe"], 400) for name in ("vote", "town")})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    config = initial_config(tmp_path / "survey.csv", tmp_path / "release.toml", wanted=["vote", "town"])
+    (analysis,) = tomllib.loads(config.text)["search"]["wanted"]
+    assert Wanted.of(analysis) == Wanted(("vote", "town"))
