@@ -44,6 +44,17 @@ def made_folder(folder: Path, mode: int = PUBLIC) -> None:
         place.mkdir(mode=_folder_mode(mode), exist_ok=True)
 
 
+def private_folder(folder: Path) -> None:
+    """Make a folder that its owner alone may enter, and those above it; one that is there is closed to others.
+
+    Raises OSError, also where it is a file.
+    """
+    made_folder(folder.parent, PRIVATE)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        folder.chmod(0o700)
+
+
 def _folder_mode(mode: int) -> int:
     """Whoever may read the files may enter their folder."""
     return allowed(mode | (mode & 0o444) >> 2)

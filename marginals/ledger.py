@@ -28,8 +28,8 @@ from marginals.files import (
     PRIVATE,
     bounded_content,
     held,
-    made_folder,
     prefix,
+    private_folder,
     replace_file,
     replace_folder,
     resolved,
@@ -268,7 +268,7 @@ class Ledger:
         """
         folder, own = self.path, self.path / _name(entry.number)
         try:
-            _made(folder)
+            private_folder(folder)
             with self._held():
                 if Ledger.read(folder).head != self.head:
                     raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
@@ -379,13 +379,6 @@ class Ledger:
 
 def _name(number: int) -> str:
     return f"{number:04d}"
-
-
-def _made(folder: Path) -> None:
-    """Make the folder of a ledger, for its owner alone; one that is there is empty, or is so already."""
-    made_folder(folder, PRIVATE)
-    if folder.stat().st_mode & _OTHERS:
-        folder.chmod(0o700)
 
 
 def _put(file: Path, stated: Mapping[str, Any]) -> None:

@@ -161,8 +161,8 @@ def initial_config(
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
     if person is None:  # the values of an identifier tell it where its name does not
         person = next(iter(_keys(frame, made, tokens.texts)), None)
-    made = by_the_others(made, columns)
-    made = without_copies(frame, made, columns, tokens.texts, chosen)
+    made = by_the_others(made, columns, rare)
+    made = without_copies(frame, made, columns, tokens.texts, rare, chosen)
     some_rows = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     guesses = within_limit(
         made, lambda name: Values.of(some_rows[name], tokens.texts, decimal.sign), [*wanted, *chosen.roles]
@@ -178,7 +178,7 @@ def initial_config(
         return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
 
     table, rows_each = counted(guesses)
-    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
+    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if _demand(table, name) is None}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(source.name, guesses)
@@ -289,18 +289,14 @@ _LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
 
 
-def _can_be_demanded(table: Table) -> bool:
+def _demand(table: Table, name: str) -> str | None:
+    """The diversity to demand of a sensitive column, such that something of it can be shown; None where nothing can."""
+    return proposed_diversity(table, name, _LEAST_CELL)
+
+
+def _all_can_be_shown(table: Table) -> bool:
     """Whether something of each sensitive column can be shown."""
-    return all(_can_be_shown(table, name) for name in table.sensitive)
-
-
-def _can_be_shown(table: Table, name: str) -> bool:
-    """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
-    levels = range(table.domain.hierarchy(name).height)
-    counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
-    return proposed_diversity(table, name) is not None and any(
-        len(own) > 1 and own.min() >= _LEAST_CELL * (table.most_rows_of_a_person or 1) for own in counts
-    )
+    return all(_demand(table, name) is not None for name in table.sensitive)
 
 
 def _left_out(guessed: Guess) -> Guess:
@@ -365,9 +361,9 @@ def _counted(
     first = read(person=person.column, one_row="first")
     codes = factorized(frame[person.column], missing)[0]
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if _can_be_demanded(replace(first, rows_per_person=rows)):
+        if _all_can_be_shown(replace(first, rows_per_person=rows)):
             several = read(person=person.column, rows_per_person=rows)
-            return (several, rows) if _can_be_demanded(several) else (first, 1)
+            return (several, rows) if _all_can_be_shown(several) else (first, 1)
     return first, 1
 
 
@@ -558,7 +554,7 @@ def _privacy(table: Table) -> str:
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
+        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive})
     return "\n".join(lines) + "\n"
 
 

@@ -239,7 +239,8 @@ def require_demanded(table: Table, policy: Policy) -> None:
         return
     by_attribute = isinstance(policy.diversity, Mapping)
     key, where = (silent[0], "to diversity") if by_attribute else ("diversity", "under [privacy]")
-    proposed = [proposed_diversity(table, name) for name in silent[: 1 if by_attribute else None]]
+    least = policy.least("min_cell")
+    proposed = [proposed_diversity(table, name, least) for name in silent[: 1 if by_attribute else None]]
     demand = PROPOSED if None in proposed else max(map(str, proposed), key=WEAKER.index)
     raise InputError(
         f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "

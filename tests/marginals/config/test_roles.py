@@ -235,3 +235,15 @@ def test_rare_sensitive_values_forbid_a_base_table_and_no_release(tmp_path: Path
     release = marginals.open_release(tmp_path / "out")
     assert "diagnosis" in release.domain.attributes
     assert release.marginal({"diagnosis": 0}).min() >= 3
+
+
+def test_what_is_rare_to_init_is_rare_in_columns_too_that_the_others_make_sensitive(tmp_path: Path) -> None:
+    """A value of 15 rows, where fewer than 10 or fewer than 20 are rare."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.choice(["a", "b"], 400) for name in ("diagnosis", "religion", "hiv_status")})
+    frame["q7"] = rng.permutation(np.repeat(["x", "y", "z"], [200, 185, 15]))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for rare, is_fitted in ((10, False), (20, True)):
+        found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", rare).guesses["q7"]
+        assert "of the columns whose names do, most are sensitive" in found.question
+        assert (found.role, found.is_fitted) == (Role.SENSITIVE, is_fitted)
