@@ -88,7 +88,7 @@ class Kind:
         return "" if set(words) & self.excluded else next((word for word in words if word in self.maybe), "")
 
 
-_BEFORE = re.compile(r"[ahlmpfy]?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
+_BEFORE = re.compile(r"([ahlmpfy]|app|co)?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
 """What names of columns put before an abbreviation: whose it is, and of which kind."""
 
 
