@@ -253,6 +253,7 @@ def _attribute(guessed: Guess) -> Attribute:
         guessed.role,
         hierarchy,
         intervals=guessed.intervals,
+        start=guessed.start,
         prefixes=guessed.prefixes,
         missing=guessed.missing,
         dates=guessed.dates,
@@ -468,6 +469,8 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
     lines = [f"[attributes.{key}]", *guess_comments(guessed), f'role = "{guessed.role.value}"']
     if guessed.intervals:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
+    if guessed.start:
+        lines.append(f"start = {_number(guessed.start)}        # 0 is a group of its own")
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
     if guessed.dates:

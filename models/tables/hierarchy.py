@@ -180,6 +180,8 @@ class Hierarchy:
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
+        >>> Hierarchy.from_intervals(["0", "7"], [5], start=1).labels[1]
+        ('0', '1-5', '6-10')
         """
         if not widths:
             raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
@@ -242,10 +244,13 @@ class Hierarchy:
     ) -> "Hierarchy":
         """Numbers in intervals of growing width, which `name` names by the lower end and the width.
 
-        The base values are all numbers of the outermost intervals; where these are too many, only those given.
+        The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no number
+        is below 0, and intervals are counted from above it, none reaches below 0.
         """
         offsets = np.unique(np.array(numbers, dtype=object) - start)
         low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
+        if start > 0 and offsets[0] >= -start > low:
+            low = -start
         base = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
         if low > -_MAX_INT64 and high < _MAX_INT64:
             base = base.astype(np.int64)
@@ -253,7 +258,8 @@ class Hierarchy:
         lower = base
         for width in widths:
             lower, code = np.unique(lower // width * width, return_inverse=True)
-            labels.append(tuple(name(number + start, width) for number in lower.tolist()))
+            ends = ((max(number, low), number + width) for number in lower.tolist())
+            labels.append(tuple(name(first + start, end - first) for first, end in ends))
             parents.append(tuple(code.tolist()))
         return cls((*labels, (SUPPRESSED,)), (*parents, (0,) * len(lower)))
 
