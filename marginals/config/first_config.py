@@ -39,6 +39,7 @@ from marginals.config.column_guess import (
 from marginals.config.copies import Values
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
+from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
 from marginals.config.visits import worth_counting
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file, resolved
@@ -50,8 +51,11 @@ from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
-from models.arrays import BoolArray
+from models.arrays import BoolArray, IndexArray
 from models.tables.hierarchy import Hierarchy
+
+_K = 10
+"""People who share a cell at least, where the table has rows enough."""
 
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
@@ -169,6 +173,8 @@ def initial_config(
     )
     some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
     lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
+    structure = structurally_missing(lacking, _few_values(frame, guesses, columns, tokens.texts), _K)
+    guesses = with_structure(guesses, structure, chosen.roles)
     guesses = _complete(guesses, lacking, len(frame), source.name)
     kept = _counting(frame, guesses, lacking, person)
     guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
@@ -192,7 +198,7 @@ def initial_config(
         guesses,
         {name: path for name, (path, _) in written.items()},
         table,
-        wanted,
+        [tuple(wanted), *together(guesses, structure)],
     )
     return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
 
@@ -259,6 +265,14 @@ def _attribute(guessed: Guess) -> Attribute:
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
     )
+
+
+def _few_values(
+    frame: pd.DataFrame, guesses: Mapping[str, Guess], columns: Mapping[str, Column], missing: Collection[str]
+) -> dict[str, IndexArray]:
+    """The values of each row, -1 for none, of the columns that may say where others lack a value."""
+    few = [name for name, own in guesses.items() if own.role.is_used and len(columns[name].values) <= MOST_VALUES]
+    return {name: factorized(frame[name], missing)[0].astype(np.intp) for name in few}
 
 
 def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: int, name: str) -> dict[str, Guess]:
@@ -454,12 +468,17 @@ _MEANINGS = {
 
 
 def config_text(
-    name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
+    name: str,
+    data: str,
+    guesses: Mapping[str, Guess],
+    files: Mapping[str, str],
+    table: Table,
+    wanted: Sequence[Sequence[str]],
 ) -> str:
-    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
+    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns of analyses."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
-    search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
+    search = _SEARCH + _coarse_only(coarse) + "".join(_wanted(columns, guesses) for columns in wanted)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
     return "\n".join([*parts, _privacy(table), _base(table), search])
 
@@ -529,7 +548,7 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
 
 
 def _privacy(table: Table) -> str:
-    k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
+    k = _K if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
