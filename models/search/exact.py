@@ -74,6 +74,15 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> 
     return replace(other, strategy="exact", evaluated=evaluated, bound=found.bound)
 
 
+def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: int) -> SearchResult:
+    """What another search has found, or what is better, with what is proven once so many collections were gone on from.
+
+    Raises SelectionError for an objective that is a stopping rule only.
+    """
+    looks = count()
+    return _improved(problem, stop, result, lambda: next(looks) >= most)
+
+
 def _first(problem: Problem, stop: Stop) -> SearchResult:
     """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding."""
     try:
@@ -85,18 +94,29 @@ def _first(problem: Problem, stop: Stop) -> SearchResult:
     return rebuilt(first, problem, stop, _ROUNDS)
 
 
-def _improved(problem: Problem, stop: Stop, initial: SearchResult) -> SearchResult:
-    """The best that is found from an initial collection on, or the initial one."""
+def _never() -> bool:
+    return False
+
+
+def _improved(problem: Problem, stop: Stop, initial: SearchResult, is_enough: Stop = _never) -> SearchResult:
+    """The best that is found from an initial collection on, or the initial one.
+
+    is_enough: asked before each collection that is gone on from; True ends the search as `stop` does.
+    """
+
+    def ends() -> bool:
+        return is_enough() or stop()
+
     looks = count()
     if (allowed := allowed_margins(problem, lambda: stop() or next(looks) >= _MOST_MARGINS)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
     if initial.value == inf or keeps_to_its_pivot(problem, initial.cliques):
-        result = _Search(problem, initial, allowed, stop, problem.pivot).run()
+        result = _Search(problem, initial, allowed, ends, problem.pivot).run()
         if result is not None and keeps_to_its_pivot(problem, result.cliques):
             return result
         initial = result or initial
-    return _Search(problem, initial, allowed, stop, pivot=-1).run() or replace(initial, strategy="exact")
+    return _Search(problem, initial, allowed, ends, pivot=-1).run() or replace(initial, strategy="exact")
 
 
 def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:

@@ -87,7 +87,7 @@ class _PairSearch:
         return Climb(problem, start, self.stop, self._refused)
 
     def _joined(self, first: Mask, second: Mask) -> Position | None:
-        """The pair joined step by step, to the best point on the way; where none is better, as far as that went."""
+        """The pair joined step by step, to the best point on the way; None where none is better."""
         climb = self._climb(self.best, self.problem)
         best, most, stale, gained = None, LEAST_GAIN, 0, 0.0
         while stale < _DEPTH and (chosen := self._next(climb, first, second)) is not None:
@@ -97,7 +97,7 @@ class _PairSearch:
             if gained > most:
                 best, most, stale = climb.position, gained, 0
         self.evaluated += climb.evaluated
-        return best if best is not None else climb.position if stale else None
+        return best
 
     def _next(self, climb: Climb, first: Mask, second: Mask) -> tuple[float, AddEdge, Change] | None:
         """The allowed step of a pair that gains most, or loses least."""
