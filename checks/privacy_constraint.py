@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
+from copy import copy
 
 import numpy as np
 
@@ -53,6 +54,12 @@ class PrivacyConstraint(PruningConstraint):
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[tuple[Mask, AttributeClaim], bool] = {}
+
+    def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
+        """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
+        fewer = copy(self)
+        fewer._max_sensitive_margins = sensitive_margins
+        return fewer
 
     @property
     def pivot(self) -> Mask:

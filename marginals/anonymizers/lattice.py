@@ -300,6 +300,14 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
     return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
 
 
+def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> int | None:
+    """The finest level below `*` of a sensitive attribute at which all rows together may be shown; None where none is."""
+    levels = range(cube.domain.hierarchy(attribute).height)
+    return next(
+        (own for own in levels if table_satisfies(cube, cube.domain.mask({attribute: own}), requirements)), None
+    )
+
+
 def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
     """The rows of failing classes as they are shown: counted by their sensitive values alone."""
     table = cube.table(mask)

@@ -120,12 +120,6 @@ class BundleContent:
         """The attributes that no marginal shows, in the domain's order."""
         return tuple(a for a in self.domain.attributes if not self.collection.shows(a))
 
-    @property
-    def unclaimed(self) -> tuple[str, ...]:
-        """The sensitive attributes that are published without a claim that their values stay diverse."""
-        claimed = {claim.about for claim in self.claims}
-        return tuple(a for a in self.sensitive if a not in claimed and a not in self.unpublished)
-
     @cached_property
     def smallest_sensitive(self) -> dict[str, int]:
         """Of each sensitive attribute that is published the smallest count, but 0, of a cell of a table that shows it."""

@@ -37,15 +37,20 @@ from marginals.config.column_guess import (
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
-from marginals.config.visits import worth_counting
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.people import (
+    RepeatingKey,
+    is_called_otherwise,
+    possible_keys,
+    repeating_keys,
+    worth_counting,
+)
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from marginals.tables.values import number_in
@@ -104,7 +109,7 @@ class InitialConfig:
             try:
                 replace_file(file, content, PRIVATE)
             except OSError as error:
-                raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
+                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
         return list(files)
 
     @property
@@ -143,6 +148,44 @@ def initial_config(
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
+    table = _described(source, form, rare, chosen)
+    guesses, person = _guesses(table, chosen)
+    guesses = _of_kept_rows(table, guesses, person)
+    guesses, counted, rows_each = _publishable(table, guesses, person)
+    written = _hierarchy_files(guesses)
+    text = config_text(
+        source.name,
+        _data(source, beside, form, table.missing, counted, len(table.frame))
+        + _decimal(table.decimal)
+        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
+        guesses,
+        {name: path for name, (path, _) in written.items()},
+        counted,
+        wanted,
+    )
+    return InitialConfig(text, dict(written.values()), guesses, table.missing, person, table.decimal, rows_each)
+
+
+@dataclass(frozen=True, eq=False)
+class _DescribedTable:
+    """A table of which nothing is guessed but how its cells are written, and which columns number people.
+
+    columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
+    tells whose row it is. said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    columns: Mapping[str, Column]
+    keys: Sequence[RepeatingKey]
+    missing: MissingTokens
+    decimal: DecimalSign
+    said: Mapping[str, Said]
+    rare: int
+
+
+def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
+    """The table in a file. Raises InputError for a file without a header, or where a column that is chosen is not there."""
     files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
@@ -152,50 +195,61 @@ def initial_config(
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
-    person = keys[0] if keys else None
-    if person is not None:
-        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
+    if keys:
+        read = [_column(_of_each(frame, column.name, keys[0]), column.name) for column in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
-    made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
-    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
-    if person is None:  # the values of an identifier tell it where its name does not
-        person = next(iter(_keys(frame, made, tokens.texts)), None)
-    made = by_the_others(made, columns)
-    made = without_copies(frame, made, columns, tokens.texts, chosen)
-    codes = _coarse_codes(frame, made, tokens.texts, decimal.sign)
-    guesses = settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*wanted, *chosen.roles])
-    some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
-    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
-    guesses = _complete(guesses, lacking, len(frame), source.name)
+    return _DescribedTable(source.name, frame, columns, keys, tokens, decimal, said, rare)
+
+
+def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], RepeatingKey | None]:
+    """The guess on each column by itself, then beside the others; and the column that says whose row it is."""
+    frame, columns, rare, missing = table.frame, table.columns, table.rare, table.missing.texts
+    made = {
+        name: guess(column, rare, table.said.get(name, Said()), chosen.roles.get(name))
+        for name, column in columns.items()
+    }
+    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
+    # The values of an identifier tell it where its name does not.
+    person = next(iter(table.keys or _keys(frame, made, missing)), None)
+    made = by_the_others(made, columns, rare)
+    made = without_copies(frame, made, columns, missing, rare, chosen)
+    codes = _coarse_codes(frame, made, missing, table.decimal.sign)
+    return settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*chosen.wanted, *chosen.roles]), person
+
+
+def _of_kept_rows(table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None) -> dict[str, Guess]:
+    """The guesses by the rows that publishing will count, which are most of all rows."""
+    frame, missing = table.frame, table.missing.texts
+    some = [name for name, own in guesses.items() if own.role.is_used and table.columns[name].missing]
+    lacking = {name: factorized(frame[name], missing)[0] < 0 for name in some}
+    guesses = _complete(guesses, lacking, len(frame), table.name)
     kept = _counting(frame, guesses, lacking, person)
-    guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
+    return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
 
-    def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
+
+def _publishable(
+    table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
+) -> tuple[dict[str, Guess], Table, int]:
+    """The guesses, the table as publishing counts it, and how many rows of each person count.
+
+    Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
+    """
+
+    def counted() -> tuple[Table, int]:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+        return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
-    table, rows_each = counted(guesses)
-    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if not _can_be_shown(table, name)}:
+    count, rows_each = counted()
+    if hidden := {name: _left_out(guesses[name]) for name in count.sensitive if _demand(count, name) is None}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
-            raise _nothing_published(source.name, guesses)
-        table, rows_each = counted(guesses)
-    written = _hierarchy_files(guesses)
-    text = config_text(
-        source.name,
-        _data(source, beside, form, tokens, table, len(frame))
-        + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
-        guesses,
-        {name: path for name, (path, _) in written.items()},
-        table,
-        wanted,
-    )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
+            raise _nothing_published(table.name, guesses)
+        count, rows_each = counted()
+    return guesses, count, rows_each
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -315,18 +369,14 @@ _LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
 
 
-def _can_be_demanded(table: Table) -> bool:
+def _demand(table: Table, name: str) -> str | None:
+    """The diversity to demand of a sensitive column, such that something of it can be shown; None where nothing can."""
+    return proposed_diversity(table, name, _LEAST_CELL)
+
+
+def _all_can_be_shown(table: Table) -> bool:
     """Whether something of each sensitive column can be shown."""
-    return all(_can_be_shown(table, name) for name in table.sensitive)
-
-
-def _can_be_shown(table: Table, name: str) -> bool:
-    """Whether a sensitive column by itself keeps the least cell at some level, with values of which some diversity holds."""
-    levels = range(table.domain.hierarchy(name).height)
-    counts = (table.cube.table(table.domain.mask({name: level})).counts for level in levels)
-    return proposed_diversity(table, name) is not None and any(
-        len(own) > 1 and own.min() >= _LEAST_CELL * (table.most_rows_of_a_person or 1) for own in counts
-    )
+    return all(_demand(table, name) is not None for name in table.sensitive)
 
 
 def _left_out(guessed: Guess) -> Guess:
@@ -391,9 +441,9 @@ def _counted(
     first = read(person=person.column, one_row="first")
     codes = factorized(frame[person.column], missing)[0]
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if _can_be_demanded(replace(first, rows_per_person=rows)):
+        if _all_can_be_shown(replace(first, rows_per_person=rows)):
             several = read(person=person.column, rows_per_person=rows)
-            return (several, rows) if _can_be_demanded(several) else (first, 1)
+            return (several, rows) if _all_can_be_shown(several) else (first, 1)
     return first, 1
 
 
@@ -584,7 +634,7 @@ def _privacy(table: Table) -> str:
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: proposed_diversity(table, name) or PROPOSED for name in table.sensitive})
+        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive})
     return "\n".join(lines) + "\n"
 
 

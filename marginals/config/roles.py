@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from marginals.config import RARE
 from marginals.config.column_guess import UNKNOWN, Guess, protected
 from marginals.config.copies import Copy, Values, copies, kept_of, sums
 from marginals.config.vocabulary import is_recognizable, meaning_of
@@ -61,10 +60,10 @@ class Chosen:
 NOTHING_CHOSEN = Chosen()
 
 
-def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -> dict[str, Guess]:
+def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], rare: int) -> dict[str, Guess]:
     """The guesses, where of most columns whose names say something nobody should learn it: then neither of the unknown ones.
 
-    columns: by name, without what is missing.
+    columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     sure = [name for name, own in guesses.items() if own.role is Role.SENSITIVE and not own.question]
     known = [name for name, own in guesses.items() if own.role is Role.QUASI_IDENTIFIER and not own.question]
@@ -80,7 +79,7 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -
     for name, own in guesses.items():
         if own.question == UNKNOWN:
             result[name] = replace(
-                protected(columns[name], question, question, RARE, own.said), missing=own.missing, said=own.said
+                protected(columns[name], question, question, rare, own.said), missing=own.missing, said=own.said
             )
     return result
 
@@ -90,12 +89,13 @@ def without_copies(
     guesses: Mapping[str, Guess],
     columns: Mapping[str, Column],
     missing: Collection[str],
+    rare: int,
     chosen: Chosen = NOTHING_CHOSEN,
 ) -> dict[str, Guess]:
     """The guesses, so that no column gives a sensitive one away that is published in another way than that.
 
     A copy, or what determines a sensitive column or follows from it, is left out; what adds up with one is sensitive too.
-    columns: by name, without what is missing.
+    columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
     if not any(guesses[name].role is Role.SENSITIVE for name in used):
@@ -112,7 +112,7 @@ def without_copies(
                 others = " and ".join(other for other in members if other != name)
                 why = f"it adds up with {others}, of which {secret[0]} is sensitive"
                 result[name] = replace(
-                    protected(columns[name], why, "", RARE, own.said), missing=own.missing, said=own.said
+                    protected(columns[name], why, "", rare, own.said), missing=own.missing, said=own.said
                 )
     sensitive = [name for name in used if result[name].role is Role.SENSITIVE]
     pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]

@@ -19,10 +19,11 @@ from checks.claims import (
     shown,
 )
 from checks.classes import delta_presence, k_map
-from checks.diversity.odds import AtOdds, of_people
+from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
+from marginals.anonymizers.lattice import finest_level
 from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
@@ -190,21 +191,26 @@ WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinc
 """That, and weaker ones for attributes that do not satisfy it, the strongest first."""
 
 
-def proposed_diversity(table: Table, attribute: str) -> str | None:
+def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None) -> str | None:
     """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
 
-    Of people, where these can have several rows each.
+    Of people, where these can have several rows each. min_cell: the level at which they satisfy it has no rarer value.
 
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
     'recursive:3,3'
     """
-    counted = table.cube.table(table.domain.mask({attribute: 0}))
-    known = counted.column(attribute, 0) != table.domain.hierarchy(attribute).code(MISSING, 0)
-    counts = counted.counts[known | (attribute not in table.counts_missing)].tolist()
-    rows = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
-    demands = ((text, of_people(parse_diversity(text), rows)) for text in WEAKER)
-    return next((text for text, own in demands if counts and own is not None and own.decide(counts)), None)
+    rows = table.rows_per_person if isinstance(table.rows_per_person, int) else None
+
+    def can_be_shown(diversity: str) -> bool:
+        policy = Policy(diversity={attribute: diversity}, min_cell=min_cell)
+        try:
+            demanded = policy.requirements(table.sensitive, rows, table.counts_missing)
+        except CriterionError:  # nobody could promise it of people of several rows
+            return False
+        return finest_level(table.cube, attribute, demanded.about(attribute)) is not None
+
+    return next(filter(can_be_shown, WEAKER), None)
 
 
 BASES = ("auto", "best", "none")
@@ -362,11 +368,19 @@ class Policy:
         >>> Policy(k_link=10, diversity={"job": "none"}).silent_on(["job", "diagnosis"])
         ('diagnosis',)
         """
-        if self.diversity == NO_DIVERSITY or not sensitive:
+        if self.diversity == NO_DIVERSITY:
             return ()
-        named = set(self.diversity) if isinstance(self.diversity, Mapping) else set()
-        named |= {claim.sensitive for claim in self.diversities(sensitive)}
-        return tuple(attribute for attribute in sensitive if attribute not in named)
+        named = self.diversity if isinstance(self.diversity, Mapping) else ()
+        return tuple(attribute for attribute in self.undemanded(sensitive) if attribute not in named)
+
+    def undemanded(self, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """Those sensitive attributes of which no diversity is demanded, on purpose or not.
+
+        >>> Policy(k_link=10, diversity={"job": "none"}).undemanded(["job", "diagnosis"])
+        ('job', 'diagnosis')
+        """
+        demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
+        return tuple(attribute for attribute in sensitive if attribute not in demanded)
 
     def _with_odds(self, claim: MaxentDiversity) -> MaxentDiversity:
         """A diversity that must bear the odds, unless it names odds itself."""

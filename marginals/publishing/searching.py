@@ -10,7 +10,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from marginals.anonymizers.lattice import Progress as Settled
-from marginals.anonymizers.lattice import lattice_nodes, minimal_levels, table_satisfies
+from marginals.anonymizers.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
 from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
@@ -36,6 +36,7 @@ from models.search import (
     with_bound,
 )
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -59,10 +60,9 @@ class BaseTables:
     kl_divergence: float
 
     @classmethod
-    def of(cls, table: Table, levels: Mapping[str, int], requirements: Requirements) -> "BaseTables":
-        """Of a table, with quasi-identifiers at these levels."""
-        masks = _masks(table, levels, requirements)
-        return cls(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
+    def of(cls, cube: DataCube, masks: tuple[Mask, ...]) -> "BaseTables":
+        """These margins."""
+        return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
 
 
 def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requirements) -> BaseTables:
@@ -74,13 +74,14 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    for mask, part in zip(_masks(table, whole, requirements), _parts(table, requirements)):
+    masks = _masks(table, whole, sensitive_levels(table, requirements))
+    for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             shown = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(whole)}{shown}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
-    return BaseTables.of(table, whole, requirements)
+    return BaseTables.of(table.cube, masks)
 
 
 _NODES_A_SECOND = 200_000
@@ -98,15 +99,22 @@ def too_many(table: Table, seconds: float) -> str | None:
     return f"there are {nodes:,} ways to generalize the quasi-identifiers, too many to look at in a quarter of the time"
 
 
-def require_any_base(table: Table, requirements: Requirements) -> None:
-    """Raise NothingPublishableError where not even all quasi-identifiers suppressed make a table that may be published."""
-    parts, masks = _parts(table, requirements), _masks(table, _suppressing(table), requirements)
-    if not all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts)):
-        if any(part.class_size is not None and part.class_size > table.rows for part in parts):
-            advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
-        else:
-            advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
-        raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
+def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]:
+    """Of each sensitive attribute the finest level at which all rows together may be shown.
+
+    Raises NothingPublishableError where one has no such level, or all rows are too few: then not even all
+    quasi-identifiers suppressed make tables that may be published.
+    """
+    parts = _parts(table, requirements)
+    levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
+    shown = {name: level for name, level in levels.items() if level is not None}
+    if len(shown) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
+        return shown
+    if any(part.class_size is not None and part.class_size > table.rows for part in parts):
+        advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
+    else:
+        advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
+    raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
 def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:
@@ -114,16 +122,14 @@ def best_base(table: Table, requirements: Requirements, settled: Settled) -> Bas
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
-    parts = _parts(table, requirements)
-    shown = _shown(table, requirements)
+    parts, shown = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _with_shown(table, levels, shown)
+        masks = _masks(table, levels, shown)
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
-    require_any_base(table, requirements)
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(BaseTables.of(table, levels, requirements), tuple(levels.values())) for levels in minimal]
+    bases = [(BaseTables.of(table.cube, _masks(table, own, shown)), tuple(own.values())) for own in minimal]
     return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
 
 
@@ -132,39 +138,19 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
-def _masks(table: Table, levels: Mapping[str, int], requirements: Requirements) -> tuple[Mask, ...]:
-    """The margin of each table."""
-    return _with_shown(table, levels, _shown(table, requirements))
-
-
-def _with_shown(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
-    """The margin of each table. shown: the level of each sensitive attribute."""
+def _masks(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
+    """The margin of each table. levels: of the quasi-identifiers. shown: of each sensitive attribute."""
     public = table.domain.mask(levels)
     return tuple(public | table.domain.mask({name: level}) for name, level in shown.items()) or (public,)
 
 
-def _shown(table: Table, requirements: Requirements) -> dict[str, int]:
-    """Of each sensitive attribute the finest level that may be shown of all rows together; 0 where none may."""
-    shown = {}
-    for attribute, part in zip(table.sensitive, _parts(table, requirements)):
-        levels = range(table.domain.hierarchy(attribute).height)
-        masks = ((level, table.domain.mask({attribute: level})) for level in levels)
-        shown[attribute] = next((level for level, mask in masks if table_satisfies(table.cube, mask, part)), 0)
-    return shown
-
-
 def _nothing(table: Table, parts: list[Requirements]) -> str:
     """That no base satisfies the requirements, and what all rows together fail of them, by how much."""
-    shown = dict.fromkeys(table.sensitive, 0)
-    masks = _with_shown(table, _suppressing(table), shown)
+    masks = _masks(table, {}, dict.fromkeys(table.sensitive, 0))
     unmet = [unmet_demands(table.cube.table(mask), part) for mask, part in zip(masks, parts)]
     told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
     listed = list(dict.fromkeys(each for demands in unmet for each in demands))
     return told + (f" ({'; '.join(listed)})" if listed else "")
-
-
-def _suppressing(table: Table) -> dict[str, int]:
-    return {attribute: table.domain.hierarchy(attribute).height for attribute in table.quasi_identifiers}
 
 
 _BEYOND = 1 / 5
@@ -260,27 +246,32 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
 
     A search judges these readers by a fit where counting what they think possible takes long. Where the count refuses what
     it found, another search looks for fewer tables with each sensitive attribute, in half of the time; with one, files
-    decide.
+    decide. It begins with the base tables and the verdicts of the first.
     deadline and errors: as of `_searched`.
     """
-    search = _searched(prepared, deadline, progress)
+    policy = prepared.policy
+    allowed = PrivacyConstraint(prepared.table.cube, prepared.requirements, policy.max_sensitive_margins)
+    search = _searched(prepared, allowed, None, deadline, progress)
     found = attested(prepared, search.result.cliques, deadline)
     while not all(finding.holds for finding in found):
-        policy, masks = prepared.policy, search.result.cliques
+        masks = search.result.cliques
         own = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
         most = max((sum(bool(mask & each) for mask in masks) for each in own.values()), default=0)
         if most <= 1:
             break
-        fewer = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
-        prepared = replace(prepared, policy=fewer)
-        search = _searched(prepared, deadline, progress)
+        policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
+        prepared, allowed = replace(prepared, policy=policy), allowed.with_at_most(most - 1)
+        search = _searched(prepared, allowed, search, deadline, progress)
         found = attested(prepared, search.result.cliques, deadline)
     return replace(search, register=tuple(found))
 
 
-def _searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
+def _searched(
+    prepared: Prepared, allowed: PrivacyConstraint, earlier: Search | None, deadline: Deadline, progress: Progress
+) -> Search:
     """The search that a policy asks for.
 
+    allowed: what the requirements allow. earlier: a search for more tables, whose base tables are those of this one too.
     deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
     base table where that is found only as part of the search. Beside earlier releases all that they leave is shown where the
     policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing satisfies the policy,
@@ -291,12 +282,13 @@ def _searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sea
     is_for_all = deadline.at < inf
     searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, time.monotonic)
     begun = searching.clock()
-    constraint = _constraint(table, policy, requirements, scope)
+    constraint = _constraint(table, policy, allowed, scope)
     wish = _Wish(table, policy, requirements, constraint, progress)
     if policy.base == "auto" and not constraint.envelope and not scope.of_part:
-        found = _without_base_and_with_it(wish, searching)
+        found = _without_base_and_with_it(wish, earlier, searching)
     else:
-        base = None if constraint.envelope else _demanded_base(wish, deadline)
+        known = None if earlier is None else earlier.base
+        base = None if constraint.envelope else known or _demanded_base(wish, deadline)
         searching = deadline.share(2) if is_for_all else searching
         found = [_search(wish, base, searching)]
     bound = _bound(found[0], begun, searching, is_for_all)
@@ -323,14 +315,17 @@ class _Wish:
     progress: Progress
 
 
-def _without_base_and_with_it(wish: _Wish, searching: Deadline) -> list[Search]:
+def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
     """The search for any release, and that for one with the best base table, where there is one and it can be better.
 
     A quarter of the time is for the base table, half of the rest for the search without it. What is proven holds for all
     releases, since every one with the base table is one of those that are looked at without it. So where the best of all is
     found without it, and proven, nothing is looked for with it.
     """
-    base, left_out = _base_in_time(wish, searching.share(4))
+    if earlier is None:
+        base, left_out = _base_in_time(wish, searching.share(4))
+    else:
+        base, left_out = earlier.base, earlier.choice.left_out
     free = replace(_search(wish, None, searching.share(2)), base=base)
     if base is None:
         return [replace(free, choice=BaseChoice(left_out=left_out))]
@@ -365,17 +360,9 @@ def _best(found: Sequence[Search], bound: float | None) -> Search:
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
     """The best base table, or why there is none to look for releases with.
 
-    A base table shows sensitive values as they are, also rare ones: where these alone forbid it, coarser ones can still be
-    published. Raises NothingPublishableError where no table at all satisfies the policy otherwise, or a sensitive attribute
-    has no coarser values that do: nothing sensitive could be shown then.
+    Raises NothingPublishableError where a sensitive attribute can be shown at no level, whatever else is published.
     """
-    try:
-        require_any_base(wish.table, wish.requirements)
-    except NothingPublishableError as error:
-        require_any_base(wish.table, replace(wish.requirements, min_cell=None))
-        if not _is_frequent_somewhere(wish.table, wish.requirements):
-            raise
-        return None, str(error)
+    _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
     until = _until(deadline, wish.progress)
@@ -383,18 +370,6 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
         return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
-
-
-def _is_frequent_somewhere(table: Table, requirements: Requirements) -> bool:
-    """Whether each sensitive attribute has a level below `*` at which all values are as frequent as each cell must be."""
-    least = (requirements.min_cell or 0) * (requirements.rows_per_person or 1)
-    return all(
-        any(
-            table.cube.table(table.domain.mask({name: level})).counts.min() >= least
-            for level in range(table.domain.hierarchy(name).height)
-        )
-        for name in table.sensitive
-    )
 
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
@@ -466,8 +441,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     if not isinstance(demanded, str):
         return chosen_base(table, demanded, wish.requirements)
     if is_file(demanded):
-        masks = (published_base(table, demanded),)
-        return BaseTables(masks, MaximumEntropy(Collection.of(table.cube, masks)).kl_divergence)
+        return BaseTables.of(table.cube, (published_base(table, demanded),))
     until = _until(deadline, wish.progress)
     try:
         return best_base(table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes))
@@ -478,8 +452,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         ) from None
 
 
-def _constraint(table: Table, policy: Policy, requirements: Requirements, scope: Scope) -> MarginLimits:
-    allowed: PruningConstraint = PrivacyConstraint(table.cube, requirements, policy.max_sensitive_margins)
+def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope: Scope) -> MarginLimits:
     return MarginLimits(
         table.domain,
         policy.max_cells,

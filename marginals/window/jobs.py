@@ -25,13 +25,12 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.writing import require_replaceable
 from marginals.config.release_toml import Config
 from marginals.deadline import PROGRESS_IN_LINES
-from marginals.files import PRIVATE, replace_file
+from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.release.release import open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
-from marginals.window.project import PRIVATE as FOLDER
-from marginals.window.project import ConfigFile, Project, difference, put, section
+from marginals.window.project import NOTES, ConfigFile, Project, difference, put, section
 from models.errors import MarginalsError
 
 # Commands that run in processes of their own, so that pages stay quick, and each can be watched and stopped.
@@ -298,6 +297,11 @@ class Candidate:
         return 1 / min(smallest) if smallest else None
 
     @property
+    def smallest_sensitive_count(self) -> int | None:
+        """The smallest count of a published cell that includes something sensitive; None where none does."""
+        return min((self.answer.get("smallest_sensitive_counts") or {}).values(), default=None)
+
+    @property
     def odds(self) -> float | None:
         """The odds that all diversities bear."""
         borne = [check["odds"] for check in self.answer.get("checks", []) if check.get("odds")]
@@ -315,6 +319,7 @@ class Candidates:
     def __init__(self, project: Project, config: ConfigFile, jobs: Jobs) -> None:
         self._project, self._config, self._jobs = project, config, jobs
         self._kept: dict[int, Candidate] = {}
+        self._numbering = threading.Lock()
 
     def all(self) -> list[Candidate]:
         """All that are there, in the order in which they were looked for."""
@@ -349,10 +354,11 @@ class Candidates:
         text = tomlkit.dumps(document)
         inputs = _inputs(self._config.read(text))
         made_of = _digest(inputs)
-        taken = [candidate.number for candidate in self.all()]
-        number = max([*taken, *self._begun()], default=0) + 1
-        folder = self._project.private / f"candidate-{number}"
-        folder.mkdir(mode=0o700)
+        with self._numbering:
+            taken = [candidate.number for candidate in self.all()]
+            number = max([*taken, *self._begun()], default=0) + 1
+            folder = self._project.private / f"candidate-{number}"
+            private_folder(folder)
         own = self._project.folder / f".{self._config.path.stem}.candidate-{number}.toml"
         replace_file(own, text.encode(), PRIVATE)
 
@@ -365,7 +371,7 @@ class Candidates:
             found["made_of"] = made_of if made_of == _digest(inputs) else ""
             replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
 
-        out = f"{FOLDER}/candidate-{number}/release"
+        out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command("search", ["publish", own.name, "--out", out], keep)
         job.shown = f"marginals publish {self._config.path.name} --out {out}"
         if changed := difference(self._config.text, text, self._config.path.name):

@@ -18,15 +18,14 @@ from tomlkit.exceptions import TOMLKitError
 
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
-from marginals.errors import InputError
-from marginals.files import PRIVATE as PRIVATE_FILE
-from marginals.files import bounded_content, held, replace_file, resolved
+from marginals.errors import InputError, system_reason
+from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
 
 CONFIG = "release.toml"
 
-PRIVATE = ".marginals-window"
+NOTES = ".marginals-window"
 """The folder, in that of the project, where a window keeps its lock and what its searches found."""
 
 _WORDS = frozenset({"description", "values", "missing"})
@@ -127,19 +126,15 @@ class Project:
 
         Raises InputError where something else has its name, such as a link to another folder.
         """
-        folder = self.folder / PRIVATE
+        folder = self.folder / NOTES
+        if folder.is_symlink():
+            raise InputError(f"{NOTES} leads out of the project's folder, and the window stays in it; remove the link")
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            if not folder.is_symlink() and folder.stat().st_mode & 0o077:
-                folder.chmod(0o700)
+            private_folder(folder)
         except OSError as error:
             raise InputError(
-                f"{self.folder} cannot be written, and a window keeps its notes there: {error.strerror}"
+                f"{self.folder} cannot be written, and a window keeps its notes there: {system_reason(error)}"
             ) from None
-        if folder.is_symlink():
-            raise InputError(
-                f"{PRIVATE} leads out of the project's folder, and the window stays in it; remove the link"
-            )
         return folder
 
     def held(self) -> AbstractContextManager[None]:
@@ -246,7 +241,7 @@ class ConfigFile:
         except UnicodeDecodeError:
             raise InputError(f"{self.path.name} cannot be read as UTF-8 text") from None
         except OSError as error:
-            raise InputError(f"{self.path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+            raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
 
     def read(self, text: str | None = None) -> Config:
         """The config; of another text than stands there, if one is given. Raises InputError."""
@@ -319,17 +314,17 @@ class ConfigFile:
             before = {place: place.read_bytes() if place.exists() else None for place in places}
             try:
                 for place, content in places.items():
-                    replace_file(place, content, PRIVATE_FILE)
+                    replace_file(place, content, PRIVATE)
                 self.read(text)
             except (MarginalsError, OSError):
                 for place, earlier in before.items():
                     if earlier is None:
                         place.unlink(missing_ok=True)
                     else:
-                        replace_file(place, earlier, PRIVATE_FILE)
+                        replace_file(place, earlier, PRIVATE)
                 raise
             if text != now:
-                replace_file(self.path, text.encode(), PRIVATE_FILE)
+                replace_file(self.path, text.encode(), PRIVATE)
             return Edit(self.path.name, difference(now, text, self.path.name), tuple(files or {}))
 
 

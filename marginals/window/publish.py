@@ -59,8 +59,6 @@ def show(window: Window, request: Request) -> Response:
     changing = window.jobs.latest("ledger")
     sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
     found = window.candidates.found()
-    counts = {} if found is None else found.answer.get("smallest_sensitive_counts") or {}
-    smallest = min(counts.values(), default=None)
     return window.page(
         "publish.html",
         "publish",
@@ -69,12 +67,8 @@ def show(window: Window, request: Request) -> Response:
         policy=config.policy,
         sensitive=sensitive,
         silent=config.policy.silent_on(list(sensitive)),
-        bare=[
-            name
-            for name in sensitive
-            if name not in {claim.sensitive for claim in config.policy.diversities(sensitive)}
-        ],
-        smallest=smallest,
+        undemanded=config.policy.undemanded(sensitive),
+        smallest=None if found is None else found.smallest_sensitive_count,
         table=table,
         dropped=[]
         if table is None

@@ -129,7 +129,7 @@ def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]
         own(
             "Smallest sensitive count",
             "rows of a published cell that includes what is sensitive",
-            [min((c.answer.get("smallest_sensitive_counts") or {"": None}).values()) for c in found],
+            [c.smallest_sensitive_count for c in found],
         ),
         row("Left out", "rows that lack a value", "dropped", "rows", form="{:,}"),
         own("Seconds", "of the search", [round(c.seconds, 1) for c in found]),

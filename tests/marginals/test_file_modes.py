@@ -16,7 +16,7 @@ import marginals
 from marginals import files
 from marginals.commands.main import main
 from marginals.errors import InputError
-from marginals.files import PRIVATE, PUBLIC, fresh_file, made_folder, replace_file, replace_folder
+from marginals.files import PRIVATE, PUBLIC, fresh_file, made_folder, private_folder, replace_file, replace_folder
 from marginals.ledger import Ledger
 from small_release import write_config
 
@@ -164,3 +164,17 @@ def test_a_first_config_and_its_hierarchies_name_values_and_are_private(tmp_path
         assert mode(path) == 0o600
     if (tmp_path / "hierarchies").exists():
         assert mode(tmp_path / "hierarchies") == 0o700
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_private_folder_is_that_also_where_a_wide_one_was_and_no_file_becomes_one(tmp_path: Path) -> None:
+    (tmp_path / "wide").mkdir()
+    (tmp_path / "wide").chmod(0o777)
+    for folder in (tmp_path / "wide", tmp_path / "above" / "new", tmp_path / "above" / "new"):
+        private_folder(folder)
+        assert mode(folder) == 0o700
+    assert mode(tmp_path / "above") == 0o700
+    file = wide(tmp_path / "file")
+    with pytest.raises(FileExistsError):
+        private_folder(file)
+    assert (file.read_text(), mode(file)) == ("old", 0o666)

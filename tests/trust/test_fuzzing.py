@@ -14,57 +14,27 @@ from pathlib import Path
 
 import pytest
 
-import forked
 import marginals
+from bounded_command import bounded
 from fuzzed_commands import CANARY, case, request
 from small_release import write_config
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))
 SEED = int(os.environ.get("MARGINALS_SEED", "1"))
-SECONDS, MEGABYTES = 30, 1000
-
-COMMAND = f"""
-import atexit, resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
-from marginals.commands.main import main
-try:
-    main()
-finally:
-    atexit._run_exitfuncs()  # as the end of Python does, which a fork passes over
-    print("\\nused", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, file=sys.stderr)
-"""
-
-DOCUMENTED = (0, 1, 2)
-"""70 is an error that nobody foresaw, which there must not be; nothing here closes the output (74) or interrupts (130)."""
-
-
-def files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+SECONDS = 30
 
 
 def problem(folder: Path, arguments: list[str], counted: Counter[str]) -> str | None:
     """What a command does wrong; None where nothing. counted: gets its status."""
-    before = files(folder)
-    run = forked.run(COMMAND, *arguments, folder=folder)
-    counted[f"status {run.returncode}"] += 1
-    said, _, used = run.stderr.rpartition("\nused ")
-    if run.returncode < 0:
-        return f"ended by signal {-run.returncode}"
-    if "Traceback" in run.stderr or run.returncode not in DOCUMENTED:
-        return f"status {run.returncode}: {run.stderr[-1500:]}"
-    if "Warning:" in run.stderr:
-        return f"a warning of Python: {run.stderr[-500:]}"
-    if int(used) > MEGABYTES:
-        return f"took {used.strip()} MB"
-    if run.returncode == 2 and not said.strip().splitlines()[-1].startswith("Error: "):
-        return f"no sentence: {said}"
+    run, said, left, wrong = bounded(arguments, folder, SECONDS, counted)
+    if wrong:
+        return wrong
     if CANARY in said:
         return f"a value of a row in a message: {said}"
     if run.returncode == 2 and CANARY in run.stdout:
         return f"a value of a row in an error: {run.stdout}"
     if "--json" in arguments and run.returncode == 2 and "--" not in arguments and run.stdout:
         json.loads(run.stdout)
-    left = files(folder) - before
     if halves := [path for path in left if ".writing-" in path]:
         return f"left {halves}"
     if run.returncode == 2 and left:

@@ -11,25 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import forked
 import marginals
+from bounded_command import bounded
 from malformed_inputs import malformed
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))
 SEED = int(os.environ.get("MARGINALS_SEED", "1"))
-SECONDS, MEGABYTES = 20, 1000
-
-COMMAND = f"""
-import atexit, resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
-from marginals.commands.main import main
-try:
-    main()
-finally:
-    atexit._run_exitfuncs()  # as the end of Python does, which a fork passes over
-    sys.stdout.flush()
-    print("used", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, file=sys.stderr)
-"""
+SECONDS = 20
 
 COMMANDS = {
     "config": ["assess", "risk", "anonymize", "publish", "disclose"],
@@ -61,32 +49,16 @@ def arguments(command: str, folder: Path) -> list[object]:
     }[command]
 
 
-def files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_symlink()}
-
-
 def problem(command: str, folder: Path, counted: Counter[str]) -> str | None:
-    """What a command does wrong with the files of a folder; None where nothing. counted: gets its exit status."""
-    before = files(folder)
-    run = forked.run(COMMAND, *arguments(command, folder), folder=folder)
-    counted[f"exit status {run.returncode}"] += 1
-    said, _, used = run.stderr.rpartition("used ")
-    if run.returncode < 0:
-        return f"ended by signal {-run.returncode}"
-    if "Traceback" in run.stderr or run.returncode not in (0, 1, 2):
-        return f"exit status {run.returncode}: {run.stderr[-1500:]}"
-    if "Warning" in run.stderr:
-        return f"a warning of Python: {run.stderr[-500:]}"
-    if int(used) > MEGABYTES:
-        return f"took {used.strip()} MB"
-    if run.returncode == 2 and not said.splitlines()[-1].startswith("Error: "):
-        return f"no sentence: {said}"
-    left = files(folder) - before
+    """What a command does wrong with the files of a folder; None where nothing. counted: gets its status."""
+    run, _, left, wrong = bounded(arguments(command, folder), folder, SECONDS, counted)
+    if wrong:
+        return wrong
     allowed = ("out/",) if run.returncode != 2 else ()
     own = ("release/report.html", "release/datapackage.json", "release-steward.html") if run.returncode != 2 else ()
     others = {path for path in left if not path.startswith((*allowed, *own)) or ".writing-" in path}
     if others and (command != "publish over" or run.returncode == 2):
-        return f"exit status {run.returncode} left {sorted(others)}"
+        return f"status {run.returncode} left {sorted(others)}"
     return None
 
 

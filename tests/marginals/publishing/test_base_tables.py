@@ -1,6 +1,7 @@
 """The base of a collection: one table, or one for each of several sensitive attributes."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,11 +9,16 @@ import pytest
 from checks.claims import Requirements
 from checks.diversity.criteria import Distinct
 from checks.diversity.registry import parse_diversity
+from checks.finding import Finding, Verdict
+from checks.privacy_constraint import PrivacyConstraint
 from marginals import Policy, publish
 from marginals.errors import InputError, NothingPublishableError
-from marginals.publishing.searching import best_base, chosen_base
+from marginals.publishing import searching
+from marginals.publishing.policy import WEAKER, proposed_diversity
+from marginals.publishing.searching import BaseTables, Prepared, best_base, chosen_base, sensitive_levels
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
+from models.deadline import NEVER, Deadline
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
@@ -115,3 +121,81 @@ def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
     release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1, diversity="none")).release
     for attribute in table.sensitive:
         assert sum(attribute in margin for margin in release.junction_tree().nodes) == 1
+
+
+ILLNESSES = {"flu": 400, "cold": 300, "gout": 150, "cough": 40, "burn": 2, "cut": 1}
+
+
+def ill(rows: dict[str, int]) -> Table:
+    """People by sex and illness; illnesses are grouped into common ones and others."""
+    common = {name: "common" if count > 100 else "other" for name, count in rows.items()}
+    domain = Domain.of(
+        {"sex": Hierarchy.flat("fm"), "ill": Hierarchy.from_rows([(name, common[name], "*") for name in rows])}
+    )
+    codes = {"ill": np.repeat(range(len(rows)), list(rows.values()))}
+    codes["sex"] = np.arange(len(codes["ill"])) % 2
+    counts = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, np.ones(len(codes["sex"]), dtype=int))
+    return Table(counts, {"sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE})
+
+
+@pytest.mark.parametrize("diversity", [None, *WEAKER])
+@pytest.mark.parametrize("min_cell", [None, 2, 3, 44])
+def test_a_sensitive_attribute_stands_at_the_finest_level_that_all_rows_may_be_shown_at(
+    diversity: str | None, min_cell: int | None
+) -> None:
+    """By looking at all levels; where none passes, nothing could be shown of it in any release."""
+    table = ill(ILLNESSES)
+    requirements = Policy(k_link=5, diversity=diversity, min_cell=min_cell).requirements_of(table)
+    passing = [
+        level
+        for level in (0, 1)
+        if all(f.holds for f in requirements.of_table(table.cube.table(table.domain.mask({"ill": level}))))
+    ]
+    if passing:
+        assert sensitive_levels(table, requirements) == {"ill": min(passing)}
+    else:
+        with pytest.raises(NothingPublishableError, match="no single table satisfies the policy"):
+            sensitive_levels(table, requirements)
+        constraint = PrivacyConstraint(table.cube, requirements)
+        assert all(constraint([table.domain.mask({"ill": level})], 0) for level in (0, 1))
+
+
+def test_what_is_proposed_can_be_shown_at_a_level_that_keeps_the_least_cell() -> None:
+    """With all illnesses recursive:3,3 holds, but two of them are rare; of their groups only the weakest demand does."""
+    table = ill(ILLNESSES)
+    assert proposed_diversity(table, "ill") == "recursive:3,3"
+    assert proposed_diversity(table, "ill", 3) == "distinct:2"
+    assert proposed_diversity(table, "ill", 44) is None
+    strict = Policy(k_link=5, min_cell=3, diversity="recursive:3,3")
+    with pytest.raises(NothingPublishableError, match="no single table satisfies the policy"):
+        publish(table, strict)
+    release = publish(table, Policy(k_link=5, min_cell=3, diversity="distinct:2")).release
+    assert "ill" in {name for margin in release.margins for name in margin}
+    assert release.verify().ok
+
+
+def test_another_search_begins_with_the_base_and_the_verdicts_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the table says that a reader with a register learns too much from several margins with the attribute."""
+    table = table_of(1)
+    policy = Policy(k_link=5, diversity="distinct:2", register=True, must_not_publish=[{"age": 1, "sex": 0}])
+    constraints, bases, judged = [], [], []
+
+    def constraint(*given: Any) -> PrivacyConstraint:
+        constraints.append(PrivacyConstraint(*given))
+        return constraints[-1]
+
+    def base(*given: Any) -> BaseTables:
+        bases.append(best_base(*given))
+        return bases[-1]
+
+    def findings(_prepared: Prepared, cliques: list[int], _deadline: Deadline) -> list[Finding]:
+        judged.append(sum(bool(table.domain.mask({"job": 0}) & mask) for mask in cliques))
+        return [Finding("register", Verdict.FAILS, {}, None, (), 0)] if len(judged) == 1 else []
+
+    for name, counted in (("PrivacyConstraint", constraint), ("best_base", base), ("attested", findings)):
+        monkeypatch.setattr(searching, name, counted)
+    prepared = Prepared(policy, policy.requirements_of(table), table, table)
+    search = searching.searched(prepared, NEVER, searching.no_progress)
+    assert judged[0] > judged[1], "the first was refused, the second has fewer margins"
+    assert (len(constraints), len(bases)) == (1, 1)
+    assert search.base == bases[0]

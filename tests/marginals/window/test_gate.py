@@ -228,8 +228,12 @@ def test_a_config_that_names_files_outside_of_the_folder_is_refused(tmp_path: Pa
 
 
 def test_words_of_a_config_are_no_files(tmp_path: Path) -> None:
-    words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }'
-    Project.at(write_config(tmp_path)).require_inside(words)
+    """Only what is a file is refused where it leads out, whatever a word looks like."""
+    project = Project.at(write_config(tmp_path))
+    words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }\n'
+    project.require_inside(words)
+    with pytest.raises(InputError, match=r"attributes\.sex\.hierarchy names a file outside"):
+        project.require_inside(words + 'attributes.sex.hierarchy = "/etc/passwd"')
 
 
 def test_the_windows_own_folder_is_no_link(tmp_path: Path) -> None:

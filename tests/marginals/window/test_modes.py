@@ -10,7 +10,7 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 from marginals.files import replace_file
-from marginals.window.project import PRIVATE
+from marginals.window.project import NOTES
 from small_release import write_config
 from window_clients import browsing
 
@@ -19,10 +19,10 @@ from window_clients import browsing
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
 def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
     config = write_config(tmp_path)
-    for folder in (PRIVATE, "hierarchies"):
+    for folder in (NOTES, "hierarchies"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder).chmod(0o777)
-    there = {path for path in tmp_path.rglob("*") if path.name != PRIVATE} - {config}
+    there = {path for path in tmp_path.rglob("*") if path.name != NOTES} - {config}
     config.chmod(0o666)
     monkeypatch.chdir(tmp_path)
     before = os.umask(umask)
