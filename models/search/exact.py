@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
+from models.search.chance import by_divergence
 from models.search.greedy import both, from_both, rebuilt, result_of
 from models.search.lattice_bounds import BlockBound, BlockLattices, block_bound, related_blocks
 from models.search.lower_bound import (
@@ -86,7 +87,7 @@ def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: i
 def _first(problem: Problem, stop: Stop) -> SearchResult:
     """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding."""
     try:
-        first = from_both(problem, stop)
+        first = by_divergence(from_both)(problem, stop)
     except NothingAllowedError:
         first = _NONE_YET
     if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
