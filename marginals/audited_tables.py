@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from marginals.conditions import Range, interval
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, resolved
 from marginals.messages import installing, suggested
 from models.errors import DomainMismatchError
@@ -67,7 +67,7 @@ def read_published(path: Path) -> PublishedFile:
     except FileNotFoundError:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
     lines = _without_notes(_without_empty_columns(lines))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
@@ -341,7 +341,7 @@ def read_spec(path: Path) -> AuditSpec:
     except FileNotFoundError:
         raise InputError(f"there is no spec {path}") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{path.name} is not valid TOML: {error}") from None
     try:

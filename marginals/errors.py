@@ -110,3 +110,12 @@ class IncompatibleReleasesError(InputError):
                 f"second again with {instead} that the first has, or only one of them"
             )
         )
+
+
+def system_reason(error: OSError) -> str:
+    """Why the system refused something, in its words; the kind of error where it has none.
+
+    >>> system_reason(FileNotFoundError(2, "No such file or directory")), system_reason(TimeoutError())
+    ('No such file or directory', 'TimeoutError')
+    """
+    return error.strerror or type(error).__name__

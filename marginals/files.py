@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 
 PUBLIC, PRIVATE = 0o666, 0o600
 """Who may read and write a file: those whom the umask lets, or its owner alone, whatever the umask is."""
@@ -91,7 +91,7 @@ def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
             yield fresh
             _put(fresh, place, mode)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
 
 @contextmanager
@@ -278,7 +278,7 @@ def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError(f"there is no {kind} {path}") from None
     except OSError as error:
-        raise InputError(f"the {kind} {path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"the {kind} {path.name} cannot be read: {system_reason(error)}") from None
     except (UnicodeDecodeError, csv.Error):
         raise InputError(f"the {kind} {path.name} cannot be read as UTF-8 text with {separators}") from None
 

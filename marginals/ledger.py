@@ -23,7 +23,7 @@ from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.files import (
     PRIVATE,
     bounded_content,
@@ -238,7 +238,7 @@ class Ledger:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
-            raise InputError(f"the ledger {folder} cannot be read: {error.strerror or type(error).__name__}") from None
+            raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
         """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
@@ -289,9 +289,7 @@ class Ledger:
                 with suppress(InputError):
                     _put(folder / f"{own.name}-out.json", {"folder": entry.folder})
         except OSError as error:
-            raise InputError(
-                f"the ledger {folder} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
 
     @property
     def _stated_head(self) -> dict[str, Any]:
@@ -363,9 +361,7 @@ class Ledger:
                     )
                 before._taken_back(number, self._stated_head)
         except OSError as error:
-            raise InputError(
-                f"the ledger {self.path} cannot be written: {error.strerror or type(error).__name__}"
-            ) from None
+            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
         return before
 
     def _held(self) -> AbstractContextManager[None]:

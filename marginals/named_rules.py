@@ -12,7 +12,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.messages import LONGEST_WORDS, is_words
 
@@ -239,7 +239,7 @@ def read_rule(path: str | Path) -> NamedRule:
     except FileNotFoundError:
         raise InputError(f"there is no file {path} with a rule") from None
     except OSError as error:
-        raise InputError(f"the rule {path} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"the rule {path} cannot be read: {system_reason(error)}") from None
     except (ValueError, RecursionError):
         raise InputError(f"the rule {path.name} is not valid TOML in UTF-8") from None
     try:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PUBLIC, prefix, replace_file, replaced_meanwhile, resolved
 from marginals.tables.files import is_part
 
@@ -99,7 +99,7 @@ def refusals(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
 
 @contextmanager
@@ -107,4 +107,4 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None

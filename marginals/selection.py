@@ -18,7 +18,7 @@ from scipy.stats import false_discovery_control
 
 from marginals.arguments import path_of
 from marginals.deadline import Seconds, within
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import replace_file
 from marginals.interchange import to_pgmpy
 from marginals.jobs import Jobs
@@ -320,7 +320,7 @@ def cliques_of(model: Any) -> Cliques:
         try:
             model = nx.read_graphml(model)
         except OSError as error:
-            raise InputError(f"{model} cannot be read as GraphML: {error.strerror}") from None
+            raise InputError(f"{model} cannot be read as GraphML: {system_reason(error)}") from None
         except (SyntaxError, nx.NetworkXError, KeyError):
             raise InputError(f"{model} is no GraphML file, and no text such as list(c('a', 'b'), 'c')") from None
     if isinstance(model, nx.Graph):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
-from marginals.errors import BundleError, InputError
+from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import made_folder, open_regular, prefix, remove_leftovers, resolved
 from marginals.messages import printable
 
@@ -86,7 +86,7 @@ def secret_key_at(path: str | Path) -> SecretKey:
     try:
         path = resolved(Path(path))
     except OSError as error:
-        raise InputError(printable(f"{path} cannot be read: {error.strerror}")) from None
+        raise InputError(printable(f"{path} cannot be read: {system_reason(error)}")) from None
     key = _decoded(_second_line(path))
     if len(key) != 158 or key[:2] != b"Ed":
         raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
@@ -152,7 +152,7 @@ def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None
             signing.write_bytes(signature)
             status = _run(["-V", "-q", "-P", key.text, "-x", str(signing), "-m", str(signed)], False)
     except OSError as error:
-        problem = error.strerror or type(error).__name__
+        problem = system_reason(error)
         raise InputError(f"no temporary file can be written to check the signature: {problem}") from None
     if status in (1, 2):
         raise BundleError(SIGNATURE, f"it is not the signature of this {DESCRIPTOR}; one of them was changed")
@@ -169,7 +169,7 @@ def _second_line(path: Path) -> str:
         with open_regular(path) as stream:
             lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
     return lines[1].strip() if len(lines) > 1 else ""
 
 
@@ -221,7 +221,7 @@ def _run(arguments: Sequence[str], asks: bool) -> int:
     except subprocess.TimeoutExpired:
         raise InputError(f"minisign did not end within {_SECONDS:.0f} seconds") from None
     except OSError as error:
-        raise InputError(f"minisign cannot be run: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"minisign cannot be run: {system_reason(error)}") from None
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from marginals.bundle.content import (
     REPORT,
 )
 from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signer_of
-from marginals.errors import BundleError, InputError
+from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import is_leftover, open_regular, resolved
 
 _PAGE = "text/html"
@@ -264,7 +264,7 @@ def _opened(place: Path, path: str, limit: int) -> ReadFile:
 def _reason(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "it is a link that leads to itself"
-    return f"it cannot be read: {error.strerror or type(error).__name__}"
+    return f"it cannot be read: {system_reason(error)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +306,7 @@ class Snapshot:
         try:
             others, unlisted = _others(root, descriptor), ""
         except OSError as error:
-            others, unlisted = (), f"it cannot be read: {error.strerror or type(error).__name__}"
+            others, unlisted = (), f"it cannot be read: {system_reason(error)}"
         if _identity(root) != before:
             raise BundleError(root.name, "it was replaced while it was read; read it again")
         return cls(root.name, descriptor, files, others, unlisted)

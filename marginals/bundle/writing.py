@@ -34,7 +34,7 @@ from marginals.bundle.snapshot import (
     listed_report,
     own_leftovers,
 )
-from marginals.errors import BundleError, InputError
+from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import PUBLIC, open_regular, remove_leftovers, replace_file, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
@@ -66,7 +66,7 @@ def write_bundle(
         with nullcontext() if entering is None else entering(folder, files):
             replace_folder(folder, files)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 
@@ -116,7 +116,7 @@ def put_report(bundle: WrittenBundle, page: bytes, key: SecretKey | None = None)
         if signature is not None:
             replace_file(folder / SIGNATURE, signature)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
 
 
 def _keep_apart(key: SecretKey, folder: Path) -> None:

@@ -33,7 +33,7 @@ from marginals.ending import (
     unforeseen,
     wants_traceback,
 )
-from marginals.errors import NothingPublishableError
+from marginals.errors import NothingPublishableError, system_reason
 from marginals.messages import printable
 from models.errors import MarginalsError
 
@@ -193,7 +193,7 @@ class _Commands(click.Group):
             if error.filename is None and error.errno == errno.EPIPE:
                 raise LostOutputError(error) from None
             what = "a file" if error.filename is None else str(error.filename)
-            problem = f"{what} cannot be read or written: {error.strerror or type(error).__name__}"
+            problem = f"{what} cannot be read or written: {system_reason(error)}"
             raise _refusal(ctx, _UnusableError, problem) from None
         except click.UsageError as error:
             if "--json" in ctx.obj:

@@ -34,9 +34,11 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
+    from marginals.config.release_toml import Config
     from marginals.publishing.publishing import Publication
     from marginals.release.release import Release
     from marginals.steward import StewardFile
+    from marginals.tables.table import Table
 
 
 @click.command()
@@ -90,11 +92,6 @@ def publish(
       marginals publish release.toml --out release --sign minisign.key
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
-    from marginals.bundle.writing import require_replaceable
-    from marginals.config.questions import unconfirmed_lines
-    from marginals.steward import StewardFile, beside
-    from marginals.wording import dropped_lines, left_out_lines, part_lines
-
     if sign is not None:
         from marginals.bundle.signature import secret_key
 
@@ -102,27 +99,11 @@ def publish(
     with ProgressBars(not as_json) as progress:
         configured = marginals.read_config(config)
         configured.require_collections()
-        reads = configured.reads if sign is None else (*configured.reads, sign)
-        require_replaceable(out, reads)
-        page = StewardFile(steward or beside(out), out, reads)
-        if ledger is not None:
-            from marginals.ledger import Ledger
-
-            Ledger.read(ledger).require_apart(out, reads)
+        page = _page_apart(configured, out, steward, ledger, sign)
         table = configured.read_table()
         if not as_json:
-            least = configured.policy.least("min_cell")
-            for line in dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least):
+            for line in _table_lines(configured, table, config, ledger):
                 click.echo(line, err=True)
-            for line in part_lines(table, ledger):
-                click.echo(printable(line), err=True)
-            roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
-            for line in unconfirmed_lines(configured.unconfirmed, roles, config.name):
-                click.echo(printable(line), err=True)
-            for line in left_out_lines(table):
-                click.echo(line, err=True)
-            if reason := table.left_to_pandas:
-                click.echo(f"{printable(reason)}: pandas reads it, which takes longer and more memory.", err=True)
         try:
             publication = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
         except NothingPublishableError as error:
@@ -132,6 +113,41 @@ def publish(
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
+
+
+def _page_apart(
+    configured: "Config", out: Path, steward: Path | None, ledger: Path | None, sign: Path | None
+) -> "StewardFile":
+    """The page for the steward, where it and the release can be written.
+
+    Raises InputError where something that is read, or is no release, would be replaced: after a long search it is too late.
+    """
+    from marginals.bundle.writing import require_replaceable
+    from marginals.steward import StewardFile, beside
+
+    reads = configured.reads if sign is None else (*configured.reads, sign)
+    require_replaceable(out, reads)
+    page = StewardFile(steward or beside(out), out, reads)
+    if ledger is not None:
+        from marginals.ledger import Ledger
+
+        Ledger.read(ledger).require_apart(out, reads)
+    return page
+
+
+def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Path | None) -> Iterator[str]:
+    """What somebody should know of a table before it is searched: rows that are not counted, guesses, slow ways."""
+    from marginals.config.questions import unconfirmed_lines
+    from marginals.wording import dropped_lines, left_out_lines, part_lines
+
+    least = configured.policy.least("min_cell")
+    yield from dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least)
+    yield from map(printable, part_lines(table, ledger))
+    roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
+    yield from map(printable, unconfirmed_lines(configured.unconfirmed, roles, config.name))
+    yield from left_out_lines(table)
+    if reason := table.left_to_pandas:
+        yield f"{printable(reason)}: pandas reads it, which takes longer and more memory."
 
 
 @click.command()

@@ -26,7 +26,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.messages import installing
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None
         try:
             replace_folder(folder, {path: text.encode() for path, text in files.items()})
         except OSError as error:
-            raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+            raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
         configs = sorted(folder.glob("*.toml"))
         ledger = folder / "ledger" if months > 1 else None
         made = [_published(config, ledger, progress) for config in configs]
@@ -474,5 +474,5 @@ def open_window(path: Path, port: int, no_browser: bool) -> None:
     except KeyboardInterrupt:  # how a window ends where it has a terminal
         pass
     except OSError as error:
-        raise InputError(f"port {port} cannot be used: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"port {port} cannot be used: {system_reason(error)}") from None
     click.echo("The window is closed.")

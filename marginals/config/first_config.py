@@ -40,15 +40,20 @@ from marginals.config.copies import Values
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
 from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
-from marginals.config.visits import worth_counting
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.people import (
+    RepeatingKey,
+    is_called_otherwise,
+    possible_keys,
+    repeating_keys,
+    worth_counting,
+)
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from models.arrays import BoolArray, IndexArray
@@ -105,7 +110,7 @@ class InitialConfig:
             try:
                 replace_file(file, content, PRIVATE)
             except OSError as error:
-                raise InputError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
+                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
         return list(files)
 
     @property
@@ -144,6 +149,46 @@ def initial_config(
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
+    table = _described(source, form, rare, chosen)
+    guesses, person = _guesses(table, chosen)
+    lacking = _lacking(table, guesses)
+    structure = structurally_missing(lacking, _few_values(table, guesses) if lacking else {}, _K)
+    guesses = _of_kept_rows(table, with_structure(guesses, structure, chosen.roles), lacking, person)
+    guesses, counted, rows_each = _publishable(table, guesses, person)
+    written = _hierarchy_files(guesses)
+    text = config_text(
+        source.name,
+        _data(source, beside, form, table.missing, counted, len(table.frame))
+        + _decimal(table.decimal)
+        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
+        guesses,
+        {name: path for name, (path, _) in written.items()},
+        counted,
+        [tuple(wanted), *together(guesses, structure)],
+    )
+    return InitialConfig(text, dict(written.values()), guesses, table.missing, person, table.decimal, rows_each)
+
+
+@dataclass(frozen=True, eq=False)
+class _DescribedTable:
+    """A table of which nothing is guessed but how its cells are written, and which columns number people.
+
+    columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
+    tells whose row it is. said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    columns: Mapping[str, Column]
+    keys: Sequence[RepeatingKey]
+    missing: MissingTokens
+    decimal: DecimalSign
+    said: Mapping[str, Said]
+    rare: int
+
+
+def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
+    """The table in a file. Raises InputError for a file without a header, or where a column that is chosen is not there."""
     files = files_of(source, form)
     if len(set(files.columns)) < len(files.columns):
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
@@ -153,54 +198,77 @@ def initial_config(
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
-    person = keys[0] if keys else None
-    if person is not None:
-        read = [_column(_of_each(frame, column.name, person), column.name) for column in read]
+    if keys:
+        read = [_column(_of_each(frame, column.name, keys[0]), column.name) for column in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
-    made = {name: guess(c, rare, said.get(name, Said()), chosen.roles.get(name)) for name, c in columns.items()}
-    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in keys}
-    if person is None:  # the values of an identifier tell it where its name does not
-        person = next(iter(_keys(frame, made, tokens.texts)), None)
+    return _DescribedTable(source.name, frame, columns, keys, tokens, decimal, said, rare)
+
+
+def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], RepeatingKey | None]:
+    """The guess on each column by itself, then beside the others; and the column that says whose row it is."""
+    frame, columns, rare, missing = table.frame, table.columns, table.rare, table.missing.texts
+    made = {
+        name: guess(column, rare, table.said.get(name, Said()), chosen.roles.get(name))
+        for name, column in columns.items()
+    }
+    made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
+    # The values of an identifier tell it where its name does not.
+    person = next(iter(table.keys or _keys(frame, made, missing)), None)
     made = by_the_others(made, columns, rare)
-    made = without_copies(frame, made, columns, tokens.texts, rare, chosen)
-    some_rows = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
-    guesses = within_limit(
-        made, lambda name: Values.of(some_rows[name], tokens.texts, decimal.sign), [*wanted, *chosen.roles]
-    )
-    some = [name for name, own in guesses.items() if own.role.is_used and columns[name].missing]
-    lacking = {name: factorized(frame[name], tokens.texts)[0] < 0 for name in some}
-    structure = structurally_missing(lacking, _few_values(frame, guesses, columns, tokens.texts), _K)
-    guesses = with_structure(guesses, structure, chosen.roles)
-    guesses = _complete(guesses, lacking, len(frame), source.name)
+    made = without_copies(frame, made, columns, missing, rare, chosen)
+    some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
+    preferred = [*chosen.wanted, *chosen.roles]
+    return within_limit(made, lambda name: Values.of(some[name], missing, table.decimal.sign), preferred), person
+
+
+def _lacking(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, BoolArray]:
+    """Which rows lack a value of each used column that some lack: shape (rows,)."""
+    some = [name for name, own in guesses.items() if own.role.is_used and table.columns[name].missing]
+    return {name: factorized(table.frame[name], table.missing.texts)[0] < 0 for name in some}
+
+
+def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, IndexArray]:
+    """The values of each row, -1 for none, of the used columns that may say where others lack a value."""
+    few = [name for name, own in guesses.items() if own.role.is_used and len(table.columns[name].values) <= MOST_VALUES]
+    return {name: factorized(table.frame[name], table.missing.texts)[0].astype(np.intp) for name in few}
+
+
+def _of_kept_rows(
+    table: _DescribedTable,
+    guesses: dict[str, Guess],
+    lacking: Mapping[str, BoolArray],
+    person: RepeatingKey | None,
+) -> dict[str, Guess]:
+    """The guesses by the rows that publishing will count, which are most of all rows. lacking: as `_lacking` says."""
+    frame, missing = table.frame, table.missing.texts
+    guesses = _complete(guesses, lacking, len(frame), table.name)
     kept = _counting(frame, guesses, lacking, person)
-    guesses = _recounted(frame, guesses, kept, tokens.texts, rare, decimal.sign)
+    return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
 
-    def counted(guesses: Mapping[str, Guess]) -> tuple[Table, int]:
+
+def _publishable(
+    table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
+) -> tuple[dict[str, Guess], Table, int]:
+    """The guesses, the table as publishing counts it, and how many rows of each person count.
+
+    Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
+    """
+
+    def counted() -> tuple[Table, int]:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return _counted(frame, attributes, tokens.texts, decimal.sign, rare, person)
+        return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
-    table, rows_each = counted(guesses)
-    if hidden := {name: _left_out(guesses[name]) for name in table.sensitive if _demand(table, name) is None}:
+    count, rows_each = counted()
+    if hidden := {name: _left_out(guesses[name]) for name in count.sensitive if _demand(count, name) is None}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
-            raise _nothing_published(source.name, guesses)
-        table, rows_each = counted(guesses)
-    written = _hierarchy_files(guesses)
-    text = config_text(
-        source.name,
-        _data(source, beside, form, tokens, table, len(frame))
-        + _decimal(decimal)
-        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
-        guesses,
-        {name: path for name, (path, _) in written.items()},
-        table,
-        [tuple(wanted), *together(guesses, structure)],
-    )
-    return InitialConfig(text, dict(written.values()), guesses, tokens, person, decimal, rows_each)
+            raise _nothing_published(table.name, guesses)
+        count, rows_each = counted()
+    return guesses, count, rows_each
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -265,14 +333,6 @@ def _attribute(guessed: Guess) -> Attribute:
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
     )
-
-
-def _few_values(
-    frame: pd.DataFrame, guesses: Mapping[str, Guess], columns: Mapping[str, Column], missing: Collection[str]
-) -> dict[str, IndexArray]:
-    """The values of each row, -1 for none, of the columns that may say where others lack a value."""
-    few = [name for name, own in guesses.items() if own.role.is_used and len(columns[name].values) <= MOST_VALUES]
-    return {name: factorized(frame[name], missing)[0].astype(np.intp) for name in few}
 
 
 def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: int, name: str) -> dict[str, Guess]:

@@ -29,7 +29,7 @@ from marginals.disclosure import (
     disclose_rows,
     disclosing_engine,
 )
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, reading
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
@@ -344,7 +344,7 @@ _ATTRIBUTE = (
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
-    "must_publish", "must_not_publish", "wanted", "time_limit",
+    "must_publish", "must_not_publish", "wanted", "time_limit", "objective",
 )  # fmt: skip
 
 
@@ -425,7 +425,7 @@ def read_config(path: str | Path) -> Config:
     except FileNotFoundError:
         raise InputError(f"there is no config file {path}") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} cannot be read as UTF-8 text") from None
     return config_of(path, text)

@@ -254,6 +254,14 @@ def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None
     return next(filter(can_be_shown, WEAKER), None)
 
 
+CORRECTED = "corrected"
+"""The objective less what chance gains."""
+
+OBJECTIVES: Mapping[str, float] = {CORRECTED: 0.5, "corrected:1": 1.0, "kl": 0.0}
+"""What a search looks for the least of, by name: the KL divergence and so many nats, divided by the people, for each free
+parameter.
+"""
+
 BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
 
@@ -294,18 +302,21 @@ class Policy:
     and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
     ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
     left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
-    in the table, by a register; not of people with several rows, nor beside a ledger.
+    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks
+    for the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which
+    is what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
+    associations; "kl", the KL divergence alone.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
-    'look-ahead'
+    'auto'
     """
 
     k_link: int | None = None
     k_combinatorial: int | None = None
     diversity: str | Mapping[str, str | Sequence[str]] | None = None
     base: str | Mapping[str, int] = "auto"
-    strategy: str = "look-ahead"
+    strategy: str = "auto"
     seed: int = 0
     start: str = "independence"
     max_sensitive_margins: int | None = field(default=3)
@@ -321,6 +332,7 @@ class Policy:
     turnover: str = "unknown"
     max_waiting: float = 0.1
     register: bool = False
+    objective: str = CORRECTED
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -353,6 +365,8 @@ class Policy:
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
+        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
+            raise InputError(f"there is no objective {self.objective!r}; there is {', '.join(OBJECTIVES)}")
         object.__setattr__(self, "rules", rules_of(self.rules))
         odds = self.odds
         if odds is not None and (
@@ -371,6 +385,16 @@ class Policy:
                 "register = true is about a diversity, and none is demanded; demand one beside it, such as "
                 'diversity = "entropy:4", or leave it out'
             )
+
+    def price(self, table: Table) -> float:
+        """Nats that the search takes off for each free parameter. Of people, where these can have several rows each.
+
+        >>> from marginals.example import table
+        >>> Policy(k_link=4).price(table) == 1 / (2 * 48), Policy(k_link=4, objective="kl").price(table)
+        (True, 0.0)
+        """
+        people = table.rows / (table.most_rows_of_a_person or 1)
+        return OBJECTIVES[self.objective] / max(people, 1.0)
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:

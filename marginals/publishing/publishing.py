@@ -113,15 +113,13 @@ def publish(
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)
-    published = content(prepared, search.result.cliques, title, deadline)
+    named = released_names(prepared, prepared.shown, search.result.cliques)
+    published = content(prepared, search.result.cliques, named, title, deadline)
     progress("verifying", 0, 0)
     verify(prepared, published, search)
     steward = steward_report(prepared, published, search, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
-    named = {
-        name: own.hierarchy for name, own in released_names(prepared, prepared.shown, search.result.cliques).items()
-    }
     return _in_series(prepared.series, published, steward, search, policy, named)
 
 
@@ -158,13 +156,16 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
         )
 
 
-def content(prepared: Prepared, cliques: tuple[Mask, ...], title: str, deadline: Deadline) -> BundleContent:
+def content(
+    prepared: Prepared, cliques: tuple[Mask, ...], named: Mapping[str, NamedLevels], title: str, deadline: Deadline
+) -> BundleContent:
     """What a release of some margins tells: a function of the marginals of those who are shown.
 
-    Raises InputError where the condition of a part would read otherwise beside the published labels.
+    named: the `released_names` of these. Raises InputError where the condition of a part would read otherwise beside the
+    published labels.
     """
     part = "" if prepared.shown.part is None else prepared.shown.part.where.text
-    published = _content(prepared, prepared.shown, cliques, title, deadline)
+    published = _content(prepared, prepared.shown, cliques, named, title, deadline)
     published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
     if part:
         _require_readable_part(part, published)
@@ -178,7 +179,9 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     """
     judged = [published]
     if prepared.shown is not prepared.table:
-        judged.append(_content(prepared, prepared.table, search.result.cliques, published.title, published.deadline))
+        cliques = search.result.cliques
+        named = released_names(prepared, prepared.table, cliques)
+        judged.append(_content(prepared, prepared.table, cliques, named, published.title, published.deadline))
     findings = [finding for each in judged for finding in each.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
@@ -196,16 +199,17 @@ def _in_series(
     steward: StewardReport,
     search: Search,
     policy: Policy,
-    named: Mapping[str, Hierarchy],
+    named: Mapping[str, NamedLevels],
 ) -> Publication:
     """A publication that is proven to be safe beside every release of a ledger, and is entered there.
 
-    named: the hierarchies of attributes whose names all later releases keep.
+    named: the attributes whose names all later releases keep.
     """
     cliques = search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), named)
+    hierarchies = {name: own.hierarchy for name, own in named.items()}
+    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
@@ -294,12 +298,16 @@ def _judged_levels(requirements: Requirements) -> dict[str, set[int]]:
 
 
 def _content(
-    prepared: Prepared, table: Table, cliques: tuple[Mask, ...], title: str, deadline: Deadline
+    prepared: Prepared,
+    table: Table,
+    cliques: tuple[Mask, ...],
+    named: Mapping[str, NamedLevels],
+    title: str,
+    deadline: Deadline,
 ) -> BundleContent:
     """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, cliques)
     judged = _judged_levels(prepared.requirements)
-    named = released_names(prepared, table, cliques)
     marginals = releasable(chosen, table.public, judged, named)
 
     def known(claim: Claim) -> Claim:

@@ -18,7 +18,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
@@ -133,7 +133,7 @@ class Project:
             private_folder(folder)
         except OSError as error:
             raise InputError(
-                f"{self.folder} cannot be written, and a window keeps its notes there: {error.strerror}"
+                f"{self.folder} cannot be written, and a window keeps its notes there: {system_reason(error)}"
             ) from None
         return folder
 
@@ -241,7 +241,7 @@ class ConfigFile:
         except UnicodeDecodeError:
             raise InputError(f"{self.path.name} cannot be read as UTF-8 text") from None
         except OSError as error:
-            raise InputError(f"{self.path.name} cannot be read: {error.strerror or type(error).__name__}") from None
+            raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
 
     def read(self, text: str | None = None) -> Config:
         """The config; of another text than stands there, if one is given. Raises InputError."""

@@ -18,6 +18,7 @@ from werkzeug.routing import Map, Rule
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 from werkzeug.wrappers import Request, Response
 
+from marginals.errors import system_reason
 from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
@@ -109,7 +110,7 @@ class Application:
                 code if code >= 400 else 404,
             )
         except OSError as error:
-            return self._failed(f"A file cannot be read or written: {error.strerror or type(error).__name__}.", 500)
+            return self._failed(f"A file cannot be read or written: {system_reason(error)}.", 500)
         except MemoryError:
             return self._failed("This needs more memory than there is.", 500)
         except Exception as error:

@@ -518,6 +518,11 @@ class Problem:
         return pruning(self.constraint)
 
     @property
+    def has_levels(self) -> bool:
+        """Whether some attribute can be shown at several levels."""
+        return len(self.cube.domain.attributes) < self.cube.domain.vertex_count
+
+    @property
     def price(self) -> float:
         """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
         if not isinstance(self.objective, PenalizedDivergence):

@@ -18,11 +18,13 @@ from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search.chance import by_divergence
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
 from models.search.lattice_bounds import with_bound
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.metaheuristics import anneal, genetic
+from models.search.portfolio import portfolio
 from models.search.problem import (
     KL,
     LEAST_GAIN,
@@ -398,13 +400,14 @@ def window(
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "greedy": from_both,
-    "look-ahead": look_ahead,
-    "greedy-backward": or_from_forest(backward),
-    "greedy-both": or_from_forest(both),
-    "anneal": or_from_forest(anneal),
-    "genetic": or_from_forest(genetic),
-    "rebuild": rebuild,
+    "auto": portfolio,
+    "greedy": by_divergence(from_both),
+    "look-ahead": by_divergence(look_ahead),
+    "greedy-backward": by_divergence(or_from_forest(backward)),
+    "greedy-both": by_divergence(or_from_forest(both)),
+    "anneal": by_divergence(or_from_forest(anneal)),
+    "genetic": by_divergence(or_from_forest(genetic)),
+    "rebuild": by_divergence(rebuild),
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""

@@ -6,6 +6,7 @@ The same cube serves a steward, whose one table is the data, and an analyst, who
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from itertools import count
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -191,7 +192,7 @@ class DataCube:
         if self._pairs is None:
             return None
         alone = np.array([self.entropy(own) for own in self.domain.attribute_masks])
-        free = np.array([hierarchy.size(0) - 1 for hierarchy in self.domain.hierarchies])
+        free = np.array([self.cell_count(own) - 1 for own in self.domain.attribute_masks])
         return alone[:, None] + alone - self._pairs, free[:, None] * free
 
     def log_leaves(self, attribute: str, level: int) -> float:
@@ -231,6 +232,33 @@ class OccupiedCube(DataCube):
         if mask not in self._occupied:
             self._occupied[mask] = len(self.counts(mask))
         return self._occupied[mask]
+
+
+class OccupiedValuesCube(DataCube):
+    """A data cube by which a margin has a cell for each combination of values that have rows, each at its level.
+
+    The number that the gain of an edge by chance goes by: it knows which values occur, not which of them occur together.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
+        super().__init__(tables, source)
+        self._cells: dict[Mask, int] = {0: 1}
+
+    def cell_count(self, mask: Mask) -> int:
+        """Product over the attributes of a margin of their values there that have rows.
+
+        >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
+        >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
+        >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
+        >>> OccupiedValuesCube([rows]).cell_count(rows.mask), DataCube([rows]).cell_count(rows.mask)
+        (4, 6)
+        """
+        cells = self._cells.get(mask)
+        if cells is None:
+            parts = [part for own in self.domain.attribute_masks if (part := mask & own)]
+            cells = len(self.counts(mask)) if len(parts) == 1 else prod(map(self.cell_count, parts))
+            self._cells[mask] = cells
+        return cells
 
 
 _WORD = 64

@@ -82,7 +82,7 @@ def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, na
     assert not marginals.read_table(tmp_path / "t.csv", {"sex": "quasi-identifier"}).repeating
 
 
-def test_weights_of_rows_are_left_out_and_weights_of_people_are_not() -> None:
+def test_weights_of_rows_are_left_out_and_weights_of_people_are_sensitive_unless_somebody_says_otherwise() -> None:
     rng = np.random.default_rng(1)
     for name, numbers in (
         ("weight", rng.lognormal(0, 0.3, 400).round(3)),
@@ -90,8 +90,16 @@ def test_weights_of_rows_are_left_out_and_weights_of_people_are_not() -> None:
         ("gewicht", rng.uniform(2000, 9000, 400).round(2)),
     ):
         assert guess(Column.of(name, map(str, numbers))).role is Role.IGNORED, name
-    for name, numbers in (("weight", rng.normal(70, 9, 400).round(1)), ("gewicht", rng.integers(2000, 4500, 400))):
-        assert guess(Column.of(name, map(str, numbers))).role is not Role.IGNORED, name
+    for name, numbers in (
+        ("weight", rng.normal(70, 9, 400).round(1)),
+        ("weight_kg", rng.integers(45, 120, 400)),
+        ("gewicht", rng.integers(2000, 4500, 400)),
+        ("wt", rng.normal(160, 20, 400).round()),
+    ):
+        guessed = guess(Column.of(name, map(str, numbers)))
+        assert guessed.role is Role.SENSITIVE, name
+        assert guessed.question.endswith("which can be about health or treatment"), name
+        assert bool(guessed.intervals), "published in groups only"
 
 
 def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from marginals import Attribute, InputError, Policy, Table, publish, read_rows, 
 from marginals.config.first_config import initial_config
 from marginals.tables.engines import file_source
 from marginals.tables.files import files_of
-from marginals.tables.people import PeopleReader, Unit
+from marginals.tables.people import PeopleReader, Unit, worth_counting
 from marginals.tables.source import Reading
 from table_readers import WAYS, handed_over
 
@@ -231,3 +231,12 @@ def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are()
     for rows_per_person in (1, 4, "any"):
         release = publish(read_table(frame, ROLES, ["", "?"], rows_per_person=rows_per_person), policy).release
         assert release.published.rows_per_person == rows_per_person
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=60))
+def test_several_rows_of_each_person_count_where_that_keeps_many_more_rows(each: list[int]) -> None:
+    """By trying all: half again as many rows as people, classes at most twice as coarse, and the best number first."""
+    kept = {r: sum(min(n, r) for n in each) for r in range(1, max(each) + 1)}
+    enough = min(r for r in kept if kept[r] >= 0.95 * sum(each))
+    worth = [r for r in kept if r <= enough and kept[r] >= 1.5 * len(each) and 2 * kept[r] >= r * len(each)]
+    assert list(worth_counting(np.array(each))) == sorted(worth, reverse=True)

@@ -232,7 +232,7 @@ def test_words_of_a_config_are_no_files(tmp_path: Path) -> None:
     project = Project.at(write_config(tmp_path))
     words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }\n'
     project.require_inside(words)
-    with pytest.raises(InputError, match="attributes.sex.hierarchy names a file outside"):
+    with pytest.raises(InputError, match=r"attributes\.sex\.hierarchy names a file outside"):
         project.require_inside(words + 'attributes.sex.hierarchy = "/etc/passwd"')
 
 

@@ -275,7 +275,8 @@ def test_each_number_lies_in_its_decimal_intervals_and_each_interval_is_full(num
                 sizes[level].add(len(members))
             else:
                 assert low == 0 < start, "only that of 0 is shorter"
-                assert min(numbers) >= 0 and high - low < Fraction(width)
+                assert min(numbers) >= 0
+                assert high - low < Fraction(width)
     assert all(len(each) <= 1 for each in sizes.values()), "each interval of a level has as many base values"
     assert not any("E" in label or label.startswith("-0-") for labels in hierarchy.labels for label in labels)
 
