@@ -427,12 +427,15 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    """What a release shows beyond single attributes, as a share of what one does that is searched for with a constraint."""
+    """What a release tells beyond the counts of each attribute, as a share of what one does that a constraint alone limits.
+
+    By the information of its model, 1 at most: how finely each attribute is shown by itself is no part of it.
+    """
+    cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
     best = STRATEGIES["look-ahead"](free, lambda: searching.is_over)
-    alone = free.value(free.position(free.initial))
-    most = max(alone - min(_value(best), search.value), 0.0)
-    return (alone - search.value) / most if most > 0 else 1.0
+    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
+    return min(told / most, 1.0) if most > 0 else 1.0
 
 
 def _value(result: SearchResult) -> float:

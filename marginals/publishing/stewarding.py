@@ -47,7 +47,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     cube = table.cube
     found = search.base if policy.base in ("auto", "best") else None
     best = found if found is not None and len(found.masks) == 1 else None
-    sensitive = _as_allowed_alone(table.sensitive, search.problem)
+    sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
 
     def compare() -> Comparison:
@@ -99,14 +99,17 @@ def _are_few_to_refine(table: Table) -> bool:
     return len(table.base_counts) * levels <= _ROWS_REFINED
 
 
-def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
-    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
+def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
+    """Some attributes, each as finely as a release of it alone may show it: what else is compared shows no more than that.
+
+    common: what every table of the release must show besides.
+    """
     domain = problem.cube.domain
     shown: Mask = 0
     for attribute in attributes:
         levels = range(domain.hierarchy(attribute).height)
         masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if not problem.refuses(mask)), 0)
+        shown |= next((mask for mask in masks if problem.constraint([mask | common], 0) is None), 0)
     return shown
 
 
