@@ -541,7 +541,7 @@ class CountClaim(Claim):
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
-            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS}, got {shown(self.k)}")
+            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {shown(self.k)}")
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
@@ -604,7 +604,7 @@ class CountClaim(Claim):
 
     def reason(self) -> str:
         """What a class has that breaks it: too few rows."""
-        return f"fewer than {self.least_count} rows"
+        return f"fewer than {self.least_count:,} rows"
 
 
 def counted_in_words(k: int, rows_per_person: int | None) -> str:
@@ -615,6 +615,15 @@ def counted_in_words(k: int, rows_per_person: int | None) -> str:
     """
     one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
     return f"{k:,} {one if k == 1 else many}"
+
+
+def counts_below(least: int) -> str:
+    """The counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2.
+
+    >>> counts_below(2), counts_below(3), counts_below(11)
+    ('1', '1 or 2', 'from 1 to 10')
+    """
+    return {2: "1", 3: "1 or 2"}.get(least, f"from 1 to {least - 1:,}")
 
 
 def number_of_rows(text: str) -> int | None:
@@ -701,11 +710,10 @@ class MinCell(CountClaim):
             return "Any count may be published."
         counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
         whose = "" if self.rows_per_person is None else " of people"
-        none = f"No count{whose} from 1 to {self.k - 1:,}" if self.k > 2 else f"No count{whose} of {self.k - 1:,}"
         return (
-            f"{none} is published{counted}, and none can be worked out from the tables by differences or otherwise: each "
-            f"combination of values that they together leave possible could be shared by at least {self.least_in_words}."
-            f"{self.people_in_words}"
+            f"No published count{whose} is {counts_below(self.k)}{counted}, and no such count can be worked out from the "
+            "tables by differences or otherwise: each combination of values that they together leave possible could be "
+            f"shared by at least {self.least_in_words}.{self.people_in_words}"
         )
 
 
@@ -754,7 +762,7 @@ class KCombinatorial(CountClaim):
         if self.k == 1:
             return ""
         one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
-        few = f"1 {one}" if self.k == 2 else f"1 to {self.k - 1:,} {many}"
+        few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
         return (
             f" So nobody can prove from the tables alone that a combination has only {few}. It does not mean that "
             f"{self.least_in_words.removeprefix('at least ')} have it."
@@ -925,7 +933,8 @@ class Requirements:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         if self.register and not self.diversity_claims:
             raise CriterionError(
-                "register = true is about a diversity, and none is demanded; demand one, or leave it out"
+                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
+                "remove the line register = true"
             )
         if self.register and (self.rows_per_person or 1) > 1:
             raise CriterionError(

@@ -99,9 +99,9 @@ class PrivacyConstraint(PruningConstraint):
         if public not in self._is_too_small:
             self._is_too_small[public] = bool(self._cube.counts(public).min(initial=k) < k)
         if self._is_too_small[public]:
-            return Refusal(f"a class of fewer than {k} rows", RefusalScope.FINER)
+            return Refusal(f"a class of fewer than {k:,} rows", RefusalScope.FINER)
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
-            return Refusal(f"a cell of fewer than {least} rows", RefusalScope.FINER)
+            return Refusal(f"a cell of fewer than {least:,} rows", RefusalScope.FINER)
         for claim in self._claims:
             if not isinstance(claim, AttributeClaim) or claim.class_diversity is None:
                 continue

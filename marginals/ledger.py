@@ -35,7 +35,7 @@ from marginals.files import (
     resolved,
     sync_folder,
 )
-from marginals.names import margin_in_words
+from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
@@ -941,7 +941,7 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
 
     >>> from marginals.example import table
     >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
-    'Beside the 2 releases of the ledger 3 rows that were added and 1 that were removed cannot be shown yet: they wait.'
+    'Beside the 2 releases of the ledger 3 added rows and 1 removed row cannot be shown yet: they wait.'
     """
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
@@ -961,14 +961,15 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:
         yield (
-            f"{beside} of the ledger {waiting.came:,} rows that were added and {waiting.left:,} that were removed cannot be "
-            "shown yet: they wait."
+            f"{beside} of the ledger {number_of(waiting.came, 'added row')} and {number_of(waiting.left, 'removed row')} "
+            "cannot be shown yet: they wait."
         )
     else:
         yield f"{beside} of the ledger everything that changed can be shown: nobody waits."
     if waiting.unknown:
         yield (
-            f"{waiting.unknown:,} rows have a value that the first release of the ledger did not know, and are not counted."
+            f"{number_of(waiting.unknown, 'row has', 'rows have')} a value that the first release of the ledger did not "
+            f"know, and {'is' if waiting.unknown == 1 else 'are'} not counted."
         )
     if waiting.coarsened:
         listed = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
@@ -987,8 +988,9 @@ def entry_line(entry: Entry) -> str:
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
     turnover = "; turnover known" if entry.turnover_known else ""
-    part = f"; part: {entry.where}, of {entry.table.total:,} rows that are judged" if entry.where else ""
-    return f"{entry.number}  {entry.date}  {entry.rows:,} rows  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
+    part = f"; part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else ""
+    rows = number_of(entry.rows, "row")
+    return f"{entry.number}  {entry.date}  {rows}  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
@@ -997,7 +999,7 @@ def pair_lines(pair: Pair) -> Iterator[str]:
         "the claims hold for their differences" if pair.ok else "not proven that the claims hold for their differences"
     )
     yield (
-        f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
+        f"{pair.earlier} and {pair.later}: {number_of(pair.came, 'row')} came and {pair.left:,} left, {verdict}"
         + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
         + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
     )

@@ -161,7 +161,7 @@ class Demand:
         if self.key == "diversity" and not isinstance(self.value, str):
             raise InputError(f'diversity is text such as "entropy:6", not {self.value!r}')
         if self.key in COUNTS and not is_number_of_rows(self.value):
-            raise InputError(f"{self.key} must be a whole number from 1 to {MOST_ROWS}, got {shown(self.value)}")
+            raise InputError(f"{self.key} must be a whole number from 1 to {MOST_ROWS:,}, got {shown(self.value)}")
         _ = self.diversity
 
     @property

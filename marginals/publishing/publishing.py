@@ -147,12 +147,12 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
     if table.rows_per_person not in (None, 1):
         raise InputError(
             f'{what}, and these cannot be judged where a person can have several rows; set one_row = "first" in [data], or '
-            "leave register out"
+            "remove the line register = true"
         )
     if ledger is not None:
         raise InputError(
-            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; leave register out, "
-            "or publish without --ledger"
+            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; remove the line "
+            "register = true, or publish without --ledger"
         )
 
 

@@ -371,7 +371,7 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
         )
         os.close(theirs)
         with os.fdopen(ours) as stream:
-            assert stream.readline().startswith("Used all 600 rows")
+            assert stream.readline().startswith("None of the 600 rows lacks a value")
             time.sleep(0.004 * moment)
             process.send_signal(signal.SIGINT)
             said = stream.read()

@@ -127,7 +127,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
         "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nprivacy.diversity = 'none'\nbase.table = 'none'\n"
     )
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert "Used 48 of 85 rows; dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
+    assert "Dropped 37 of 85 rows with missing values: 37 lack age, 5 sex." in result.stderr
     assert "Warning: 43.5 percent of the rows are dropped" in result.stderr
     assert 'attributes.age.missing = "as a value"' in result.stderr
     told = " ".join(Page((tmp_path / "out-steward.html").read_bytes()).text)
@@ -135,10 +135,10 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     assert "age 37 43.5 sex 5 5.9" in " ".join(told.split())
     printed = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert json.loads(printed.stdout)["dropped"] == {"rows": 37, "by_column": {"age": 37, "sex": 5}}
-    assert list(dropped_lines(95, 5, {"age": 5})) == ["Used 95 of 100 rows; dropped 5 with missing values: 5 lack age."]
+    assert list(dropped_lines(95, 5, {"age": 5})) == ["Dropped 5 of 100 rows with missing values: 5 lack age."]
     assert not any("Warning" in line for line in dropped_lines(95, 5, {"age": 5}))
     assert any("Warning" in line for line in dropped_lines(94, 6, {"age": 6}))
-    assert list(dropped_lines(95, 0, {}, 11)) == ["Used all 95 rows; none has a missing value."]
+    assert list(dropped_lines(95, 0, {}, 11)) == ["None of the 95 rows lacks a value."]
 
 
 @pytest.mark.parametrize(("dropped", "is_few"), [(0, False), (1, True), (10, True), (11, False)])
