@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marginals.config.column_guess import Guess
+from marginals.config.column_guess import UNKNOWN, Guess
 from marginals.tables.attribute import Role
 from models.arrays import BoolArray, IndexArray
 
@@ -63,12 +63,18 @@ def with_structure(
     """The guesses, where that a value is missing says no more than another column does.
 
     Where that is sensitive, the column would give it away and is left out, unless it is among those that somebody chose:
-    that a value is missing is kept uncertain by nothing. Elsewhere missing counts as a value.
+    that a value is missing is kept uncertain by nothing. One that is sensitive only since most others are is not,
+    so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
     """
     result = dict(guesses)
     for each in found:
-        own = result[each.column]
-        if guesses[each.by].role is not Role.SENSITIVE:
+        own, by = result[each.column], result[each.by]
+        if by.role is Role.SENSITIVE and by.question.startswith(UNKNOWN) and each.by not in chosen:
+            says = f"it says where {each.column} lacks a value, which would give it away"
+            by = result[each.by] = replace(
+                by, role=Role.QUASI_IDENTIFIER, why=f"{UNKNOWN}; {says}", question=f"{UNKNOWN}; {says}"
+            )
+        if by.role is not Role.SENSITIVE:
             says = f"{own.why}; {each.why}, so that it is missing tells nothing else, and the two belong in one table"
             result[each.column] = replace(own, why=says, missing="as a value")
         elif each.column not in chosen:

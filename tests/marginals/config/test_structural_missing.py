@@ -75,6 +75,19 @@ def test_what_would_give_a_sensitive_column_away_is_left_out(tmp_path: Path) -> 
     assert left_out.why.endswith("it lacks a value exactly where hiv says so, so it would give that away")
 
 
+def test_what_is_sensitive_only_as_most_others_are_is_asked_and_not_left_out(tmp_path: Path) -> None:
+    """No release claims that it stays uncertain whether x is, beside the y that only those with x have."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.choice(["a", "b"], 900) for name in ("diagnosis", "religion", "hiv_status")})
+    frame["x7"] = rng.choice(["no", "yes"], 900)
+    frame["y7"] = np.where(frame["x7"] == "yes", rng.choice(["p", "q", "r"], 900), "")
+    config = init(frame, tmp_path)
+    assert config.guesses["x7"].role is Role.QUASI_IDENTIFIER
+    assert config.guesses["x7"].question.endswith("it says where y7 lacks a value, which would give it away")
+    assert config.guesses["y7"].missing == "as a value"
+    assert [analysis["attributes"] for analysis in tomllib.loads(config.text)["search"]["wanted"]] == [["x7", "y7"]]
+
+
 @pytest.mark.parametrize("damaged", [0, 500])
 def test_one_exception_is_no_structure(tmp_path: Path, damaged: int) -> None:
     frame = pensions()
