@@ -269,7 +269,10 @@ def _publishable(
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
-        count, rows_each = counted()
+        if person is None and not any(table.columns[name].missing for name in hidden):
+            count = replace(count, roles={**count.roles, **dict.fromkeys(hidden, Role.IGNORED)})  # of the same rows
+        else:
+            count, rows_each = counted()
     return guesses, count, rows_each
 
 

@@ -230,7 +230,8 @@ def _of_side(
         apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)
         yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
-    own = [value for value in names.scale.order if value in set(side.tolist())]
+    members = set(side.tolist())
+    own = [value for value in names.scale.order.tolist() if value in members]
     missing = [value for value in side.tolist() if value == names.missing]
     order = np.searchsorted(side, [*own, *missing]).astype(np.intp)
     apart = len(own) if missing and own else None

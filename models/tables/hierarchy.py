@@ -70,6 +70,10 @@ def _exponent(number: Decimal) -> int:
     return exponent
 
 
+_SPELLED = 4
+"""Decimals of which all fractions are spelled once."""
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
@@ -93,7 +97,7 @@ class Hierarchy:
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
-            if not all(isinstance(label, str) for label in children):
+            if not all(issubclass(kind, str) for kind in set(map(type, children))):
                 raise HierarchyError(f"the labels of level {level} must be texts")
             if len(set(children)) != len(children):
                 raise HierarchyError(f"level {level} names a value twice")
@@ -222,11 +226,12 @@ class Hierarchy:
         unit = 10**decimals
         whole = [int(Fraction(number) * unit) for number in given]
         first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
+        fractions = [f".{n:0{decimals}d}".rstrip("0").rstrip(".") for n in range(unit)] if decimals <= _SPELLED else []
 
         def spelled(number: int) -> str:
             quotient, fraction = divmod(abs(number), unit)
-            digits = f"{quotient}.{fraction:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(quotient)
-            return f"-{digits}" if number < 0 else digits
+            after = fractions[fraction] if fractions else f".{fraction:0{decimals}d}".rstrip("0").rstrip(".")
+            return f"-{quotient}{after}" if number < 0 else f"{quotient}{after}"
 
         def name(number: int, width: int) -> str:
             return f"{spelled(number)}-<{spelled(number + width)}"
@@ -373,7 +378,11 @@ class Hierarchy:
 
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:
-        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
+        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels[1:])
+
+    @cached_property
+    def _code_of_value(self) -> dict[str, int]:
+        return {label: code for code, label in enumerate(self.labels[0])}
 
     def code(self, label: str, level: int) -> int | None:
         """The code of a label at a level, or None where the level has no such value.
@@ -381,7 +390,8 @@ class Hierarchy:
         >>> Hierarchy.flat(["no", "yes"]).code("yes", 0)
         1
         """
-        return self._code_of_label[level].get(label)
+        known = self._code_of_label[level - 1] if level else self._code_of_value
+        return known.get(label)
 
 
 class Margin(Mapping[str, int]):
