@@ -24,7 +24,7 @@ from checks.combinatorial import (
     sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
-from checks.diversity.known import LeavingOut
+from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
@@ -35,6 +35,7 @@ from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import MISSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,17 +285,8 @@ class MaxentDiversity(AttributeClaim):
         return plain.labels if isinstance(plain, LeavingOut) else ()
 
     def leaving_out(self, *labels: str) -> Self:
-        """Of those whose value is known alone. labels: what stands for no value; none changes nothing.
-
-        A criterion that says itself what becomes of such a label stays as it is.
-        """
-        odds = self.diversity.odds if isinstance(self.diversity, AtOdds) else None
-        plain = _without_odds(self.diversity)
-        names_it = any(isinstance(named, tuple) and {*labels} & {*named} for named in vars(plain).values())
-        if not labels or isinstance(plain, LeavingOut) or names_it:
-            return self
-        known = LeavingOut(plain, tuple(sorted(labels)))
-        return replace(self, diversity=known if odds is None else AtOdds(known, odds))
+        """Of those whose value is known alone. labels: what stands for no value; none changes nothing."""
+        return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def at_level(self, level: int) -> Self:
         """The same claim where the level it judges has another number."""
@@ -449,12 +441,16 @@ class Register(AttributeClaim):
             return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
         collection = question.collection
         found = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
-        if found.verdict is Verdict.UNDECIDED and found.note in (UNKNOWN, UNLINKED):
-            if (failing := failing_class(collection, self.about, diversity)) is not None:
+        if found.verdict is Verdict.UNDECIDED:
+            try:
+                failing = failing_class(collection, self.about, diversity)
+            except CriterionError as error:
+                return undecided(self, f"{self.about}: {error}")
+            if failing is not None:
                 found = replace(
                     found, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
                 )
-            elif self.basis == ATTESTED:
+            elif self.basis == ATTESTED and found.note in (UNKNOWN, UNLINKED):
                 found = replace(found, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
         basis = ATTESTED if found.verdict is Verdict.ATTESTED else VERIFIED
         return replace(found, parameters=self.parameters, basis=basis)
@@ -484,9 +480,18 @@ class Register(AttributeClaim):
         return self.of.level
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Those of the diversity."""
+        return self.of.left_out
+
+    def leaving_out(self, *labels: str) -> Self:
+        """That of the diversity which does."""
+        return replace(self, of=self.of.leaving_out(*labels))
+
+    @property
     def class_diversity(self) -> Diversity | None:
-        """That of the diversity."""
-        return replace(self.of, rows_per_person=self.rows_per_person).class_diversity
+        """That of the diversity, of those who have a value: that somebody has none is none that a reader could learn."""
+        return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
 
     def title(self) -> str:
         """What a reader calls it."""
@@ -495,7 +500,8 @@ class Register(AttributeClaim):
 
     def meaning(self) -> str:
         """What is left to such a reader, unless, and by what model where several tables show the attribute."""
-        criterion = (self.class_diversity or self.of.diversity).meaning()
+        of_whom = replace(self.of, rows_per_person=self.rows_per_person)
+        criterion = (of_whom.class_diversity or self.of.diversity).meaning()
         said = (
             "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
             f"class, unless they assume how {self.about} varies within classes or reason from why these tables were chosen. "

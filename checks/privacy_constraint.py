@@ -13,7 +13,6 @@ from checks.diversity.criterion import among, satisfies
 from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
-from checks.register import passing_classes
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope
@@ -108,11 +107,7 @@ class PrivacyConstraint(PruningConstraint):
             judged = self._cube.domain.mask({claim.about: claim.level})
             if not judged & ~clique:
                 classes = self._classes[claim.about](clique)
-                if isinstance(claim, Register):
-                    passing = passing_classes(classes, claim.class_diversity)
-                else:
-                    passing = satisfies(among(claim.class_diversity, classes.values), classes.counts)
-                if not passing.all():
+                if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None

@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,10 +20,12 @@ from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
+from marginals.bundle.reading import read_bundle
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import InputError, NothingPublishableError, system_reason
+from marginals.errors import BundleError, InputError, NothingPublishableError, system_reason
 from marginals.files import (
+    OTHERS,
     PRIVATE,
     bounded_content,
     held,
@@ -39,7 +40,7 @@ from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
-from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.group_names import GroupNaming, KeptNames, told_by_older_labels
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -198,8 +199,6 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 """As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -234,7 +233,7 @@ class Ledger:
                 return cls(folder)
             if HEAD not in names and "0001" not in names:
                 raise InputError(f"{folder} holds other things than a ledger; name a new folder")
-            if folder.stat().st_mode & _OTHERS:
+            if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
@@ -588,8 +587,7 @@ class Continuation:
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        kept = dict.fromkeys(today.naming, KeptNames())
-        table = replace(today, counts=shown, ladders={}, naming=kept, fitted=frozenset())
+        table = replace(today, counts=shown, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -711,6 +709,21 @@ def _entering(
     ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
 ) -> AbstractContextManager[None]:
     return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+
+
+def _kept_names(ledger: Ledger, today: Table) -> dict[str, GroupNaming | KeptNames]:
+    """The names of groups, all of which are those of the first release, by the rules that it was made by."""
+    if ledger.domain is None:
+        raise ValueError("a ledger without entries has no names")
+    try:
+        first = read_bundle(ledger.path / _name(1) / BUNDLE)
+    except BundleError:
+        raise _damaged(ledger.path, f"{_name(1)}/{BUNDLE} is no release that can be read") from None
+    kept: dict[str, GroupNaming | KeptNames] = {}
+    for name in today.naming:
+        is_older = first.labels is None or any(tells.large for tells in first.known_labels.get(name, {}).values())
+        kept[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
+    return kept
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:

@@ -111,6 +111,14 @@ def claimed_of(rows_per_person: object) -> str:
     return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
 
 
+def another_release_line(page: Path, release: Path) -> str:
+    """That a steward's page is not that of the release beside it."""
+    return (
+        f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
+        "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+    )
+
+
 def left_out_lines(table: "Table") -> Iterator[str]:
     """What was left out of people who have more rows than count, and of whom the release will speak."""
     if table.left_out:
@@ -1114,6 +1122,11 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
         yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
+    if told.unexamined:
+        yield (
+            f"not examined: what is certain in {told.unexamined:,} more {'margin' if told.unexamined == 1 else 'margins'} "
+            "of what is missing"
+        )
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:

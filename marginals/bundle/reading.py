@@ -340,9 +340,9 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
     if not isinstance(stated, dict) or not stated.keys() <= {*domain.attributes}:
         raise BundleError(DESCRIPTOR, "release.occurring must name attributes of the release")
     for name, numbers in stated.items():
-        known = domain.hierarchy(name).labels[collection.finest_level(name)]
-        if not isinstance(numbers, dict) or not numbers.keys() <= {*known}:
-            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its finest published values")
+        levels = domain.hierarchy(name).labels[collection.finest_level(name) : -1]
+        if not isinstance(numbers, dict) or not numbers.keys() <= {label for labels in levels for label in labels}:
+            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its published values")
         if not all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values()):
             raise BundleError(DESCRIPTOR, f"release.occurring.{name} must give whole numbers of values from 0 on")
         labels[name] = {label: LabelTells(number) for label, number in numbers.items()}

@@ -100,6 +100,10 @@ def publish(
         configured = marginals.read_config(config)
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
+        if page.is_of_another_release and not as_json:
+            from marginals.wording import another_release_line
+
+            click.echo(printable(another_release_line(page.path, out)), err=True)
         table = configured.read_table()
         if not as_json:
             for line in _table_lines(configured, table, config, ledger):
@@ -358,9 +362,10 @@ def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
     """The findings on a single table, of the config's policy or of what is asked instead."""
+    from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
     from marginals.bundle.verification import asked_claims
-    from marginals.tables.attribute import Role
+    from marginals.tables.attribute import MISSING, Role
 
     if len(files) > 1 or rules or key is not None:
         raise InputError("with --config one table is checked, without --rule and --key")
@@ -372,6 +377,10 @@ def _verified_table(
     most = people if isinstance(people, int) else None
     demanded = configured.policy.requirements(sensitive, most, missing).claims
     claims = asked_claims(checks, sensitive, demanded) if checks else demanded
+    claims = [
+        claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
+        for claim in claims
+    ]
     return Verification(marginals.verify_recoded(files[0], attributes, claims))
 
 

@@ -359,20 +359,22 @@ def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) 
     return table.names(finest, prepared.requirements.least_count)
 
 
-def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels | None:
+def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
     """What labels let readers know of the values that they stand for, by attribute.
 
-    A label that is not among them is that of one value, or of values that may have no rows. None where names are kept that
-    an older release gave, by other rules: then readers ask the labels themselves.
+    A label that is not among them is that of one value, or of values that may have no rows. One that only looks like those
+    of older releases is among them; what was named by their rules is not, so that readers ask it itself.
     """
-    kept = [name for name, naming in table.naming.items() if isinstance(naming, KeptNames)]
-    if any(told_by_older_labels(domain.hierarchy(name)) for name in kept):
-        return None
-    return {
-        name: {label: LabelTells(number) for label, number in own.occurring.items()}
-        for name, own in named.items()
-        if own.occurring
-    }
+    told: dict[str, dict[str, LabelTells]] = {}
+    for name, hierarchy in domain.items():
+        naming = table.naming.get(name)
+        older = naming.older if isinstance(naming, KeptNames) else {}
+        own = {label: LabelTells(0) for label in told_by_older_labels(hierarchy) if label not in older}
+        if name in named:
+            own |= {label: LabelTells(number) for label, number in named[name].occurring.items()}
+        if own:
+            told[name] = own
+    return told
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

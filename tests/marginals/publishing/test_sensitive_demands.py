@@ -200,7 +200,8 @@ def test_verify_repeats_of_the_files_alone_that_missing_is_no_sensitive_value(tm
     claim = "diversity=distinct:2 leaving out missing"
     assert [check.holds for check in anyway.write(tmp_path / "bare").verify().checks] == [True]
     assert not marginals.verify(tmp_path / "bare", claims=[claim]).ok
-    assert marginals.verify(tmp_path / "bare", claims=["diversity=distinct:2"]).ok
+    assert not marginals.verify(tmp_path / "bare", claims=["diversity=distinct:2"]).ok, "whatever the bundle claims"
+    assert not anyway.verify(["diversity=distinct:2"]).ok
     apart = marginals.publish(table, Policy(k_link=5, diversity="distinct:2", base="none")).release
     apart.write(tmp_path / "out")
     found = [str(finding) for finding in marginals.verify(tmp_path / "out").checks]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from itertools import combinations
 from pathlib import Path
 
@@ -235,3 +236,28 @@ def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: Stew
     entropy = -float((shares * np.log(shares)).sum())
     base_cells = math.prod(hierarchy.size(0) for hierarchy in release.domain.hierarchies)
     assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
+
+
+def test_a_page_names_its_release_and_publish_says_where_another_one_stands_beside_it(
+    config: Path, tmp_path: Path
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "out-steward.html"
+    publish = ["publish", str(config), "--out", str(out)]
+    assert CliRunner().invoke(main, publish).exit_code == 0
+    assert not StewardFile(page, out).is_of_another_release
+    marginals.open_release(out).write_report()
+    assert not StewardFile(page, out).is_of_another_release, "writing its report again makes no other release of it"
+    assert "is not the page of the release" not in CliRunner().invoke(main, publish).output
+    config.write_text(config.read_text().replace("k_link = 5", "k_link = 40"))
+    kept = tmp_path / "kept"
+    shutil.copytree(out, kept)
+    assert CliRunner().invoke(main, publish).exit_code == 0
+    shutil.rmtree(out)
+    assert StewardFile(page, out).is_of_another_release, "its release is gone"
+    shutil.copytree(kept, out)
+    assert StewardFile(page, out).is_of_another_release
+    assert "is not the page of the release" in CliRunner().invoke(main, publish).output
+    assert not StewardFile(page, out).is_of_another_release
+    for broken in ("{}", "[]", "no", '{"release": 1, "resources": []}'):
+        (out / "datapackage.json").write_text(broken)
+        assert StewardFile(page, out).is_of_another_release
