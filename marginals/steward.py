@@ -307,7 +307,7 @@ class StewardReport:
     left_out: rows beyond those that count of their person. wanted: what became of each
     analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
     was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
-    about the base table.
+    about the base table. by_role: of each column that its role keeps out of the release why.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -336,6 +336,7 @@ class StewardReport:
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
+    by_role: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
 from marginals.names import column_name, margin_in_words, number_of, shown_at
+from marginals.tables.attribute import Role
 from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
@@ -117,6 +118,20 @@ def another_release_line(page: Path, release: Path) -> str:
         f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
         "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
     )
+
+
+def kept_out_by_role(roles: Mapping[str, Role], config: str) -> dict[str, str]:
+    """Why each column is not published whose role keeps it out. config: the name of the file that says so.
+
+    >>> from marginals.tables.attribute import Role
+    >>> kept_out_by_role({"age": Role.QUASI_IDENTIFIER, "pid": Role.IDENTIFIER}, "release.toml")
+    {'pid': 'its role in release.toml is "identifier", so it is never read'}
+    """
+    why = {
+        Role.IDENTIFIER: "so it is never read",
+        Role.IGNORED: "so it is left out; if init wrote that, it says there why",
+    }
+    return {name: f'its role in {config} is "{role.value}", {why[role]}' for name, role in roles.items() if role in why}
 
 
 def left_out_lines(table: "Table") -> Iterator[str]:
@@ -786,8 +801,8 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     own, others = comparison.release, comparison.yardsticks
     if own.two_way.by_table:
         beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
-        of_some = f" of {own.two_way.sample}" if own.two_way.sample else ""
-        yield f"Two-way tables at base values: mean total variation{of_some} {own.two_way.mean:.4f} ({beside})."
+        of_some = f", of {own.two_way.sample}" if own.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside}){of_some}."
     if own.counts.number:
         beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
         yield f"Random counts: median relative error {100 * own.counts.median:.1f} percent ({beside})."

@@ -132,7 +132,7 @@ def steward_html(report: StewardReport) -> bytes:
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in),
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
-        unpublished=report.unpublished,
+        unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
         models=list(report.comparison.each.items()),
         heat_map=_heat_map(report.comparison),

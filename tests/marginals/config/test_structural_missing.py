@@ -93,3 +93,20 @@ def test_one_exception_is_no_structure(tmp_path: Path, damaged: int) -> None:
     frame = pensions()
     frame.loc[damaged, "retired"] = "yes" if frame.loc[damaged, "retired"] == "no" else "no"
     assert "exactly where" not in init(frame, tmp_path).guesses["retirement_year"].why
+
+
+def test_each_column_that_is_not_published_has_its_reason_on_the_stewards_page(tmp_path: Path) -> None:
+    frame = pensions().assign(pid=np.arange(900).astype(str), same="x")
+    init(frame, tmp_path)
+    out = tmp_path / "out"
+    printed = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(out)])
+    assert printed.exit_code == 0, printed.output
+    page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
+    shown = {name for margin in marginals.open_release(out).margins for name in margin}
+    for name in set(frame) - shown:
+        assert f"<dt>{name}</dt><dd>" in page
+    assert "Its role in release.toml is &#34;identifier&#34;, so it is never read." in page
+    assert (
+        "Its role in release.toml is &#34;ignored&#34;, so it is left out; if init wrote that, it says there why."
+        in page
+    )
