@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from models.graphs.interaction_graph import AddEdge, RemoveEdge
-from models.search.greedy import Climb, result_of
+from models.graphs.interaction_graph import AddEdge, Move, RemoveEdge
+from models.search.greedy import Climb, Preference, result_of
 from models.search.problem import KL, LEAST_GAIN, Change, Position, Problem, RefusalScope, SearchResult, Step, Stop
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -44,34 +44,59 @@ class _PairSearch:
         self._refused: set[Mask] = set()
 
     def run(self) -> None:
-        """Every pair in turn, until all were tried since the last better collection."""
+        """Every pair of attributes, and every attribute of a margin, in turn, until none makes anything better."""
         domain = self.problem.cube.domain
-        pairs = list(combinations(range(len(domain.attributes)), 2))
+        names, own = domain.attributes, domain.attribute_masks
+        pairs = list(combinations(range(len(names)), 2))
         place = tried = 0
-        while tried < len(pairs) and not self.stop():
-            first, second = pairs[place % len(pairs)]
-            place, tried = place + 1, tried + 1
-            for start in self._starts(domain.attribute_masks[first], domain.attribute_masks[second]):
-                if self.stop():
-                    return
-                if self._is_better(start, f"{domain.attributes[first]} and {domain.attributes[second]}"):
+        while not self.stop():
+            if tried < len(pairs):
+                first, second = pairs[place % len(pairs)]
+                place, tried = place + 1, tried + 1
+                what = f"make anew what {names[first]} and {names[second]} share"
+                if any(self._is_better(start, what) for start in self._of_pair(own[first], own[second])):
                     tried = 0
+            elif self._frees_a_margin():
+                tried = 0
+            else:
+                break
 
-    def _starts(self, first: Mask, second: Mask) -> Iterator[Position]:
-        """Where the single moves begin again: the pair joined further, and apart, with what the divergence adds then."""
+    def _of_pair(self, first: Mask, second: Mask) -> Iterator[Position]:
+        """Where the single moves begin again: the pair joined further, or apart."""
         before = self.best
         if (joined := self._joined(first, second)) is not None:
             yield joined
+        yield from self._filled(first, second, before)
+
+    def _frees_a_margin(self) -> bool:
+        """Whether it is better to take an attribute out of some margin, for what has room there then."""
+        domain = self.problem.cube.domain
+        for clique in sorted(self.best.cliques):
+            for name, own in zip(domain.attributes, domain.attribute_masks):
+                if self.stop():
+                    return False
+                if not clique & own or not clique & ~own:
+                    continue
+                before = self.best
+                starts = self._filled(own & clique, clique & ~own, before)
+                if any(self._is_better(start, f"take {name} out of a table") for start in starts):
+                    return True
+        return False
+
+    def _filled(self, first: Mask, second: Mask, before: Position) -> Iterator[Position]:
+        """A collection without edges between two sets of vertices, and that with all that the divergence adds to it, these
+        edges last; none where they cannot go.
+        """
         apart = self._apart(first, second)
         if apart is before:
             return
         yield apart
         climb = self._climb(apart, replace(self.problem, objective=KL))
-        climb.add_all()
+        climb.add_all(_joining_last(first, second))
         self.evaluated += climb.evaluated
         yield climb.position
 
-    def _is_better(self, start: Position, pair: str) -> bool:
+    def _is_better(self, start: Position, what: str) -> bool:
         climb = self._climb(start, self.problem)
         climb.settle()
         self.evaluated += climb.evaluated
@@ -79,7 +104,7 @@ class _PairSearch:
         value = self.problem.value(position)
         if value >= self.least - LEAST_GAIN or not climb.is_allowed():
             return False
-        self.steps.append(Step(f"make anew what {pair} share", self.best.divergence, position.divergence))
+        self.steps.append(Step(what, self.best.divergence, position.divergence))
         self.best, self.least = position, value
         return True
 
@@ -119,14 +144,15 @@ class _PairSearch:
         return None
 
     def _apart(self, first: Mask, second: Mask) -> Position:
-        """The best collection without what the two attributes share, as far as single removals lead there."""
+        """The best collection without edges between two sets of vertices, as far as single removals lead there.
+        """
         position = self.best
         while (edge := self._last_edge(position, first, second)) is not None:
             position = position.after(edge, position.change(edge))
         return position
 
     def _last_edge(self, position: Position, first: Mask, second: Mask) -> RemoveEdge | None:
-        """An edge of a pair that may go, the finest steps first."""
+        """An edge between two sets of vertices that may go, the finest steps first."""
         graph = position.graph
         for one in reversed(list(vertices_of(first & graph.vertices))):
             for other in reversed(list(vertices_of(second & graph.neighbors[one]))):
@@ -134,3 +160,16 @@ class _PairSearch:
                 if self.problem.may_part(1 << one | 1 << other) and edge.is_allowed(graph):
                     return edge
         return None
+
+
+def _joining_last(first: Mask, second: Mask) -> Preference:
+    """By gain, the edges between two sets of vertices only after all others."""
+
+    def preference(move: Move, gain: float) -> float:
+        if isinstance(move, AddEdge):
+            one, other = 1 << move.first, 1 << move.second
+            if (one & first and other & second) or (one & second and other & first):
+                return 1e-9 * gain
+        return gain
+
+    return preference
