@@ -8,7 +8,7 @@ made anew. Each trial ends with single moves until none gains.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import permutations
 
 from models.graphs.interaction_graph import AddEdge, Move, RemoveEdge
 from models.search.greedy import Climb, Preference, result_of
@@ -17,6 +17,9 @@ from models.tables.hierarchy import Mask, vertices_of
 
 _DEPTH = 8
 """Steps in a row without a better point, after which a pair is joined no further."""
+
+_ROWS = 3
+"""The same of steps of one attribute that are joined to all of another's."""
 
 
 def by_pairs(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
@@ -44,57 +47,39 @@ class _PairSearch:
         self._refused: set[Mask] = set()
 
     def run(self) -> None:
-        """Every pair of attributes, and every attribute of a margin, in turn, until none makes anything better."""
+        """Every pair of attributes in turn, both ways round, until all were tried since the last better collection."""
         domain = self.problem.cube.domain
         names, own = domain.attributes, domain.attribute_masks
-        pairs = list(combinations(range(len(names)), 2))
+        pairs = list(permutations(range(len(names)), 2))
         place = tried = 0
-        while not self.stop():
-            if tried < len(pairs):
-                first, second = pairs[place % len(pairs)]
-                place, tried = place + 1, tried + 1
-                what = f"make anew what {names[first]} and {names[second]} share"
-                if any(self._is_better(start, what) for start in self._of_pair(own[first], own[second])):
-                    tried = 0
-            elif self._frees_a_margin():
+        while tried < len(pairs) and not self.stop():
+            first, second = pairs[place % len(pairs)]
+            place, tried = place + 1, tried + 1
+            what = f"make anew what {names[first]} and {names[second]} share"
+            if any(self._is_better(start, what) for start in self._of_pair(own[first], own[second])):
                 tried = 0
-            else:
-                break
 
     def _of_pair(self, first: Mask, second: Mask) -> Iterator[Position]:
-        """Where the single moves begin again: the pair joined further, or apart."""
-        before = self.best
-        if (joined := self._joined(first, second)) is not None:
+        """Where the single moves begin again: the pair joined further, or apart, or before all else of the first."""
+        if (joined := self._joined_at_once(first, second)) is not None:
             yield joined
-        yield from self._filled(first, second, before)
+        if first < second:
+            if (joined := self._joined(first, second)) is not None:
+                yield joined
+            apart = self._apart(first, second)
+            if apart is not self.best:
+                yield apart
+                yield self._filled(apart, _joining_last(first, second))
+        alone = self._apart(first, ~first)
+        if alone is not self.best:
+            yield self._filled(alone, _joining_first(first, second))
 
-    def _frees_a_margin(self) -> bool:
-        """Whether it is better to take an attribute out of some margin, for what has room there then."""
-        domain = self.problem.cube.domain
-        for clique in sorted(self.best.cliques):
-            for name, own in zip(domain.attributes, domain.attribute_masks):
-                if self.stop():
-                    return False
-                if not clique & own or not clique & ~own:
-                    continue
-                before = self.best
-                starts = self._filled(own & clique, clique & ~own, before)
-                if any(self._is_better(start, f"take {name} out of a table") for start in starts):
-                    return True
-        return False
-
-    def _filled(self, first: Mask, second: Mask, before: Position) -> Iterator[Position]:
-        """A collection without edges between two sets of vertices, and that with all that the divergence adds to it, these
-        edges last; none where they cannot go.
-        """
-        apart = self._apart(first, second)
-        if apart is before:
-            return
-        yield apart
-        climb = self._climb(apart, replace(self.problem, objective=KL))
-        climb.add_all(_joining_last(first, second))
+    def _filled(self, start: Position, preference: Preference) -> Position:
+        """All that the divergence adds to a collection."""
+        climb = self._climb(start, replace(self.problem, objective=KL))
+        climb.add_all(preference)
         self.evaluated += climb.evaluated
-        yield climb.position
+        return climb.position
 
     def _is_better(self, start: Position, what: str) -> bool:
         climb = self._climb(start, self.problem)
@@ -112,20 +97,56 @@ class _PairSearch:
         return Climb(problem, start, self.stop, self._refused)
 
     def _joined(self, first: Mask, second: Mask) -> Position | None:
-        """The pair joined step by step, to the best point on the way; None where none is better."""
+        """The pair joined step by step, to the best point on the way that is allowed; None where none is better."""
         climb = self._climb(self.best, self.problem)
         best, most, stale, gained = None, LEAST_GAIN, 0, 0.0
         while stale < _DEPTH and (chosen := self._next(climb, first, second)) is not None:
-            gain, move, change = chosen
+            gain, move, change, is_allowed = chosen
             climb.take(move, change)
             gained, stale = gained + gain, stale + 1
-            if gained > most:
+            if gained > most and is_allowed:
                 best, most, stale = climb.position, gained, 0
         self.evaluated += climb.evaluated
         return best
 
-    def _next(self, climb: Climb, first: Mask, second: Mask) -> tuple[float, AddEdge, Change] | None:
-        """The allowed step of a pair that gains most, or loses least."""
+    def _joined_at_once(self, first: Mask, second: Mask) -> Position | None:
+        """The pair joined by all steps of the first at each of the second, to the best point that is allowed, or None.
+
+        For constraints that allow no margin with some of these steps beside another with all of them.
+        """
+        climb = self._climb(self.best, self.problem)
+        best, most, stale, gained = None, LEAST_GAIN, 0, 0.0
+        across = list(vertices_of(first & self.best.graph.vertices))
+        for other in vertices_of(second & self.best.graph.vertices):
+            is_allowed = False
+            for number, one in enumerate(across):
+                if climb.position.graph.has_edge(one, other):
+                    continue
+                move = AddEdge(min(one, other), max(one, other))
+                if not move.is_allowed(climb.position.graph):
+                    across = across[:number]
+                    break
+                change = climb.position.change(move)
+                refusal = None if change.clique in self._refused else climb.refusal(move, change)
+                if change.clique in self._refused or (refusal and refusal.scope is RefusalScope.FINER):
+                    self._refused.add(change.clique)
+                    across = across[:number]
+                    break
+                gained += climb.likely_gain(move, change)
+                climb.take(move, change)
+                is_allowed = refusal is None
+            if not across:
+                break
+            stale += 1
+            if is_allowed and gained > most:
+                best, most, stale = climb.position, gained, 0
+            if stale == _ROWS:
+                break
+        self.evaluated += climb.evaluated
+        return best
+
+    def _next(self, climb: Climb, first: Mask, second: Mask) -> tuple[float, AddEdge, Change, bool] | None:
+        """The step of a pair that gains most, or loses least, of those that are not refused for good; is it allowed?"""
         graph = climb.position.graph
         candidates = []
         for one in vertices_of(first & graph.vertices):
@@ -135,12 +156,11 @@ class _PairSearch:
                     change = climb.position.change(move)
                     if change.clique not in self._refused:
                         candidates.append((climb.likely_gain(move, change), move, change))
-        for candidate in sorted(candidates, key=lambda own: (-own[0], own[1])):
-            refusal = climb.refusal(*candidate[1:])
-            if refusal is None:
-                return candidate
-            if refusal.scope is RefusalScope.FINER:
-                self._refused.add(candidate[2].clique)
+        for gain, move, change in sorted(candidates, key=lambda own: (-own[0], own[1])):
+            refusal = climb.refusal(move, change)
+            if refusal is None or refusal.scope is not RefusalScope.FINER:
+                return gain, move, change, refusal is None
+            self._refused.add(change.clique)
         return None
 
     def _apart(self, first: Mask, second: Mask) -> Position:
@@ -162,14 +182,30 @@ class _PairSearch:
         return None
 
 
-def _joining_last(first: Mask, second: Mask) -> Preference:
-    """By gain, the edges between two sets of vertices only after all others."""
+_FIRST = 1e9
+"""A factor on gains beyond all others."""
+
+
+def _joining_first(first: Mask, second: Mask) -> Preference:
+    """By gain, the edges between two sets of vertices before all others."""
 
     def preference(move: Move, gain: float) -> float:
-        if isinstance(move, AddEdge):
-            one, other = 1 << move.first, 1 << move.second
-            if (one & first and other & second) or (one & second and other & first):
-                return 1e-9 * gain
-        return gain
+        return gain * (_FIRST if _joins(move, first, second) else 1.0)
 
     return preference
+
+
+def _joining_last(first: Mask, second: Mask) -> Preference:
+    """By gain, the edges between two sets of vertices after all others."""
+
+    def preference(move: Move, gain: float) -> float:
+        return gain / (_FIRST if _joins(move, first, second) else 1.0)
+
+    return preference
+
+
+def _joins(move: Move, first: Mask, second: Mask) -> bool:
+    if not isinstance(move, AddEdge):
+        return False
+    one, other = 1 << move.first, 1 << move.second
+    return bool((one & first and other & second) or (one & second and other & first))
