@@ -6,12 +6,12 @@ by step, whether that gains or not, and the best point on the way is kept; and i
 made anew. Each trial ends with single moves until none gains.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 from models.graphs.interaction_graph import AddEdge, Move, RemoveEdge
-from models.search.greedy import Climb, Preference, result_of
+from models.search.greedy import Climb, Preference, by_gain, result_of
 from models.search.problem import KL, LEAST_GAIN, Change, Position, Problem, RefusalScope, SearchResult, Step, Stop
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -23,13 +23,29 @@ _ROWS = 3
 
 
 def by_pairs(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """What a search has found, made better until no pair of attributes makes it so; never worse.
+    """What a search has found, made better until no pair of attributes, joined further or apart, makes it so; never worse.
 
     Each better collection is one step of the trace. Raises SelectionError for an objective that is a stopping rule only.
     """
+    pairs = list(combinations(range(len(problem.cube.domain.attributes)), 2))
+    return _improved(result, problem, stop, pairs, _PairSearch.joined_or_apart)
+
+
+def by_reinsertion(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """The same with each attribute taken out of its margins and joined first with each other one, which takes longer."""
+    pairs = list(permutations(range(len(problem.cube.domain.attributes)), 2))
+    return _improved(result, problem, stop, pairs, _PairSearch.reinserted)
+
+
+_Trial = Callable[["_PairSearch", Mask, Mask], Iterator[Position]]
+
+
+def _improved(
+    result: SearchResult, problem: Problem, stop: Stop, pairs: Sequence[tuple[int, int]], trial: _Trial
+) -> SearchResult:
     _ = problem.price
     search = _PairSearch(problem, result, stop)
-    search.run()
+    search.run(pairs, trial)
     evaluated = result.evaluated + search.evaluated
     if not search.steps:
         return replace(result, evaluated=evaluated)
@@ -46,30 +62,31 @@ class _PairSearch:
         self.evaluated = 0
         self._refused: set[Mask] = set()
 
-    def run(self) -> None:
-        """Every pair of attributes in turn, both ways round, until all were tried since the last better collection."""
+    def run(self, pairs: Sequence[tuple[int, int]], trial: _Trial) -> None:
+        """Every pair of attributes in turn, until all were tried since the last better collection."""
         domain = self.problem.cube.domain
         names, own = domain.attributes, domain.attribute_masks
-        pairs = list(permutations(range(len(names)), 2))
         place = tried = 0
         while tried < len(pairs) and not self.stop():
             first, second = pairs[place % len(pairs)]
             place, tried = place + 1, tried + 1
             what = f"make anew what {names[first]} and {names[second]} share"
-            if any(self._is_better(start, what) for start in self._of_pair(own[first], own[second])):
+            if any(self._is_better(start, what) for start in trial(self, own[first], own[second])):
                 tried = 0
 
-    def _of_pair(self, first: Mask, second: Mask) -> Iterator[Position]:
-        """Where the single moves begin again: the pair joined further, or apart, or before all else of the first."""
+    def joined_or_apart(self, first: Mask, second: Mask) -> Iterator[Position]:
+        """Where the single moves begin again: the pair joined further, and apart, also with what has room there then."""
+        if (joined := self._joined(first, second)) is not None:
+            yield joined
+        apart = self._apart(first, second)
+        if apart is not self.best:
+            yield apart
+            yield self._filled(apart, by_gain)
+
+    def reinserted(self, first: Mask, second: Mask) -> Iterator[Position]:
+        """The same: joined by whole rows of steps, and the first attribute out of its margins, then joined with the second."""
         if (joined := self._joined_at_once(first, second)) is not None:
             yield joined
-        if first < second:
-            if (joined := self._joined(first, second)) is not None:
-                yield joined
-            apart = self._apart(first, second)
-            if apart is not self.best:
-                yield apart
-                yield self._filled(apart, _joining_last(first, second))
         alone = self._apart(first, ~first)
         if alone is not self.best:
             yield self._filled(alone, _joining_first(first, second))
@@ -191,15 +208,6 @@ def _joining_first(first: Mask, second: Mask) -> Preference:
 
     def preference(move: Move, gain: float) -> float:
         return gain * (_FIRST if _joins(move, first, second) else 1.0)
-
-    return preference
-
-
-def _joining_last(first: Mask, second: Mask) -> Preference:
-    """By gain, the edges between two sets of vertices after all others."""
-
-    def preference(move: Move, gain: float) -> float:
-        return gain / (_FIRST if _joins(move, first, second) else 1.0)
 
     return preference
 
