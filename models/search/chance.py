@@ -3,12 +3,12 @@
 A table of two attributes that have nothing to do with each other still gains about (its free parameters) / 2n nats from n
 people. The least
 
-    KL(p || q) + D / 2n,    D = sum over cliques (c(E) - 1) - sum over separators (c(S) - 1),
+    KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
 
-c(E) the product of the attributes' values that have rows, is what is looked for instead. The price of a parameter is
-`Problem.price`. Where attributes have levels, a search by it stalls: a coarse step costs more than it gains where finer
-ones pay. So the search goes by the KL divergence, and what it finds is settled: additions and removals in turn, by the
-price, until none gains.
+is what is looked for instead, c(E) the cells of a margin that count (`InteractionCube`). So every attribute keeps its own
+table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`. Where attributes
+have levels, a search by it stalls: a coarse step costs more than it gains where finer ones pay. So the search goes by the
+KL divergence, and what it finds is settled: additions and removals in turn, by the price, until none gains.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ def by_divergence(search: Strategy) -> Strategy:
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        if not problem.price or not problem.has_levels:
+        if not isinstance(problem.objective, PenalizedDivergence) or not problem.price or not problem.has_levels:
             return search(problem, stop)
         return settled(search(replace(problem, objective=KL), stop), problem, stop)
 

@@ -6,7 +6,7 @@ small lattice exact search, which may also prove that nothing is better. How muc
 at before, not from a clock, so a search that is not stopped ends the same on every machine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import cycle
 from math import inf
@@ -17,13 +17,18 @@ from models.search.exact import exact, proven_or_better
 from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished, stepwise
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
-from models.search.variable_depth import by_pairs
+from models.search.variable_depth import by_pairs, by_reinsertion
 
 _LEAST_WORK = 200_000
 """Extensions of collections that exact search may look at, however little was looked at before."""
 
 _WORK = 400
 """And for each collection that was looked at before."""
+
+_SMALL = 1 << 12
+"""Margins of a lattice in which attributes are also reinserted."""
+
+_Stage = Callable[[SearchResult, Problem, Stop], SearchResult]
 
 
 def portfolio(problem: Problem, stop: Stop) -> SearchResult:
@@ -37,7 +42,10 @@ def portfolio(problem: Problem, stop: Stop) -> SearchResult:
     best = _begun(problem, stop)
     if best is None:
         return replace(exact(problem, stop), strategy="auto")
-    stages, stale = (_restarted, by_pairs, polished), 0
+    stages: list[_Stage] = [_restarted, by_pairs, polished]
+    if lattice_size(problem) <= _SMALL:
+        stages.append(by_reinsertion)
+    stale = 0
     asked_for_proof = False
     for stage in cycle(stages):
         if best.optimal or stop():

@@ -234,31 +234,41 @@ class OccupiedCube(DataCube):
         return self._occupied[mask]
 
 
-class OccupiedValuesCube(DataCube):
-    """A data cube by which a margin has a cell for each combination of values that have rows, each at its level.
+class InteractionCube(DataCube):
+    """A data cube by which a model has as many parameters as its margins have beyond the tables of single attributes.
 
-    The number that the gain of an edge by chance goes by: it knows which values occur, not which of them occur together.
+    With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count. Over
+    the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level, so these
+    tables take no parameter, and a margin of two attributes (g - 1)(h - 1): what chance gains is of what they tell of each
+    other, and goes by which values occur, not by which occur together.
     """
 
     def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
         super().__init__(tables, source)
         self._cells: dict[Mask, int] = {0: 1}
+        self._values: dict[Mask, int] = {}
 
     def cell_count(self, mask: Mask) -> int:
-        """Product over the attributes of a margin of their values there that have rows.
+        """Number of cells of a margin that count.
 
+        >>> from models.tables.hierarchy import Hierarchy
         >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
         >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
         >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
-        >>> OccupiedValuesCube([rows]).cell_count(rows.mask), DataCube([rows]).cell_count(rows.mask)
-        (4, 6)
+        >>> InteractionCube([rows]).cell_count(rows.mask), DataCube([rows]).cell_count(rows.mask)
+        (2, 6)
         """
         cells = self._cells.get(mask)
         if cells is None:
-            parts = [part for own in self.domain.attribute_masks if (part := mask & own)]
-            cells = len(self.counts(mask)) if len(parts) == 1 else prod(map(self.cell_count, parts))
-            self._cells[mask] = cells
+            sizes = [self._value_count(mask & own) for own in self.domain.attribute_masks if mask & own]
+            cells = self._cells[mask] = prod(sizes) - sum(sizes) + len(sizes)
         return cells
+
+    def _value_count(self, shown: Mask) -> int:
+        """Values of one attribute that have rows."""
+        if shown not in self._values:
+            self._values[shown] = len(self.counts(shown))
+        return self._values[shown]
 
 
 _WORD = 64
