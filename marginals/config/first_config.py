@@ -371,7 +371,7 @@ _LEAST_CELL = 3
 
 def _demand(table: Table, name: str) -> str | None:
     """The diversity to demand of a sensitive column, such that something of it can be shown; None where nothing can."""
-    return proposed_diversity(table, name, _LEAST_CELL)
+    return proposed_diversity(table, name, _LEAST_CELL, with_room=True)
 
 
 def _all_can_be_shown(table: Table) -> bool:

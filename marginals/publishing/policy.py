@@ -232,10 +232,23 @@ WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinc
 """That, and weaker ones for attributes that do not satisfy it, the strongest first."""
 
 
-def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None) -> str | None:
+WITH_ROOM = {
+    PROPOSED: "recursive:1.5,4",
+    WEAKER[1]: "recursive:1.5,3",
+    WEAKER[2]: "recursive:1.5,2",
+    WEAKER[3]: "recursive:5,2",
+}
+"""What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
+
+
+def proposed_diversity(
+    table: Table, attribute: str, min_cell: int | None = None, *, with_room: bool = False
+) -> str | None:
     """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
 
     Of people, where these can have several rows each. min_cell: the level at which they satisfy it has no rarer value.
+    with_room: the strongest that they satisfy twice over, where there is one; a demand that they only just satisfy allows no
+    class in which the most frequent value is more frequent than among all rows, and so hardly any association.
 
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
@@ -251,7 +264,8 @@ def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None
             return False
         return finest_level(table.cube, attribute, demanded.about(attribute)) is not None
 
-    return next(filter(can_be_shown, WEAKER), None)
+    roomy = (demand for demand, twice in WITH_ROOM.items() if with_room and can_be_shown(twice))
+    return next(roomy, None) or next(filter(can_be_shown, WEAKER), None)
 
 
 CORRECTED = "corrected"
