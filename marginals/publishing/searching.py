@@ -156,10 +156,13 @@ def _nothing(table: Table, parts: list[Requirements]) -> str:
 
 _BEYOND = 1 / 5
 """Share of the time limit that bounds may take beyond it where the lattice is too large to be laid out. Counting all margins
-may take what the search left as well."""
+may take what the search left as well, but no more than half of what it took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
+
+_OF_THE_SEARCH = 1 / 2
+"""Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
 
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
@@ -406,6 +409,8 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     spent, beyond = searching.clock() - begun, _BEYOND * (searching.at - begun)
     is_large = lattice_size(search.problem) > LARGEST_LATTICE
     deadline = searching.later(beyond if is_large and not is_for_all else _FOR_THE_BOUND)
+    if is_large:
+        deadline = deadline.earlier(max(_OF_THE_SEARCH * spent, _FOR_THE_BOUND))
     return with_bound(search.result, search.problem, deadline, beyond, max(spent, _FOR_THE_BOUND)).bound
 
 
