@@ -35,7 +35,7 @@ def people(seed: int, rows: int = 300) -> marginals.Table:
 
 
 def found(table: marginals.Table, **settings: Any) -> Search:
-    policy = marginals.Policy(**{**PRIVACY, **settings})
+    policy = marginals.Policy(**{**PRIVACY, "objective": "kl", **settings})
     return searched(Prepared(policy, policy.requirements(table.sensitive), table, table), NEVER, no_progress)
 
 
