@@ -86,7 +86,9 @@ class Population:
 
     def sample(self, rows: int, seed: int) -> Table:
         """Some rows as the publisher reads them; each is a person of its own."""
-        columns = {name: Attribute("quasi-identifier", ladder="fitted") for name in self.frame if name != self.sensitive}
+        columns = {
+            name: Attribute("quasi-identifier", ladder="fitted") for name in self.frame if name != self.sensitive
+        }
         columns[self.sensitive] = Attribute("sensitive", ladder="fitted")
         return read_table(self.frame.sample(rows, random_state=seed), columns, k=5, rows_per_person=1)
 
@@ -148,9 +150,7 @@ def _cramers_v(shares: np.ndarray) -> float:
     return float(np.sqrt((((seen - expected) ** 2) / expected).sum() / least)) if least > 0 else 0.0
 
 
-def _loss(
-    population: Population, table: Table, collection: Collection, places: Mapping[str, np.ndarray]
-) -> float:
+def _loss(population: Population, table: Table, collection: Collection, places: Mapping[str, np.ndarray]) -> float:
     names = table.domain.attributes
     whole = pd.DataFrame({name: population.codes[name] for name in names})
     cells = whole.value_counts(sort=False)
@@ -202,7 +202,10 @@ def page(kept: Path) -> str:
         counts = []
         for column in ("loss", "two_way"):
             difference = other[column] - one[column]
-            counts += [str(int((difference < -_SAME * one[column]).sum())), str(int((difference > _SAME * one[column]).sum()))]
+            counts += [
+                str(int((difference < -_SAME * one[column]).sum())),
+                str(int((difference > _SAME * one[column]).sum())),
+            ]
         shares = [
             " -> ".join(f"{own[part].sum() / max(own[of].sum(), 1):.3f}".lstrip("0") for own in (one, other))
             for part, of in (("visible", "associated"), ("false", "unrelated"))

@@ -152,7 +152,9 @@ def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) ->
 def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
     """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
-    path.write_text(f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\nobjective = "kl"\n')
+    path.write_text(
+        f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\nobjective = "kl"\n'
+    )
     return run("publish", path, "--out", policy.with_name("searched"))
 
 
@@ -174,7 +176,9 @@ def test_a_weaker_policy_has_no_worse_release(policy: Path) -> None:
     table = marginals.read_config(policy).read_table()
 
     def divergence(base: str, diversity: str) -> float:
-        wish = marginals.Policy(k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact", objective="kl")
+        wish = marginals.Policy(
+            k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact", objective="kl"
+        )
         prepared = Prepared(wish, wish.requirements(table.sensitive), table, table)
         return find(prepared, NEVER, no_progress).result.kl_divergence
 
