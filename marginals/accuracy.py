@@ -218,6 +218,12 @@ class Comparison:
         """The release, and its yardsticks, by name."""
         return {"this release": self.release, **self.yardsticks}
 
+    @property
+    def independent_mean(self) -> float | None:
+        """The mean total variation of two-way tables made of exact one-way tables; None where it was not compared."""
+        independent = self.yardsticks.get(INDEPENDENT)
+        return independent.two_way.mean if independent is not None and independent.two_way.by_table else None
+
     def summary(self) -> "pd.DataFrame":
         """One row each for the release and its yardsticks; smaller is better.
 

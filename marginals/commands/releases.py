@@ -235,6 +235,8 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,
+                    "value": search.value,
+                    "price": steward.price,
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,
                     "lower_bound": search.bound,

@@ -727,7 +727,7 @@ _ROLES = """\
 
 _SEARCH = """\
 [search]
-strategy = "look-ahead"      # or "rebuild", "genetic": slower, sometimes better
+objective = "corrected"      # what tables tell beyond chance; "kl": chance counts too
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken

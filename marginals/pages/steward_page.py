@@ -17,6 +17,7 @@ from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
 from marginals.wording import (
+    chance_in_words,
     dropped_warning,
     few_dropped_warning,
     proven_in_words,
@@ -25,6 +26,7 @@ from marginals.wording import (
     sensitive_lines,
     unit_in_words,
     wanted_line,
+    worse_than_one_way,
 )
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
@@ -144,6 +146,8 @@ def steward_html(report: StewardReport) -> bytes:
         suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
+        chance=chance_in_words(report, 6),
+        poor=worse_than_one_way(report),
         search=search,
         base=report.base,
         binding=report.binding,

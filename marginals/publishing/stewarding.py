@@ -85,6 +85,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         table.left_out,
         suggest=suggest,
         base=search.choice,
+        price=search.problem.price,
     )
     if not policy.analyses:
         return report

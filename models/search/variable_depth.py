@@ -181,8 +181,7 @@ class _PairSearch:
         return None
 
     def _apart(self, first: Mask, second: Mask) -> Position:
-        """The best collection without edges between two sets of vertices, as far as single removals lead there.
-        """
+        """The best collection without edges between two sets of vertices, as far as single removals lead there."""
         position = self.best
         while (edge := self._last_edge(position, first, second)) is not None:
             position = position.after(edge, position.change(edge))
