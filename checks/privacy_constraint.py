@@ -137,7 +137,8 @@ class PrivacyConstraint(PruningConstraint):
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
-        shared = {name for clique in cliques for name in self._shared_alone(clique)} if self._requirements.at_every_level else ()
+        judged = cliques if self._requirements.at_every_level else ()
+        shared = {name for clique in judged for name in self._shared_alone(clique)}
         for name in self._requirements.sensitive:
             if name in shared:
                 # Of this collection alone: a refinement may show finer values, of which the class has several.

@@ -249,8 +249,8 @@ class Hierarchy:
     ) -> "Hierarchy":
         """Numbers in intervals of growing width, which `name` names by the lower end and the width.
 
-        The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no number
-        is below 0, and intervals are counted from above it, none reaches below 0.
+        The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no
+        number is below 0, and intervals are counted from above it, none reaches below 0.
         """
         offsets = np.unique(np.array(numbers, dtype=object) - start)
         low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
