@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ def attribute_ladder(
         labels.append(given.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = own
-    ladder = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])))
+    ladder = replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
     finest = start + 1
     if finest >= ladder.height:
         return ladder
