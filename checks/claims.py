@@ -24,7 +24,7 @@ from checks.combinatorial import (
     sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
-from checks.diversity.known import LeavingOut
+from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
 from checks.diversity.relative import AtLevel
@@ -35,6 +35,7 @@ from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import MISSING
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,17 +285,8 @@ class MaxentDiversity(AttributeClaim):
         return plain.labels if isinstance(plain, LeavingOut) else ()
 
     def leaving_out(self, *labels: str) -> Self:
-        """Of those whose value is known alone. labels: what stands for no value; none changes nothing.
-
-        A criterion that says itself what becomes of such a label stays as it is.
-        """
-        odds = self.diversity.odds if isinstance(self.diversity, AtOdds) else None
-        plain = _without_odds(self.diversity)
-        names_it = any(isinstance(named, tuple) and {*labels} & {*named} for named in vars(plain).values())
-        if not labels or isinstance(plain, LeavingOut) or names_it:
-            return self
-        known = LeavingOut(plain, tuple(sorted(labels)))
-        return replace(self, diversity=known if odds is None else AtOdds(known, odds))
+        """Of those whose value is known alone. labels: what stands for no value; none changes nothing."""
+        return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def at_level(self, level: int) -> Self:
         """The same claim where the level it judges has another number."""
@@ -449,12 +441,16 @@ class Register(AttributeClaim):
             return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
         collection = question.collection
         found = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
-        if found.verdict is Verdict.UNDECIDED and found.note in (UNKNOWN, UNLINKED):
-            if (failing := failing_class(collection, self.about, diversity)) is not None:
+        if found.verdict is Verdict.UNDECIDED:
+            try:
+                failing = failing_class(collection, self.about, diversity)
+            except CriterionError as error:
+                return undecided(self, f"{self.about}: {error}")
+            if failing is not None:
                 found = replace(
                     found, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
                 )
-            elif self.basis == ATTESTED:
+            elif self.basis == ATTESTED and found.note in (UNKNOWN, UNLINKED):
                 found = replace(found, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
         basis = ATTESTED if found.verdict is Verdict.ATTESTED else VERIFIED
         return replace(found, parameters=self.parameters, basis=basis)
@@ -484,9 +480,18 @@ class Register(AttributeClaim):
         return self.of.level
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Those of the diversity."""
+        return self.of.left_out
+
+    def leaving_out(self, *labels: str) -> Self:
+        """That of the diversity which does."""
+        return replace(self, of=self.of.leaving_out(*labels))
+
+    @property
     def class_diversity(self) -> Diversity | None:
-        """That of the diversity."""
-        return replace(self.of, rows_per_person=self.rows_per_person).class_diversity
+        """That of the diversity, of those who have a value: that somebody has none is none that a reader could learn."""
+        return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
 
     def title(self) -> str:
         """What a reader calls it."""
@@ -495,7 +500,8 @@ class Register(AttributeClaim):
 
     def meaning(self) -> str:
         """What is left to such a reader, unless, and by what model where several tables show the attribute."""
-        criterion = (self.class_diversity or self.of.diversity).meaning()
+        of_whom = replace(self.of, rows_per_person=self.rows_per_person)
+        criterion = (of_whom.class_diversity or self.of.diversity).meaning()
         said = (
             "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
             f"class, unless they assume how {self.about} varies within classes or reason from why these tables were chosen. "
@@ -541,7 +547,7 @@ class CountClaim(Claim):
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
-            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS}, got {shown(self.k)}")
+            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {shown(self.k)}")
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
@@ -604,7 +610,7 @@ class CountClaim(Claim):
 
     def reason(self) -> str:
         """What a class has that breaks it: too few rows."""
-        return f"fewer than {self.least_count} rows"
+        return f"fewer than {self.least_count:,} rows"
 
 
 def counted_in_words(k: int, rows_per_person: int | None) -> str:
@@ -615,6 +621,15 @@ def counted_in_words(k: int, rows_per_person: int | None) -> str:
     """
     one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
     return f"{k:,} {one if k == 1 else many}"
+
+
+def counts_below(least: int) -> str:
+    """The counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2.
+
+    >>> counts_below(2), counts_below(3), counts_below(11)
+    ('1', '1 or 2', 'from 1 to 10')
+    """
+    return {2: "1", 3: "1 or 2"}.get(least, f"from 1 to {least - 1:,}")
 
 
 def number_of_rows(text: str) -> int | None:
@@ -701,11 +716,10 @@ class MinCell(CountClaim):
             return "Any count may be published."
         counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
         whose = "" if self.rows_per_person is None else " of people"
-        none = f"No count{whose} from 1 to {self.k - 1:,}" if self.k > 2 else f"No count{whose} of {self.k - 1:,}"
         return (
-            f"{none} is published{counted}, and none can be worked out from the tables by differences or otherwise: each "
-            f"combination of values that they together leave possible could be shared by at least {self.least_in_words}."
-            f"{self.people_in_words}"
+            f"No published count{whose} is {counts_below(self.k)}{counted}, and no such count can be worked out from the "
+            "tables by differences or otherwise: each combination of values that they together leave possible could be "
+            f"shared by at least {self.least_in_words}.{self.people_in_words}"
         )
 
 
@@ -754,7 +768,7 @@ class KCombinatorial(CountClaim):
         if self.k == 1:
             return ""
         one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
-        few = f"1 {one}" if self.k == 2 else f"1 to {self.k - 1:,} {many}"
+        few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
         return (
             f" So nobody can prove from the tables alone that a combination has only {few}. It does not mean that "
             f"{self.least_in_words.removeprefix('at least ')} have it."
@@ -925,7 +939,8 @@ class Requirements:
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         if self.register and not self.diversity_claims:
             raise CriterionError(
-                "register = true is about a diversity, and none is demanded; demand one, or leave it out"
+                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
+                "remove the line register = true"
             )
         if self.register and (self.rows_per_person or 1) > 1:
             raise CriterionError(

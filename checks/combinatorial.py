@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checks.classes import k_link, nonsensitive_part
-from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
 from checks.maxent.sensitive_tree import (
     FittingClasses,
@@ -287,26 +287,28 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
-    try:
+    parts: list[SensitiveTree | GroupTree] = []
+    findings: list[Finding] = []
+    for linked in (own for own in groups if len(own.cliques) > 1):
         # Where every class has k rows, one clique cannot break it.
-        parts = [tree_of_group(collection, group) for group in groups if len(group.cliques) > 1]
-    except TooManyCellsError as error:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
-    if not parts:
-        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
-    holding: list[Finding] = []
-    undecided: Finding | None = None
-    for part in parts:
-        finding = of_part(part, k, budget)
+        try:
+            part = tree_of_group(collection, linked)
+            finding = of_part(part, k, budget)
+        except TooManyCellsError as error:
+            finding = Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
+        else:
+            parts.append(part)
         if finding.verdict is Verdict.FAILS:
             return finding
-        holding.append(finding)
-        undecided = finding if finding.verdict is Verdict.UNDECIDED else undecided
-    if undecided is not None:
-        return undecided
-    algorithms = dict.fromkeys(algorithm for finding in holding for algorithm in finding.algorithms)
-    examined = sum(finding.examined for finding in holding)
-    together = replace(holding[0], algorithms=tuple(algorithms), examined=examined)
+        findings.append(finding)
+    if not findings:
+        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+    decisive = min(findings, key=lambda finding: DECISIVE.index(finding.verdict))
+    if not decisive.holds:
+        return decisive
+    algorithms = dict.fromkeys(algorithm for finding in findings for algorithm in finding.algorithms)
+    examined = sum(finding.examined for finding in findings)
+    together = replace(findings[0], algorithms=tuple(algorithms), examined=examined)
     return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
 
 
@@ -620,16 +622,12 @@ def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Findi
     if not parts:
         return replace(published, algorithms=(Algorithm.K_LINK,))
     programmed = [by_programming(part, (), least, budget) for part in parts]
-    decisive = min(programmed, key=lambda finding: _TELLING.index(finding.verdict))
+    decisive = min(programmed, key=lambda finding: DECISIVE.index(finding.verdict))
     examined = published.examined + sum(finding.examined for finding in programmed)
     if not decisive.holds:
         return replace(decisive, criterion="min-cell", examined=examined)
     note = "the cell shown is the smallest published one; together the tables can bound another one by less"
     return replace(published, algorithms=decisive.algorithms, examined=examined, note=note)
-
-
-_TELLING = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS)
-"""What is true of the whole where it is true of one part, first."""
 
 
 def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:

@@ -1,6 +1,6 @@
 """What a check answers: a finding, within a budget of work."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf, isfinite
@@ -168,6 +168,21 @@ class Finding:
 def verdict_of(holds: bool) -> Verdict:
     """The verdict of a decided check."""
     return Verdict.HOLDS if holds else Verdict.FAILS
+
+
+DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
+"""Verdicts on parts that must all hold, those first that decide the whole."""
+
+
+def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a whole that holds where each part does: fails where one part does, else undecided where one is.
+
+    Without parts it holds.
+
+    >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
+    (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
+    """
+    return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 
 # How much work one check may do before it says undecided.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from models.graphs.junction_tree import Collection
 
 
@@ -69,7 +69,7 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
                     continue
                 examined += 1
                 verdict = tells.verdict(number, least)
-                if _TELLING.index(verdict) < _TELLING.index(worst[0]):
+                if DECISIVE.index(verdict) < DECISIVE.index(worst[0]):
                     most = max(tells.most(number, least), 0)
                     shown = WorstClass({attribute: label}, {attribute: level}, count=most)
                     worst = verdict, shown, _in_words(attribute, label, tells, number, most)
@@ -87,9 +87,6 @@ def crowded(collection: Collection, least: int) -> tuple[str, ...]:
         if ((below > 1) & (counted.counts - below + 1 < least)).any():
             found.append(attribute)
     return tuple(found)
-
-
-_TELLING = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS)
 
 
 def _in_words(attribute: str, label: str, tells: LabelTells, rows: int, most: int) -> str:

@@ -18,20 +18,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.classes import equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies
+from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
-from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.sensitive_tree import SensitiveTree, class_source
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import CodedCells
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import MISSING, Domain, Mask
+from models.tables.hierarchy import Domain, Mask
 
 CRITERION = "register"
 
@@ -65,8 +66,8 @@ class RegisterShares:
     @property
     def known(self) -> FloatArray:
         """The shares of values, 0 for that which says that none is known; shape (classes, values)."""
-        labels = self.values.hierarchy.labels[self.values.level]
-        return np.where([label != MISSING for label in labels], self.shares, 0.0)
+        unknown = standing_for_none(self.values)
+        return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
 
     @property
     def certain(self) -> int:
@@ -134,6 +135,20 @@ def without_others(
         others.remove(chain)
         left = maximal_masks([mask & ~_own(domain, chain) for mask in left])
     return showing(domain, left, attribute)
+
+
+def readers_of(
+    collection: Collection, attribute: str, sensitive: AnyCollection[str]
+) -> tuple[Sequence[Mask] | None, ...]:
+    """The tables of an attribute as readers with a register have them: who knows all other sensitive values, who knows none.
+
+    One reader where both have the same; None for tables of which it is not worked out what they leave.
+    """
+    masks = showing(collection.domain, collection.masks, attribute)
+    if is_chain(collection.domain, masks, attribute):
+        return (masks,)
+    alone = without_others(collection.domain, collection.masks, sensitive, attribute)
+    return (masks,) if alone == masks else (masks, alone)
 
 
 # The shares, from the files or from the joint classes.
@@ -204,42 +219,25 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
     return RegisterShares(classes.coded_cells, people, tree.values, shares, Model.CLASSES, exact)
 
 
-# The verdict. A value that says that none is known must not make a class diverse: it is judged with that and without.
+# The verdict.
 
 
 def judged(found: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
     """Whether the shares of every class satisfy a criterion, and the class that is worst. Raises CriterionError."""
-    labels = found.values.hierarchy.labels[found.values.level]
-    kept = np.array([label != MISSING for label in labels])
-    answers = [_judged(found, diversity, np.ones(len(labels), dtype=bool))]
-    if not kept.all() and found.shares[:, kept].any():
-        answers.append(_judged(found, diversity, kept))
-    return next((own for own in answers if own[0] is Verdict.FAILS), min(answers, key=lambda own: own[2]))[:2]
-
-
-def _judged(found: RegisterShares, diversity: Diversity, kept: BoolArray) -> tuple[Verdict, int, float]:
-    rows = tuple(count if own else 0 for count, own in zip(found.values.rows, kept.tolist()))
-    criterion = among(diversity, replace(found.values, rows=rows))
-    vectors = np.where(kept, found.shares, 0.0)
-    filled = np.flatnonzero(vectors.any(axis=1))
-    slack = criterion.slack(vectors[filled])
+    criterion = among(diversity, found.values)
+    slack = criterion.slack(found.shares)
     worst = int(slack.argmin())
-    verdict = Verdict.HOLDS
     if found.exact is not None:
-        failing = bool(np.any(slack < -BOUNDARY))
-        for place in np.flatnonzero(np.abs(slack) <= BOUNDARY) if not failing else []:
-            exact = [share if own else Fraction(0) for share, own in zip(found.exact(int(filled[place])), kept)]
-            if not criterion.decide(exact):
-                failing, worst = True, int(place)
-                break
-        verdict = Verdict.FAILS if failing else Verdict.HOLDS
-    elif slack[worst] < -_GUARD:
-        verdict = Verdict.FAILS
-    elif not _holds_nearby(
-        criterion, vectors[filled], slack, found.distance[filled] if found.distance is not None else 0
-    ):
-        verdict = Verdict.UNDECIDED
-    return verdict, int(filled[worst]), float(slack[worst])
+        if slack[worst] < -BOUNDARY:
+            return Verdict.FAILS, worst
+        for position in np.flatnonzero(slack <= BOUNDARY).tolist():
+            if not criterion.decide(found.exact(position)):
+                return Verdict.FAILS, position
+        return Verdict.HOLDS, worst
+    if slack[worst] < -_GUARD:
+        return Verdict.FAILS, worst
+    holds = _holds_nearby(criterion, found, slack)
+    return Verdict.HOLDS if holds else Verdict.UNDECIDED, worst
 
 
 _GUARD = 1e-6
@@ -255,17 +253,19 @@ _BLOCK = 1 << 15
 """Vectors that are judged together."""
 
 
-def _holds_nearby(criterion: Diversity, shares: FloatArray, slack: FloatArray, distance: FloatArray | float) -> bool:
+def _holds_nearby(criterion: Diversity, found: RegisterShares, slack: FloatArray) -> bool:
     """Whether all shares satisfy the criterion that can be the exact ones.
 
     Those that pass are convex, since merging classes that pass gives one that does (`Diversity`). So it is enough that the
     corners pass of what is so near: some share moved from one value to another, with all values that could be absent and
     without them. Shares of exactly 0 are: the sums prove that.
     """
+    shares, distance = found.shares, 0.0 if found.distance is None else found.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
     if not (reach <= _FARTHEST).all() or not (slack > _GUARD).all():
         return False
-    close = np.flatnonzero((slack < _SURE) | (reach > _TINY))
+    # A change is large beside the shares of known values where these are few.
+    close = np.flatnonzero((slack < _SURE) | (reach > _TINY * found.known.sum(axis=1)))
     values = shares.shape[1]
     step = max(_BLOCK // (2 * values * values), 1)
     for begin in range(0, len(close), step):
@@ -311,48 +311,50 @@ def register_diversity(
     the budget's deadline comes before the verdict.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
-    domain, cube = collection.domain, collection.cube
-    masks = showing(domain, collection.masks, attribute)
-    if not masks:
+    if not showing(collection.domain, collection.masks, attribute):
         return Finding(CRITERION, Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    readers = [masks]
-    if not is_chain(domain, masks, attribute):
-        alone = without_others(domain, collection.masks, sensitive, attribute)
-        if alone is None:
-            return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, UNLINKED)
-        readers += [] if alone == masks else [alone]
-    worst, algorithms, examined, verdict = None, [], 0, Verdict.HOLDS
-    for tables in readers:
-        try:
-            found = register_shares(cube, tables, attribute, budget)
-        except TooManyCellsError as error:
-            return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
-        if found is None:
-            return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, UNKNOWN)
-        try:
-            answer, position = judged(found, diversity)
-        except CriterionError as error:
-            note = f"{attribute}: {error}"
-            return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, note)
-        algorithms.append(found.model.value)
-        examined += len(found.shares)
-        if worst is None or answer is not Verdict.HOLDS:
-            worst, verdict = found.worst(position, _reached(found, diversity, position)), answer
-        if answer is not Verdict.HOLDS:
+    findings: list[Finding] = []
+    for tables in readers_of(collection, attribute, sensitive):
+        findings.append(replace(_of_reader(collection, tables, attribute, diversity, budget), parameters=parameters))
+        if findings[-1].verdict is Verdict.FAILS:
             break
-    note = "" if verdict is not Verdict.UNDECIDED else "the shares are within the fit's error of the bound"
-    return Finding(CRITERION, verdict, parameters, worst, tuple(dict.fromkeys(algorithms)), examined, note)
+    # Where the files lack something its publisher can know it, so what is undecided for another reason comes first.
+    decisive = min(findings, key=lambda own: (DECISIVE.index(own.verdict), own.note in (UNKNOWN, UNLINKED)))
+    if decisive.verdict is Verdict.UNDECIDED:
+        return decisive
+    algorithms = dict.fromkeys(algorithm for own in findings for algorithm in own.algorithms)
+    return replace(decisive, algorithms=tuple(algorithms), examined=sum(own.examined for own in findings))
+
+
+def _of_reader(
+    collection: Collection, tables: Sequence[Mask] | None, attribute: str, diversity: Diversity, budget: Budget
+) -> Finding:
+    """Whether a criterion holds of what one reader of `readers_of` believes."""
+    unknown = Finding(CRITERION, Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0)
+    if tables is None:
+        return replace(unknown, note=UNLINKED)
+    try:
+        found = register_shares(collection.cube, tables, attribute, budget)
+        if found is None:
+            return replace(unknown, note=UNKNOWN)
+        verdict, position = judged(found, diversity)
+        worst = found.worst(position, _reached(found, diversity, position))
+    except TooManyCellsError as error:
+        return replace(unknown, note=str(error))
+    except CriterionError as error:
+        return replace(unknown, note=f"{attribute}: {error}")
+    note = "the shares are within the fit's error of the bound" if verdict is Verdict.UNDECIDED else ""
+    return Finding(CRITERION, verdict, {}, worst, (found.model.value,), len(found.shares), note)
 
 
 def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollection[str]) -> bool:
     """Whether the marginals of a collection over nothing else decide what a reader with a register believes."""
-    domain = collection.domain
+    domain, readers = collection.domain, readers_of(collection, attribute, sensitive)
+    if None in readers:
+        return False
     masks = showing(domain, collection.masks, attribute)
-    if is_chain(domain, masks, attribute):
-        return True
-    alone = without_others(domain, collection.masks, sensitive, attribute)
     joint = joint_classes(domain, masks, attribute)
-    return alone is not None and any(not joint & ~mask for mask in collection.masks)
+    return is_chain(domain, masks, attribute) or any(not joint & ~mask for mask in collection.masks)
 
 
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
@@ -365,23 +367,8 @@ def failing_class(collection: Collection, attribute: str, diversity: Diversity) 
     for table in collection.tables:
         if table.margin.get(attribute) == finest:
             classes = equivalence_classes(table, attribute)
-            failing = np.flatnonzero(~passing_classes(classes, diversity))
+            failing = np.flatnonzero(~satisfies(among(diversity, classes.values), classes.counts))
             if len(failing):
                 place = int(failing[0])
                 return WorstClass(classes.labels(place), classes.margin, distribution=classes.distribution(place))
     return None
-
-
-def passing_classes(classes: EquivalenceClasses, diversity: Diversity) -> BoolArray:
-    """Which classes satisfy a criterion, also without those whose value is none: shape (classes,). Raises CriterionError."""
-    labels = classes.values.hierarchy.labels[classes.level]
-    kept = np.array([label != MISSING for label in labels])
-    passing = satisfies(among(diversity, classes.values), classes.counts)
-    if kept.all():
-        return passing
-    counts = np.where(kept, classes.counts, 0)
-    filled = counts.any(axis=1)
-    if filled.any():
-        rows = tuple(np.where(kept, classes.values.rows, 0).tolist())
-        passing[filled] &= satisfies(among(diversity, replace(classes.values, rows=rows)), counts[filled])
-    return passing

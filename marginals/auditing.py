@@ -11,6 +11,7 @@ from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, r
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.files import resolved
+from marginals.names import number_of
 from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
@@ -317,13 +318,17 @@ def _term(linked: LinkedTables, term: Term, *, first: bool) -> str:
 
 
 KINDS = {
-    FactKind.RECOVERED: "suppressed or rounded counts that can be computed",
-    FactKind.SMALL: "small counts that are certain",
-    FactKind.SENSITIVE: "groups of which everybody has one sensitive value",
-    FactKind.NARROW: "suppressed counts with a range narrower than the protection",
-    FactKind.EXISTS: "combinations that certainly have people, not shown by any table or suppressed",
+    FactKind.RECOVERED: ("suppressed or rounded count that", "suppressed or rounded counts that", "can be computed"),
+    FactKind.SMALL: ("small count that is", "small counts that are", "certain"),
+    FactKind.SENSITIVE: ("group", "groups", "of which everybody has one sensitive value"),
+    FactKind.NARROW: ("suppressed count", "suppressed counts", "with a range narrower than the protection"),
+    FactKind.EXISTS: (
+        "combination that certainly has",
+        "combinations that certainly have",
+        "people, not shown by any table or suppressed",
+    ),
 }
-"""What facts of a kind are together, in the order in which they are listed."""
+"""What a fact of a kind is, several are, and the rest of the words, in the order in which they are listed."""
 
 
 _LISTED = 10
@@ -340,7 +345,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
         of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
-        yield f"{tables}{of_whom}: {len(linked):,} counts, of which {int(linked.is_published.sum()):,} are published"
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(linked.is_published.sum()):,} of them published"
         if part.bounds is None:
             yield from contradiction_lines(part)
             continue
@@ -349,8 +354,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
     if audit.ok:
         yield from _nothing_certain(audit)
     if printed := sum(map(audit.printed, audit.parts)):
-        counts = "1 count" if printed == 1 else f"{printed:,} counts"
-        yield f"The tables themselves print {counts} from 1 to {audit.spec.small:,}."
+        yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
     yield from audit.not_examined
 
 
@@ -376,8 +380,8 @@ def _not_examined(audit: Audit) -> Iterator[str]:
         for name, unlisted in zip(part.linked.names, part.unlisted):
             if unlisted:
                 yield (
-                    f"{name} does not list {unlisted:,} combinations of its values; they are read as unknown. If nobody has "
-                    "them, more may follow: write complete = true into its section of the spec."
+                    f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody "
+                    "has one of these, more may follow: write complete = true into its section of the spec."
                 )
     if any(part.linked.table_count > 1 for part in audit.parts):
         yield "Not examined: combinations of more than three attributes, besides those that all tables have."
@@ -386,11 +390,11 @@ def _not_examined(audit: Audit) -> Iterator[str]:
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
     """How many counts are not decided, and why."""
     if late := part.undecided - part.uncovered:
-        yield f"Not decided in time: {late:,} counts; more may follow from the tables. Give --seconds more."
+        yield f"Not decided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
     if part.uncovered:
         yield (
-            f"Not decided: {part.uncovered:,} counts of attributes that are linked by more of them than joint tables have; "
-            "what is said of them is true, and more may follow. Audit fewer tables at once."
+            f"Not decided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
         )
 
 
@@ -414,11 +418,11 @@ def contradiction_lines(part: AuditedTables) -> Iterator[str]:
 
 
 def _facts(part: AuditedTables) -> Iterator[str]:
-    for kind, words in KINDS.items():
+    for kind, (one, many, rest) in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
         if not numbers:
             continue
-        yield f"{len(numbers):,} {words}:"
+        yield f"{number_of(len(numbers), one, many)} {rest}:"
         listed = _EXISTING if kind is FactKind.EXISTS else _LISTED
         for number in numbers[:listed]:
             yield fact_line(part, number)

@@ -362,8 +362,8 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #                       likeliest taken together
                              #   "functional:0.5,4"  the likeliest has a share of at most 0.5, the likeliest 2, 3 and 4
                              #                       together at most 0.67, 0.83 and 1
-                             #   "none"              nothing is demanded, on purpose; without any of these lines the
-                             #                       diagnosis is not published
+                             #   "none"              nothing is demanded, on purpose; then remove register = true, too;
+                             #                       without any of these lines the diagnosis is not published
 min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
 register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register;
                              # not beside a ledger (--ledger), where people are in several releases

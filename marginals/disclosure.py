@@ -45,6 +45,7 @@ from marginals.conditions import (
 )
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file
+from marginals.names import number_of
 from marginals.output import OutputFile
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.engines import beyond_duckdb, connected, has_duckdb, refusal_of, require_duckdb, texts_query
@@ -402,7 +403,8 @@ def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain:
         yield block
     if unknown:
         raise InputError(
-            f"{source.files().name} has {unknown} values that are not among the base values of their hierarchies"
+            f"{source.files().name} has {number_of(unknown, 'value that is', 'values that are')} not among the base "
+            "values of their hierarchies"
         )
 
 

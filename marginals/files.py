@@ -18,10 +18,13 @@ from marginals.errors import InputError, system_reason
 PUBLIC, PRIVATE = 0o666, 0o600
 """Who may read and write a file: those whom the umask lets, or its owner alone, whatever the umask is."""
 
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+"""What of a mode is for others than the owner."""
+
 
 def allowed(mode: int) -> int:
     """What a mode is on the disk: all of it for the owner alone, else as far as the umask lets."""
-    return mode & 0o700 if not mode & 0o077 else mode & ~_umask()
+    return mode & 0o700 if not mode & OTHERS else mode & ~_umask()
 
 
 def _umask() -> int:
@@ -51,7 +54,7 @@ def private_folder(folder: Path) -> None:
     """
     made_folder(folder.parent, PRIVATE)
     folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if folder.stat().st_mode & OTHERS:
         folder.chmod(0o700)
 
 

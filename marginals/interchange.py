@@ -97,7 +97,7 @@ def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique:
     variables = tuple(a for a in labels if a in cells.margin)
     shape = [tree.domain.hierarchy(a).size(cells.margin[a]) for a in variables]
     if max(prod(shape), prod(len(labels[a]) for a in variables)) > CELL_LIMIT:
-        raise TooManyCellsError(f"a clique has more than the {CELL_LIMIT} cells that are laid out")
+        raise TooManyCellsError(f"a clique has more than the {CELL_LIMIT:,} cells that are laid out")
     values = np.zeros(shape)
     values[tuple(cells.codes[a] for a in variables)] = cells.expected / rows
     finest = dict(zip(tree.domain.attributes, tree.finest_levels))

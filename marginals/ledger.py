@@ -4,7 +4,6 @@ import errno
 import io
 import json
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,10 +20,12 @@ from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
+from marginals.bundle.reading import read_bundle
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import InputError, NothingPublishableError, system_reason
+from marginals.errors import BundleError, InputError, NothingPublishableError, system_reason
 from marginals.files import (
+    OTHERS,
     PRIVATE,
     bounded_content,
     held,
@@ -35,11 +36,11 @@ from marginals.files import (
     resolved,
     sync_folder,
 )
-from marginals.names import margin_in_words
+from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
-from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.group_names import GroupNaming, KeptNames, told_by_older_labels
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -198,8 +199,6 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 """As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -234,7 +233,7 @@ class Ledger:
                 return cls(folder)
             if HEAD not in names and "0001" not in names:
                 raise InputError(f"{folder} holds other things than a ledger; name a new folder")
-            if folder.stat().st_mode & _OTHERS:
+            if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
         except OSError as error:
@@ -588,8 +587,7 @@ class Continuation:
         shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        kept = dict.fromkeys(today.naming, KeptNames())
-        table = replace(today, counts=shown, ladders={}, naming=kept, fitted=frozenset())
+        table = replace(today, counts=shown, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -711,6 +709,21 @@ def _entering(
     ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
 ) -> AbstractContextManager[None]:
     return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+
+
+def _kept_names(ledger: Ledger, today: Table) -> dict[str, GroupNaming | KeptNames]:
+    """The names of groups, all of which are those of the first release, by the rules that it was made by."""
+    if ledger.domain is None:
+        raise ValueError("a ledger without entries has no names")
+    try:
+        first = read_bundle(ledger.path / _name(1) / BUNDLE)
+    except BundleError:
+        raise _damaged(ledger.path, f"{_name(1)}/{BUNDLE} is no release that can be read") from None
+    kept: dict[str, GroupNaming | KeptNames] = {}
+    for name in today.naming:
+        is_older = first.labels is None or any(tells.large for tells in first.known_labels.get(name, {}).values())
+        kept[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
+    return kept
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:
@@ -941,7 +954,7 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
 
     >>> from marginals.example import table
     >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
-    'Beside the 2 releases of the ledger 3 rows that were added and 1 that were removed cannot be shown yet: they wait.'
+    'Beside the 2 releases of the ledger 3 added rows and 1 removed row cannot be shown yet: they wait.'
     """
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
@@ -961,14 +974,15 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:
         yield (
-            f"{beside} of the ledger {waiting.came:,} rows that were added and {waiting.left:,} that were removed cannot be "
-            "shown yet: they wait."
+            f"{beside} of the ledger {number_of(waiting.came, 'added row')} and {number_of(waiting.left, 'removed row')} "
+            "cannot be shown yet: they wait."
         )
     else:
         yield f"{beside} of the ledger everything that changed can be shown: nobody waits."
     if waiting.unknown:
         yield (
-            f"{waiting.unknown:,} rows have a value that the first release of the ledger did not know, and are not counted."
+            f"{number_of(waiting.unknown, 'row has', 'rows have')} a value that the first release of the ledger did not "
+            f"know, and {'is' if waiting.unknown == 1 else 'are'} not counted."
         )
     if waiting.coarsened:
         listed = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
@@ -987,8 +1001,9 @@ def entry_line(entry: Entry) -> str:
     came, left = entry.waiting
     waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
     turnover = "; turnover known" if entry.turnover_known else ""
-    part = f"; part: {entry.where}, of {entry.table.total:,} rows that are judged" if entry.where else ""
-    return f"{entry.number}  {entry.date}  {entry.rows:,} rows  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
+    part = f"; part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else ""
+    rows = number_of(entry.rows, "row")
+    return f"{entry.number}  {entry.date}  {rows}  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
@@ -997,7 +1012,7 @@ def pair_lines(pair: Pair) -> Iterator[str]:
         "the claims hold for their differences" if pair.ok else "not proven that the claims hold for their differences"
     )
     yield (
-        f"{pair.earlier} and {pair.later}: {pair.came:,} rows came and {pair.left:,} left, {verdict}"
+        f"{pair.earlier} and {pair.later}: {number_of(pair.came, 'row')} came and {pair.left:,} left, {verdict}"
         + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
         + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
     )

@@ -1,7 +1,7 @@
 """Named rules: the demands of an agency as data, and where they are stated."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from checks.claims import MOST_ROWS, Claim, Requirements, is_number_of_rows, par
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from checks.finding import Finding, Verdict
+from checks.finding import Finding, Verdict, verdict_of_all
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.messages import LONGEST_WORDS, is_words
@@ -94,7 +94,7 @@ class JudgedDemand:
     @property
     def verdict(self) -> Verdict:
         """Whether it is proven to be kept."""
-        return _together(finding.verdict for _, finding in self.found)
+        return verdict_of_all(finding.verdict for _, finding in self.found)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class JudgedRule:
     @property
     def verdict(self) -> Verdict:
         """Whether all demands are proven to be kept."""
-        return _together(demand.verdict for demand in self.demands)
+        return verdict_of_all(demand.verdict for demand in self.demands)
 
     def as_json(self) -> dict[str, Any]:
         """The rule as plain values, without the findings themselves."""
@@ -125,12 +125,6 @@ def _applied_demand(stated: Mapping[str, Any]) -> AppliedDemand:
     if not isinstance(claims, list) or not claims or not all(isinstance(claim, dict) for claim in claims):
         raise CriterionError("a demand of a rule has a list of claims")
     return AppliedDemand(stated["says"], tuple(map(parse_claim, claims)))
-
-
-def _together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Fails where one does; holds where all do."""
-    several = set(verdicts)
-    return next((v for v in (Verdict.FAILS, Verdict.UNDECIDED) if v in several), Verdict.HOLDS)
 
 
 COUNTS = ("k_link", "k_combinatorial", "min_cell")
@@ -161,7 +155,7 @@ class Demand:
         if self.key == "diversity" and not isinstance(self.value, str):
             raise InputError(f'diversity is text such as "entropy:6", not {self.value!r}')
         if self.key in COUNTS and not is_number_of_rows(self.value):
-            raise InputError(f"{self.key} must be a whole number from 1 to {MOST_ROWS}, got {shown(self.value)}")
+            raise InputError(f"{self.key} must be a whole number from 1 to {MOST_ROWS:,}, got {shown(self.value)}")
         _ = self.diversity
 
     @property

@@ -8,6 +8,25 @@ from functools import lru_cache
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
 
+
+def number_of(count: int, one: str, many: str = "") -> str:
+    """A number with its noun. many: the noun of more than one, where it takes more than an s.
+
+    >>> number_of(1, "class", "classes"), number_of(1200, "row")
+    ('1 class', '1,200 rows')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def column_name(attribute: str) -> str:
+    """A column as the config writes its name, where its header is empty too.
+
+    >>> column_name("age"), column_name("")
+    ('age', '""')
+    """
+    return attribute or '""'
+
+
 # Levels by name, for people: `age in 20-year bands`, `postcode by its first 3 characters`, `education in 3 groups`.
 #
 # A name is made of the labels of the level, so whoever sees these can make it, and it tells nothing more. Two levels
@@ -88,8 +107,8 @@ def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     """
     name = level_name(attribute, hierarchy, level)
     if hierarchy.height == 1 and name.endswith((" value", " values")):
-        return attribute
-    return f"{attribute} by its {name}" if name.startswith("first ") else f"{attribute} in {name}"
+        return column_name(attribute)
+    return f"{column_name(attribute)} {'by its' if name.startswith('first ') else 'in'} {name}"
 
 
 def beside_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
@@ -98,7 +117,8 @@ def beside_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     >>> beside_name("sex", Hierarchy.flat(["f", "m"]), 0)
     ''
     """
-    return "" if shown_at(attribute, hierarchy, level) == attribute else level_name(attribute, hierarchy, level)
+    says_all = shown_at(attribute, hierarchy, level) == column_name(attribute)
+    return "" if says_all else level_name(attribute, hierarchy, level)
 
 
 def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:

@@ -1,17 +1,16 @@
 """Readers with a register: what somebody believes of each person who knows the nonsensitive values of everybody."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
-from checks.register import UNKNOWN, UNLINKED, RegisterShares, is_chain, register_shares, showing, without_others
+from checks.register import UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import over_table
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Mask
 
 if TYPE_CHECKING:
     from marginals.tables.table import Table
@@ -65,30 +64,32 @@ def register_readers(published: BundleContent, truth: "Table | None" = None) -> 
         over, truth = over_table(published, truth)
         collection = Collection.of(truth.cube, over.masks)
     shown = filter(published.collection.shows, published.sensitive)
-    return tuple(_readers(published, collection, sensitive, truth is not None) for sensitive in shown)
+    return tuple(_readers(published, collection, sensitive) for sensitive in shown)
 
 
-def _readers(published: BundleContent, collection: Collection, sensitive: str, is_table: bool) -> RegisterReaders:
+def _readers(published: BundleContent, collection: Collection, sensitive: str) -> RegisterReaders:
     people = collection.cube.total
     if published.rows_per_person not in (None, 1):
         why = "a person can have several rows, so such readers can see somebody more than once"
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
-    masks = showing(collection.domain, collection.masks, sensitive)
+    readers, budget = readers_of(collection, sensitive, published.sensitive), FULL.until(published.deadline)
     try:
-        found = list(_shares(collection, sensitive, published.sensitive, masks, published))
+        found = [
+            register_shares(collection.cube, tables, sensitive, budget) for tables in readers if tables is not None
+        ]
     except (TimeOverError, TooManyCellsError) as reason:
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=str(reason))
-    if not found or None in found:
+    if None in readers or None in found:
         if _is_attested(published, sensitive):
             return RegisterReaders(sensitive, ATTESTED, people)
-        why = UNKNOWN if found else UNLINKED
+        why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     known = [shares for shares in found if shares is not None]
     most = max(known, key=lambda shares: float(shares.known.max()))
     place, value = divmod(int(most.known.argmax()), most.known.shape[1])
     return RegisterReaders(
         sensitive,
-        FROM_TABLE if is_table and not is_chain(collection.domain, masks, sensitive) else FROM_FILES,
+        FROM_FILES if is_decided_by(published.collection, sensitive, published.sensitive) else FROM_TABLE,
         people,
         min(float(most.known.max()), 1.0),
         max(shares.certain for shares in known),
@@ -96,20 +97,6 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str, i
         most.values.hierarchy.labels[most.values.level][value],
         most.model.value.value,
     )
-
-
-def _shares(
-    collection: Collection, sensitive: str, others: Sequence[str], masks: Sequence[Mask], published: BundleContent
-) -> Iterator[RegisterShares | None]:
-    """What they believe who know all other sensitive values too, and who know none; nothing where that is not worked out."""
-    readers = [masks]
-    if not is_chain(collection.domain, masks, sensitive):
-        alone = without_others(collection.domain, collection.masks, others, sensitive)
-        if alone is None:
-            return
-        readers += [] if alone == masks else [alone]
-    for tables in readers:
-        yield register_shares(collection.cube, tables, sensitive, FULL.until(published.deadline))
 
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:

@@ -945,7 +945,7 @@ class RiskAssessment:
             return objection
         if self._vector_count > MAX_VECTORS:
             return (
-                f"a frontier over {self._vector_count} combinations of levels is too much, {MAX_VECTORS} are the limit; "
+                f"a frontier over {self._vector_count:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
                 'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
         return None

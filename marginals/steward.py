@@ -4,6 +4,7 @@ None of it follows from the published marginals, so it is no part of a bundle. A
 all its digits can tell which of the tables that fit the marginals is the real one.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
+from marginals.bundle.snapshot import Descriptor
 from marginals.bundle.writing import output_file, release_at
-from marginals.errors import InputError
+from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
@@ -32,6 +34,9 @@ MARK = '<meta name="marginals-page" content="steward">'
 
 _HEAD = 4096
 """Bytes within which it stands."""
+
+_OF_RELEASE = re.compile(rb'<meta name="marginals-release" content="([0-9a-f]+)">')
+"""What says there of which release the page is."""
 
 
 def beside(release: Path) -> Path:
@@ -76,6 +81,20 @@ class StewardFile:
                 is_made = place.parent == release.parent
                 require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
+    @property
+    def is_of_another_release(self) -> bool:
+        """Whether the page that is there names a release that its folder does not hold.
+
+        So it is where a run was killed after it had put the page in place, and before the release.
+        """
+        if not self.path.is_file() or (named := _OF_RELEASE.search(_head(self.path))) is None:
+            return False
+        descriptor = _descriptor(self.release)
+        try:
+            return descriptor is None or Descriptor(descriptor).identity != f"sha256:{named[1].decode()}"
+        except BundleError:
+            return True
+
     @contextmanager
     def around(self, page: bytes) -> Iterator[None]:
         """The page, in its place and on the disk before the release is written meanwhile, which comes last: both or neither.
@@ -105,8 +124,12 @@ def _descriptor(release: Path) -> bytes | None:
 
 
 def _is_steward_page(path: Path) -> bool:
+    return MARK.encode() in _head(path)
+
+
+def _head(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return MARK.encode() in stream.read(_HEAD)
+        return stream.read(_HEAD)
 
 
 def search_trace(search: SearchResult, rows: int, objective: Objective = KL, every: int = 1) -> "pd.DataFrame":

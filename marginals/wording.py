@@ -7,14 +7,14 @@ from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
-from marginals.names import margin_in_words, shown_at
+from marginals.names import column_name, margin_in_words, number_of, shown_at
 from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     from checks.attacks.likely_small import LikelySmall
     from checks.attacks.minimality import LevelTold, Refinement
-    from checks.attacks.published_counts import PublishedCounts, SensitiveCounts
+    from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
     from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, meaning_beside
+from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, meaning_beside
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -55,9 +55,9 @@ def rows_in_words(rows: int, rows_per_person: RowsPerPerson) -> str:
     ('1 row', '4,800 people', '48 rows (at most 3 of a person)')
     """
     if rows_per_person == 1:
-        return f"{rows:,} {'person' if rows == 1 else 'people'}"
+        return number_of(rows, "person", "people")
     of_a_person = f" (at most {rows_per_person:,} of a person)" if isinstance(rows_per_person, int) else ""
-    return f"{rows:,} {'row' if rows == 1 else 'rows'}{of_a_person}"
+    return f"{number_of(rows, 'row')}{of_a_person}"
 
 
 def unit_in_words(rows_per_person: RowsPerPerson) -> str:
@@ -91,7 +91,8 @@ def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """What a steward must know who publishes a part of a table. ledger: beside which that is."""
     if table.part is None:
         return
-    yield f"Of {table.part.whole.rows} rows {table.rows} are in the part {table.part.where.text}."
+    are = "is" if table.rows == 1 else "are"
+    yield f"Of {number_of(table.part.whole.rows, 'row')} {table.rows:,} {are} in the part {table.part.where.text}."
     if ledger is None:
         yield (
             "It is judged by itself, without a ledger. So publish nothing else of this table beside it, neither the whole "
@@ -110,11 +111,19 @@ def claimed_of(rows_per_person: object) -> str:
     return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
 
 
+def another_release_line(page: Path, release: Path) -> str:
+    """That a steward's page is not that of the release beside it."""
+    return (
+        f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
+        "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+    )
+
+
 def left_out_lines(table: "Table") -> Iterator[str]:
     """What was left out of people who have more rows than count, and of whom the release will speak."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
-        yield f"Left out {table.left_out} more rows, since {count}."
+        yield f"Left out {number_of(table.left_out, 'more row')}, since {count}."
     if sentence := unit_in_words(table.rows_per_person):
         yield sentence
 
@@ -318,7 +327,7 @@ published or derivable from the tables.
     held = {finding.criterion: finding.holds for finding in verification.checks}
     least = min(smallest.values())
     if held.get("min-cell") and least > 1:
-        yield f"The smallest count with a sensitive value is {least:,}."
+        yield smallest_line(verification)
         return
     names = " and ".join(smallest)
     them = "it" if len(smallest) == 1 else "them"
@@ -328,6 +337,17 @@ published or derivable from the tables.
         + f" that include {them if aside else names} are as small as {least:,}. `min_cell = m` forbids counts from 1 to "
         "m - 1, published or derivable from the tables."
     )
+
+
+def smallest_line(verification: "Verification") -> str:
+    """The smallest count with a sensitive value, beside whatever was checked; empty where no table shows one.
+
+    >>> from marginals.example import release
+    >>> smallest_line(release.verify())
+    'The smallest count with a sensitive value is 2.'
+    """
+    smallest = verification.smallest_sensitive
+    return f"The smallest count with a sensitive value is {min(smallest.values()):,}." if smallest else ""
 
 
 def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:
@@ -349,26 +369,25 @@ _NAMED = 5
 
 
 def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None) -> Iterator[str]:
-    """How many rows were used and dropped, by column, and warnings where they are many, or few enough to be a small count.
+    """How many rows were dropped, by column, and warnings where they are many, or few enough to be a small count.
 
     least: the smallest count that may be published or derived; None where there is none.
 
     kept: rows that lack nothing, also those beyond what counts of a person.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
-    ['Used 7,000 of 7,300 rows; dropped 300 with missing values: 200 lack cause, 110 age.']
+    ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
     """
     if not dropped:
-        yield f"Used all {kept:,} rows; none has a missing value."
+        yield f"None of the {number_of(kept, 'row')} lacks a value."
         return
     lacking = [f"{rows:,} {column}" for column, rows in dropped_in.items()]
     if lacking:
-        lacking[0] = lacking[0].replace(" ", " lack ", 1)
+        lacking[0] = lacking[0].replace(" ", " lacks " if next(iter(dropped_in.values())) == 1 else " lack ", 1)
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
     yield (
-        f"Used {kept:,} of {kept + dropped:,} rows; dropped {dropped:,} with missing values"
-        f"{': ' if named else ''}{', '.join(named)}."
+        f"Dropped {dropped:,} of {kept + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
     )
     for warning in (dropped_warning(kept, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
         if warning:
@@ -427,10 +446,11 @@ def reconstruction_in_words(known: Reconstruction) -> str:
             "Counts of fewer attributes are published, and more of them can be determined: marginals attack looks at those "
             "of up to three."
         )
+    these, hold = ("this count", "it holds") if known.determined == 1 else ("these counts", "they hold")
     beyond = "" if known.sharp else " More may be, since the bounds are not proven to be the best."
     return (
-        f"Somebody who puts the tables together knows these counts without any doubt; they hold {known.rows:,} of "
-        f"{known.total:,} rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
+        f"Somebody who puts the tables together knows {these} without any doubt; {hold} {known.rows:,} of {known.total:,} "
+        f"rows. A certain count is harmful where it is small or leaves one sensitive value only.{beyond}"
     )
 
 
@@ -438,30 +458,30 @@ def certain_in_words(certain: CertainCells) -> str:
     """How many cells are certain."""
     least = "" if certain.is_complete else "at least "
     sentence = (
-        f"in the tables of up to {certain.attributes} attributes with it that readers can work out, {least}"
-        f"{certain.determined:,} counts are determined exactly, {least}{certain.small:,} of them below the largest k "
-        f"claimed; {least}{certain.exists:,} cells have a row for certain"
+        f"in the tables of up to {certain.attributes} attributes with it that readers can work out, each attribute at its "
+        f"finest published level, {least}{number_of(certain.determined, 'count')} "
+        f"{'is' if certain.determined == 1 else 'are'} determined exactly, {least}{certain.small:,} of them below the "
+        f"largest k claimed; {least}{number_of(certain.exists, 'cell')} {'has' if certain.exists == 1 else 'have'} a row "
+        "for certain"
     )
-    classes = "class" if certain.one_value == 1 else "classes"
-    one = f"in {least}{certain.one_value:,} {classes} everybody has the same value of it for certain"
+    one = f"in {least}{number_of(certain.one_value, 'class', 'classes')} everybody has the same value of it for certain"
     sentence += f"; {one}" if certain.one_value or not certain.is_complete else ""
     if certain.is_complete:
         return sentence
-    return f"{sentence}; {certain.undecided:,} cells and {certain.unread:,} tables were not decided in the time given"
+    undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
+    return f"{sentence}; not decided in the time given: {undecided}"
 
 
 def worst_in_words(cell: CertainCell) -> str:
     """The smallest count that is determined."""
     values = ", ".join(f"{attribute}={label}" for attribute, label in cell.values.items())
-    return f"the smallest of these counts: {values}: exactly {cell.rows:,} {'row' if cell.rows == 1 else 'rows'}"
+    return f"the smallest of these counts: {values}: exactly {number_of(cell.rows, 'row')}"
 
 
 def shared_in_words(cell: CertainCell) -> str:
     """A class in which everybody has the same sensitive value."""
     values = ", ".join(f"{attribute}={label}" for attribute, label in cell.values.items())
-    return (
-        f"one of these classes, with its value: {values}: at least {cell.rows:,} {'row' if cell.rows == 1 else 'rows'}"
-    )
+    return f"one of these classes, with its value: {values}: at least {number_of(cell.rows, 'row')}"
 
 
 def skewness_in_words(measures: DisclosureMeasures) -> str:
@@ -490,7 +510,7 @@ def threshold_in_words(threshold: Threshold) -> str:
         )
     spare = threshold.smallest - threshold.k
     return (
-        f"Met with {spare:,} {'row' if spare == 1 else 'rows'} to spare. A finer table can still have missed it, if it "
+        f"Met with {number_of(spare, 'row')} to spare. A finer table can still have missed it, if it "
         "splits some class unevenly."
     )
 
@@ -513,9 +533,9 @@ def refusal_in_words(step: Refinement) -> str:
         return "no claim can have refused it, so it was left out for another reason"
     if step.is_certain:
         return "refused whatever the data, so by itself it excludes no table"
-    whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits} classes (of {step.classes})"
+    whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits:,} classes (of {step.classes:,})"
     if step.culprits == step.classes:
-        whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes} classes"
+        whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes:,} classes"
     left = " or ".join(_left_by(suspect.claim) for suspect in step.suspects)
     sentence = f"in {whose} the finer value would leave {left}"
     if step.culprit is not None and step.culprits != step.classes:
@@ -545,7 +565,7 @@ def few_rows(least: int) -> str:
     >>> few_rows(2), few_rows(10)
     ('a group of 1 row', 'a group of 1 to 9 rows')
     """
-    return "a group of 1 row" if least <= 2 else f"a group of 1 to {least - 1:,} rows"
+    return f"a group of {counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
 
 
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
@@ -570,14 +590,17 @@ def finding_lines(finding: Finding) -> Iterator[str]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={entry}" for key, entry in value.items())
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+        return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items())
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
     """What one table reaches of each criterion, by sensitive attribute, and its homogeneous classes."""
-    counted = f"{assessment.rows} {'people' if rows_per_person == 1 else 'rows'}"
-    yield f"{counted} in {assessment.classes} classes, the smallest of {assessment.k_anonymity}."
+    counted = rows_in_words(assessment.rows, 1 if rows_per_person == 1 else None)
+    classes = number_of(assessment.classes, "class", "classes")
+    yield f"{counted} in {classes}, the smallest of {assessment.k_anonymity:,}."
     if rows_per_person != 1:
         yield from filter(None, [unit_in_words(rows_per_person)])
     for attribute, reached in assessment.diversity.items():
@@ -585,7 +608,7 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
         yield from _recursive_lines(reached)
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
-        yield f"{name}: {affected.classes} classes with {affected.rows} rows."
+        yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
 
 
 def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
@@ -634,14 +657,16 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
     """Minimal single tables with their measures of utility, the best first. most: so many of them; None for all."""
     listed = result.minimal[:most]
     if result.nodes > 1:
-        yield f"{len(result.minimal):,} minimal tables among {result.nodes:,}, {'the best:' if most == 1 else 'best first:'}"
+        minimal = number_of(len(result.minimal), "minimal table")
+        yield f"{minimal} among {result.nodes:,}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
         levels = ",".join(f"{attribute}={level}" for attribute, level in table.levels.items())
         shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
         yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
         yield (
-            f"    KL divergence {table.kl_divergence:.4f}, {table.classes:,} classes of "
-            f"{table.average_class_size:.1f} rows on average, height {table.height}, discernibility {table.discernibility:,}"
+            f"    KL divergence {table.kl_divergence:.4f}, {number_of(table.classes, 'class', 'classes')} of "
+            f"{table.average_class_size:,.1f} rows on average, height {table.height}, discernibility "
+            f"{table.discernibility:,}"
         )
         if table.suppressed:
             yield f"    {suppressed_rows(table.suppressed)}"
@@ -656,8 +681,9 @@ def written_table_lines(
     """What a single table holds that was just written, and what is known of its privacy. requirements: that it satisfies."""
     smallest = int(recoded.sizes.min()) if len(recoded) else 0
     yield (
-        f"Wrote {recoded.rows:,} rows to {path}, in {len(recoded.cells):,} lines: combinations of values with their count. "
-        f"The smallest of its {len(recoded):,} classes has {smallest:,} rows."
+        f"Wrote {number_of(recoded.rows, 'row')} to {path}, in {number_of(len(recoded.cells), 'line')}: combinations of "
+        f"values with their count. The smallest of its {number_of(len(recoded), 'class', 'classes')} has "
+        f"{number_of(smallest, 'row')}."
     )
     if suppressed:
         yield f"{suppressed_rows(suppressed)}."
@@ -685,7 +711,12 @@ def _demanded_diversities(requirements: "Requirements") -> list[str]:
 
 def suppressed_rows(rows: int) -> str:
     """What is said of the rows of a table that are suppressed."""
-    return f"{rows:,} rows suppressed: they have * in every quasi-identifier, and are one class together"
+    they = (
+        "it has * in every quasi-identifier, and is a class"
+        if rows == 1
+        else ("they have * in every quasi-identifier, and are one class together")
+    )
+    return f"{number_of(rows, 'row')} suppressed: {they}"
 
 
 def wanted_lines(wanted: Iterable["WantedTable"], domain: "Domain") -> Iterator[str]:
@@ -801,7 +832,8 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
 def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
     """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
     proven = proven_in_words(search, base, 3)
-    return f"Search: {search.strategy}, {search.evaluated:,} collections looked at{f'; {proven}' if proven else ''}."
+    collections = number_of(search.evaluated, "collection")
+    return f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
 
 
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
@@ -842,15 +874,16 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
     """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
     if estimate.exact:
-        yield f"{estimate.lower} {counted}, exactly: the published marginals leave no other number."
+        exactly = rows_in_words(estimate.lower, 1 if rows_per_person == 1 else None)
+        yield f"{exactly}, exactly: the published marginals leave no other number."
         yield basis_line(estimate.basis, domain)
         return
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
     if estimate.expected is None:
         yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
     else:
-        yield f"about {estimate.expected:.6g} {counted} expected (maximum entropy; not published as such)"
-    yield f"between {estimate.lower} and {estimate.upper} for certain; {best}"
+        yield f"about {estimate.expected:,.6g} {counted} expected (maximum entropy; not published as such)"
+    yield f"between {estimate.lower:,} and {estimate.upper:,} for certain; {best}"
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 
@@ -906,15 +939,19 @@ def published_lines(published: "PublishedCounts") -> Iterator[str]:
     """The small counts that anybody can read off, those with a sensitive value apart."""
     counts = published.counts
     yield (
-        f"Published as they are: {counts.small:,} of {counts.number:,} counts are below {published.least:,}; "
-        f"{_smallest_in_words(counts.smallest)}"
+        f"Published as they are: {_small_in_words(counts)} below {published.least:,}; {_smallest_in_words(counts.smallest)}"
     )
     for attribute, own in published.sensitive.items():
         yield (
-            f"  with {attribute}: {own.counts.small:,} of {own.counts.number:,} counts are below {published.least:,}; "
-            + (_smallest_in_words(own.counts.smallest))
+            f"  with {attribute}: {_small_in_words(own.counts)} below {published.least:,}; "
+            f"{_smallest_in_words(own.counts.smallest)}"
         )
         yield f"  {one_value_in_words(attribute, own)}"
+
+
+def _small_in_words(counts: "Counts") -> str:
+    """How many of some counts are small: "1 of 95 counts is"."""
+    return f"{counts.small:,} of {number_of(counts.number, 'count')} {'is' if counts.small == 1 else 'are'}"
 
 
 def _smallest_in_words(cells: "Sequence[CertainCell]") -> str:
@@ -924,13 +961,13 @@ def _smallest_in_words(cells: "Sequence[CertainCell]") -> str:
 
 def one_value_in_words(attribute: str, own: "SensitiveCounts") -> str:
     """How many published classes share one sensitive value."""
-    classes = f"{own.classes:,} published {'class' if own.classes == 1 else 'classes'}"
+    classes = number_of(own.classes, "published class", "published classes")
     if not own.one_value or own.shared is None:
         return f"none of {classes} has a single value of {attribute} only"
     has = "has" if own.one_value == 1 else "have"
     return (
-        f"{own.one_value:,} of {classes} {has} a single value of {attribute} only; the largest, with {own.rows:,} "
-        f"{'row' if own.rows == 1 else 'rows'}: {_cell(own.shared)}"
+        f"{own.one_value:,} of {classes} {has} a single value of {attribute} only; the largest, with "
+        f"{number_of(own.rows, 'row')}: {_cell(own.shared)}"
     )
 
 
@@ -941,7 +978,7 @@ def nonsensitive_in_words(found: "NonsensitiveSmall") -> str:
     if found.proven_by:
         return f"{lead}: no combination certainly has {few}, since {found.proven_by} holds."
     if found.cell is not None:
-        most = f"{found.cell.rows:,} {'row' if found.cell.rows == 1 else 'rows'}"
+        most = number_of(found.cell.rows, "row")
         return (
             f"{lead}: {_cell(found.cell.values)}: certainly 1 row at least, and {most} at most; there may be more such."
         )
@@ -956,7 +993,8 @@ def _certain_lines(attacks: "Attacks") -> Iterator[str]:
     for attacked in attacks.attacked:
         measures = attacked.measures
         known = measures.reconstruction
-        rows = f" They hold {known.rows:,} of {known.total:,} rows." if known.determined else ""
+        hold = "It holds" if known.determined == 1 else "They hold"
+        rows = f" {hold} {known.rows:,} of {known.total:,} rows." if known.determined else ""
         yield f"{measures.sensitive}: {determined_in_words(measures)}{rows}"
     for attribute, certain in attacks.certain.items():
         yield f"{attribute}: {certain_in_words(certain)}"
@@ -1008,7 +1046,8 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
     if likely is None:
         return "not examined; the tables form no junction tree."
     if not likely.tops and likely.unread:
-        return f"not examined; {likely.unread:,} tables are too many or too large for the time given."
+        many = "is too large" if likely.unread == 1 else "are too many or too large"
+        return f"not examined; {number_of(likely.unread, 'table')} {many} for the time given."
     if not likely.tops:
         return "not examined; there is no combination of two or three nonsensitive attributes to rank."
     known = all(top.right is not None for top in likely.tops)
@@ -1016,8 +1055,8 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
         f"{top.expected if top.right is None else top.right:.0%} of the first {top.number:,}" for top in likely.tops
     )
     are = "are small" if known else "are small by the model itself (--truth CONFIG counts how many are)"
-    unread = f" {likely.unread:,} tables were not looked at." if likely.unread else ""
-    what = f"of {likely.combinations:,} combinations of two or three attributes that no table shows, {told}"
+    unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
+    what = f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {told}"
     return f"{what} {are}, that is, have {few_rows(likely.least).removeprefix('a group of ')}.{unread}"
 
 
@@ -1030,7 +1069,7 @@ def _threshold_line(threshold: "Threshold") -> str:
     if threshold.smallest is None:
         return f"{claim}: the smallest count is not known"
     spare = "binding: met without a row to spare" if threshold.binding else "not binding"
-    return f"{claim}: the smallest count is {threshold.smallest}; {spare}"
+    return f"{claim}: the smallest count is {threshold.smallest:,}; {spare}"
 
 
 def _composition_lines(composition: "Composition") -> Iterator[str]:
@@ -1040,8 +1079,8 @@ def _composition_lines(composition: "Composition") -> Iterator[str]:
         releases = "all together" if view is composition.together else view.releases[0]
         skewness = "" if view.skewness is None else f", total variation {view.skewness:.3f}"
         yield (
-            f"  {releases}: {cells.determined} of {cells.cells} possible cells determined ({cells.share:.1%}), "
-            f"smallest possible class at most {view.smallest}{skewness}"
+            f"  {releases}: {cells.determined:,} of {number_of(cells.cells, 'possible cell')} determined "
+            f"({cells.share:.1%}), smallest possible class at most {view.smallest:,}{skewness}"
         )
     for name, reason in composition.unknown.items():
         yield f"  {name}: not known; {reason}"
@@ -1069,7 +1108,8 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
 
 
 ALGORITHM_KNOWN = (
-    "Readers who know the algorithm, and take it that whatever the claims allow, and tells anything, is published"
+    "Readers who know the algorithm, and assume that every table is published that the claims allow and that tells "
+    "something, conclude"
 )
 
 _CERTAIN_LISTED = 5
@@ -1088,15 +1128,17 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
     for cell in told.small[:_CERTAIN_LISTED]:
         yield f"certain, though no table shows it: {_range_in_words(cell)}"
     if len(told.small) > _CERTAIN_LISTED:
-        yield f"certain in the same way: {len(told.small) - _CERTAIN_LISTED:,} more counts below {told.least:,}"
+        more = number_of(len(told.small) - _CERTAIN_LISTED, "more count")
+        yield f"certain in the same way: {more} below {told.least:,}"
     for value in told.values[:_CERTAIN_LISTED]:
-        rows = f"{value.rows:,} {'row' if value.rows == 1 else 'rows'} at least"
+        rows = f"{number_of(value.rows, 'row')} at least"
         yield f"certain: everybody with {_cell(value.values)} ({rows}) has {value.sensitive}={value.value}"
     if len(told.values) > _CERTAIN_LISTED:
-        yield f"certain in the same way: the value of {len(told.values) - _CERTAIN_LISTED:,} more classes"
+        more = number_of(len(told.values) - _CERTAIN_LISTED, "more class", "more classes")
+        yield f"certain in the same way: the value of {more}"
     if told.tables is not None and told.additions and not told.contradict:
         yield (
-            f"{told.tables:,} {'table has' if told.tables == 1 else 'tables have'} the published counts; in {told.left:,} "
+            f"{number_of(told.tables, 'table has', 'tables have')} the published counts; in {told.left:,} "
             "of them none of what is missing would have been published"
         )
     for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
@@ -1112,6 +1154,11 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
         yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
+    if told.unexamined:
+        yield (
+            f"not examined: what is certain in {told.unexamined:,} more {'margin' if told.unexamined == 1 else 'margins'} "
+            "of what is missing"
+        )
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
@@ -1145,10 +1192,8 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
     match addition.outcome:
         case Outcome.PROVES:
             count, classes = len(addition.small), len(addition.values)
-            proven = [f"{count:,} small {'count' if count == 1 else 'counts'}"] if count else []
-            proven += (
-                [f"the sensitive value of {classes:,} {'class' if classes == 1 else 'classes'}"] if classes else []
-            )
+            proven = [number_of(count, "small count")] if count else []
+            proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Outcome.SOME:
             nothing = ", or tell nothing" if addition.may_gain_nothing else ""
@@ -1184,8 +1229,8 @@ def _ladder_lines(told: "Sequence[LevelTold]", shown: Callable[[str, int], str])
     if finest:
         yield "  Steps that are fitted to the table:"
     for level in reversed(finest.values()):
-        groups = "its merged group" if level.merged == 1 else f"each of its {level.merged} merged groups"
-        yield f"    {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than} rows"
+        groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
+        yield f"    {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than:,} rows"
 
 
 def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, int], str]) -> Iterator[str]:
@@ -1204,7 +1249,8 @@ def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, 
 def change_lines(change: "TableChange") -> Iterator[str]:
     """What two tables tell of the change between them."""
     before, after = change.rows
-    yield f"From {change.earlier} ({before:,} rows) to {change.later} ({after:,} rows), who holds both knows:"
+    tables = f"From {change.earlier} ({number_of(before, 'row')}) to {change.later} ({number_of(after, 'row')})"
+    yield f"{tables}, who holds both knows:"
     if change.parts:
         yield f"  But {change.parts}."
     for told in change.told:
@@ -1220,12 +1266,12 @@ def change_lines(change: "TableChange") -> Iterator[str]:
 
 
 def _told_lines(told: "ChangedPeople", least: int | None) -> Iterator[str]:
-    cells = f"{told.cells:,} {'cell' if told.cells == 1 else 'cells'} that both tell"
+    cells = f"{number_of(told.cells, 'cell')} that both tell"
     if not told.smallest:
         yield f"  No difference in any of {cells}."
         return
     if told.small:
-        yield f"  {told.small:,} differences of fewer than {least:,} rows in {cells}, the smallest first:"
+        yield f"  {number_of(told.small, 'difference')} of fewer than {least:,} rows in {cells}, the smallest first:"
     else:
         small = "" if least is None else f" of fewer than {least:,} rows"
         yield f"  No difference{small} in {cells}. The smallest:" if small else f"  Of {cells} the smallest difference:"
@@ -1254,11 +1300,11 @@ def _one_value_in_words(found: "OneValue") -> str:
 
 
 def _people(rows: int) -> str:
-    return f"{abs(rows):,} {'row' if abs(rows) == 1 else 'rows'}"
+    return number_of(abs(rows), "row")
 
 
 def _cell(cell: Mapping[str, str]) -> str:
-    return ", ".join(f"{attribute}={label}" for attribute, label in cell.items()) or "all"
+    return ", ".join(f"{column_name(attribute)}={label}" for attribute, label in cell.items()) or "all"
 
 
 def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness | None") -> Iterator[str]:
@@ -1275,7 +1321,8 @@ def _risk_lines(found: "Reidentification") -> Iterator[str]:
     if found.journalist is not None:
         about = ", estimated from the sampling fraction" if found.is_estimated else ""
         yield f"  journalist, who knows the population only{about}: {_in_words(found.journalist)}"
-        yield f"    unique in the population too: {'about ' if found.is_estimated else ''}{found.population_unique:.4g} rows"
+        unique = f"{'about ' if found.is_estimated else ''}{found.population_unique:,.4g}"
+        yield f"    unique in the population too: {unique} {'row' if found.population_unique == 1 else 'rows'}"
     yield f"  marketer, who links all rows at random: right for {100 * found.marketer:.3g} % of them on average"
 
 
@@ -1285,7 +1332,7 @@ def _in_words(risk: "Risk") -> str:
 
 
 def _unique_lines(found: "Uniqueness") -> Iterator[str]:
-    yield f"Unique by all quasi-identifiers together: {found.records:,} {'row' if found.records == 1 else 'rows'}."
+    yield f"Unique by all quasi-identifiers together: {number_of(found.records, 'row')}."
     telling = sorted(((share, name) for name, share in found.columns.items() if share), reverse=True)
     if telling:
         shares = ", ".join(f"{name} {100 * share:.3g} %" for share, name in telling)

@@ -471,7 +471,7 @@ class _Step:
             return refinement(None, note=together) if together else refinement((), 1.0)
         finer = {**domain.margin(mask), self.attribute: self.finer}
         if prod(domain.hierarchy(a).size(level) for a, level in finer.items()) > MOST_CELLS:
-            return refinement(None, note=f"the finer margin has more than {MOST_CELLS} cells")
+            return refinement(None, note=f"the finer margin has more than {MOST_CELLS:,} cells")
         parts = self._parts(classes, sizes(finer))
         if self._has_rare_values or np.any((parts.lower >= 1) & (parts.upper < self.least)):
             return replace(refinement(tuple(self._small(parts)), 0.0), is_certain=True)

@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import cached_property, reduce
 from itertools import combinations, islice, product
+from math import prod
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ _MOST_NUMBERS_IN_ALL = 20_000_000
 """Counts of all tables that are laid out one by one, for all additions together."""
 
 _MOST_MARGINS = 400
-"""Margins in which it is looked for what tables have in common."""
+"""Margins in which it is looked for what tables have in common, beside those that additions make and the finest."""
 
 _ATTRIBUTES = 3
 """Attributes that such a margin has at most."""
@@ -119,7 +120,7 @@ class Addition:
     two that would be shown together. suspects, classes: of the classes that both share, how many can have refused it, and
     how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only reason that there
     can be, for what tells something. may_gain_nothing: whether it can also have been left out since it tells nothing.
-    note: why it was not examined.
+    unexamined: margins in which it was not looked for what is certain. note: why it was not examined.
     """
 
     margin: Margin
@@ -131,6 +132,7 @@ class Addition:
     may_gain_nothing: bool = False
     small: tuple[CertainRange, ...] = ()
     values: tuple[CertainValue, ...] = ()
+    unexamined: int = 0
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -145,6 +147,7 @@ class Addition:
             "may_gain_nothing": self.may_gain_nothing,
             "small": [asdict(cell) for cell in self.small],
             "values": [asdict(value) for value in self.values],
+            "margins_not_examined": self.unexamined,
             "note": self.note,
         }
 
@@ -156,7 +159,8 @@ class Refusals:
     least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the published
     marginals, and in how many of them no addition would have been taken; None where they are too many to be laid out, and
     what several additions prove together was not examined. small, values: what is certain, of all additions. unnamed:
-    attributes that no table shows and whose values are not known, which were not examined.
+    attributes that no table shows and whose values are not known, which were not examined. unexamined: margins in which it
+    was not looked for what is certain: of all additions, or where these were not judged together of each, one by one.
     """
 
     least: int
@@ -166,6 +170,7 @@ class Refusals:
     small: tuple[CertainRange, ...] = ()
     values: tuple[CertainValue, ...] = ()
     unnamed: tuple[str, ...] = ()
+    unexamined: int = 0
 
     def of(self, outcome: Outcome) -> tuple[Addition, ...]:
         """The additions with an outcome."""
@@ -191,6 +196,7 @@ class Refusals:
             "values": [asdict(value) for value in self.values],
             "additions": [addition.as_json() for addition in self.additions],
             "unnamed": list(self.unnamed),
+            "margins_not_examined": self.unexamined,
         }
 
 
@@ -216,15 +222,17 @@ def refusals(
     together = _together(rules, possible, deadline, most)
     if together is not None:
         scope, kept, judged = together
-        all_of_them, *each = scope.in_common([kept, *(own.kept for own in judged)])
+        all_of_them, *each = scope.in_common([kept, *(own.kept for own in judged)], [one.clique for one in possible])
         additions = tuple(_laid_out(scope, one, own, common) for one, own, common in zip(possible, judged, each))
         left = int(np.count_nonzero(kept))
         small, values = _distinct(all_of_them.small), tuple(all_of_them.values)
-        return Refusals(least, additions, len(scope.tables), left, small, values, unnamed)
+        unexamined = max(all_of_them.unexamined, *(addition.unexamined for addition in additions), 0)
+        return Refusals(least, additions, len(scope.tables), left, small, values, unnamed, unexamined)
     additions = tuple(_judged(rules, one, deadline, most) for one in possible)
     small = _distinct(cell for addition in additions for cell in addition.small)
     values = tuple({str(value): value for addition in additions for value in addition.values}.values())
-    return Refusals(least, additions, None, None, small, values, unnamed)
+    unexamined = sum(addition.unexamined for addition in additions)
+    return Refusals(least, additions, None, None, small, values, unnamed, unexamined)
 
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
@@ -446,10 +454,19 @@ class _Scope:
         first, second = map(published, one.sides)
         return np.asarray(np.all(cells * published(one.separator) == first * second, axis=1))
 
-    def in_common(self, sets: Sequence[BoolArray]) -> list["_Common"]:
-        """For each set of tables the small counts and sensitive values that all of these share, and not all tables do."""
-        found = [_Common([], []) for _ in sets]
-        for margin in islice(self._margins(), _MOST_MARGINS):
+    def in_common(self, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list["_Common"]:
+        """For each set of tables the small counts and sensitive values that all of these share, and not all tables do.
+
+        whole: margins that are looked at however many attributes they have, as is that of all attributes.
+        """
+        levels = self.domain.margin(self.mask)
+        examined: dict[Mask, Mapping[str, int]] = {mask: self.domain.margin(mask) for mask in (*whole, self.mask)}
+        examined |= {self.domain.mask(margin): margin for margin in islice(self._margins(), _MOST_MARGINS)}
+        number = prod(self.domain.hierarchy(a).height - level + 1 for a, level in levels.items()) - 1
+        # Of all tables, or of none, nothing more is in common.
+        unexamined = [number - len(examined) if kept.any() and not kept.all() else 0 for kept in sets]
+        found = [_Common([], [], cut) for cut in unexamined]
+        for margin in examined.values():
             rows = self.rows(margin)
             before = _small(rows, self.rules.least)
             for kept, common in zip(sets, found):
@@ -485,10 +502,11 @@ class _Scope:
 
 
 class _Common(NamedTuple):
-    """What some tables have in common, and not all have."""
+    """What some tables have in common, and not all have. unexamined: margins that were not looked at."""
 
     small: list[CertainRange]
     values: list[CertainValue]
+    unexamined: int
 
 
 def _together(
@@ -526,6 +544,7 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
         may_gain_nothing=nothing,
         small=_distinct(common.small),
         values=tuple(common.values),
+        unexamined=common.unexamined,
     )
     if limit := scope.rules.limit(one.clique):
         return replace(found, outcome=Outcome.NOT_EXAMINED, note=limit)
@@ -590,8 +609,12 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     classes = len(np.unique(shared[total > 0]))
     nothing = _may_gain_nothing(collection, one, total, sides, codes)
 
+    coarser = prod(domain.hierarchy(a).height - level + 1 for a, level in margin.items()) - 2
+
     def addition(outcome: Outcome, **found: Any) -> Addition:
-        return Addition(margin, added, outcome, len(suspects), classes, may_gain_nothing=nothing, **found)
+        is_open = outcome in (Outcome.SOME, Outcome.PROVES)
+        found |= {"may_gain_nothing": nothing, "unexamined": coarser if is_open else 0}
+        return Addition(margin, added, outcome, len(suspects), classes, **found)
 
     if must_be.any():
         return addition(Outcome.ALWAYS)

@@ -10,7 +10,7 @@ or D is satisfied by both, hence by the sum. Evidence of odds G multiplies the v
 have at most r rows among those with a value. So both may be asked of D first, or of this.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -31,9 +31,33 @@ from checks.diversity.criterion import (
     stated_among,
     violations,
 )
-from checks.diversity.odds import UnderOdds, odds_borne
+from checks.diversity.odds import AtOdds, UnderOdds, odds_borne
 from checks.errors import CriterionError
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.tables.hierarchy import MISSING
+
+
+def leaving_out(diversity: Diversity, labels: Collection[str]) -> Diversity:
+    """A criterion of the rows whose value is known. labels: what stands for no value, with those left out already.
+
+    A criterion that says itself what becomes of such a label stays as it is.
+    """
+    if isinstance(diversity, AtOdds):
+        return replace(diversity, plain=leaving_out(diversity.plain, labels))
+    if isinstance(diversity, LeavingOut):
+        return LeavingOut(diversity.plain, tuple(sorted({*diversity.labels, *labels})))
+    names_it = any(isinstance(named, tuple) and {*labels} & {*named} for named in vars(diversity).values())
+    return diversity if names_it or not labels else LeavingOut(diversity, tuple(sorted(labels)))
+
+
+def standing_for_none(values: SensitiveValues) -> frozenset[int]:
+    """The codes of the values under which there is nothing but the value of rows without one."""
+    return values.within([MISSING]) if _has_missing(values) else frozenset()
+
+
+def _has_missing(values: SensitiveValues) -> bool:
+    """Whether rows without a value have one of their own. A coarser label is only a name for what is under it."""
+    return MISSING in values.hierarchy.labels[0]
 
 
 @dataclass(frozen=True)
@@ -77,8 +101,8 @@ class LeavingOut(RelativeDiversity):
 
     def _unknown(self, values: SensitiveValues) -> frozenset[int]:
         """The codes of the values that are left out; none where none would be left, as there is nothing to judge then."""
-        hierarchy = values.hierarchy
-        labels = [label for label in self.labels if any(label in own for own in map(set, hierarchy.labels[:-1]))]
+        named = {label for labels in values.hierarchy.labels[:-1] for label in labels} - {MISSING}
+        labels = [label for label in self.labels if label in named or (label == MISSING and _has_missing(values))]
         unknown = values.within(labels) if labels else frozenset()
         return unknown if len(unknown) < len(values.rows) else frozenset()
 

@@ -19,7 +19,7 @@ from checks.finding import FULL, Finding, Verdict
 from checks.labels import ToldByLabels, crowded
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
-from marginals.tables.group_names import told_by_older_labels
+from marginals.tables.group_names import lists_several, told_by_older_labels
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 
@@ -77,7 +77,7 @@ class BundleContent:
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
     where: the part of the table whose rows are counted; empty where all are. labels: what labels tell readers of the
-    values that they stand for; None where the release does not say that, and the labels themselves are asked.
+    values that they stand for; None where the release does not say that. Others are asked themselves.
     """
 
     collection: Collection
@@ -131,11 +131,10 @@ class BundleContent:
 
     @cached_property
     def known_labels(self) -> ToldByLabels:
-        """What labels tell of the values that they stand for, as the release says, or as older releases gave names."""
-        if self.labels is not None:
-            return self.labels
-        hierarchies = self.domain.items()
-        return {name: told for name, hierarchy in hierarchies if (told := told_by_older_labels(hierarchy))}
+        """What labels tell of the values that they stand for, as the release says, else as older releases gave names."""
+        stated = self.labels or {}
+        known = {name: {**told_by_older_labels(own), **stated.get(name, {})} for name, own in self.domain.items()}
+        return {name: told for name, told in known.items() if told}
 
     @property
     def least_count(self) -> int:
@@ -178,17 +177,28 @@ class BundleContent:
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
 
     def _as_far_as_said(self, claim: Claim, found: Finding) -> Finding:
-        """A finding that holds, with what it rests on where the release does not say which values occur."""
-        if self.labels is not None or not found.holds or not isinstance(claim, MinCell):
+        """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not."""
+        if not found.holds or not isinstance(claim, MinCell):
             return found
-        names = crowded(self.collection, claim.least_count)
+        if self.labels is None:
+            names = crowded(self.collection, claim.least_count)
+            note = (
+                "values below the published ones of {} may have no rows as far as the release says; whoever knows that all "
+                "of them occur can conclude smaller counts"
+            )
+        else:
+            names = tuple(filter(self._rests_on_labels, self.domain.attributes))
+            note = "that no smaller count follows from labels of {} rests on what the release says of them"
         if not names:
             return found
-        note = (
-            f"values below the published ones of {' and '.join(map(repr, names))} may have no rows as far as the release "
-            "says; whoever knows that all of them occur can conclude smaller counts"
-        )
+        note = note.format(" and ".join(map(repr, names)))
         return replace(found, note="; ".join(filter(None, [found.note, note])))
+
+    def _rests_on_labels(self, attribute: str) -> bool:
+        """Whether labels of an attribute stand for values of which only the release can say whether they occur."""
+        is_stated = bool(self.labels and self.labels.get(attribute))
+        labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
+        return self.collection.shows(attribute) and (is_stated or any(map(lists_several, labels)))
 
 
 DESCRIPTOR = "datapackage.json"

@@ -30,6 +30,7 @@ from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
+from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part
 from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
@@ -122,7 +123,7 @@ def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
     if not isinstance(attributes, dict) or not attributes:
         raise BundleError(DESCRIPTOR, "release.attributes must name the attributes")
     if len(attributes) > MAX_ATTRIBUTES:
-        raise BundleError(DESCRIPTOR, f"there are more than the {MAX_ATTRIBUTES} attributes that are read")
+        raise BundleError(DESCRIPTOR, f"there are more than the {MAX_ATTRIBUTES:,} attributes that are read")
     if COUNT in attributes:
         raise BundleError(DESCRIPTOR, f"an attribute {COUNT!r} would give marginals two columns of this name")
     roles = {}
@@ -209,7 +210,7 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     joined = [np.concatenate(parts) for parts in zip(*batches)] or [np.zeros(0, dtype=np.int64) for _ in header]
     read = len(joined[-1])
     if joined[-1].sum(dtype=np.float64) > MAX_ROWS:
-        raise BundleError(path, f"its counts sum to more than the {MAX_ROWS} rows that are counted exactly")
+        raise BundleError(path, f"its counts sum to more than the {MAX_ROWS:,} rows that are counted exactly")
     by_attribute = {attribute: codes for attribute, codes in zip(header, joined[:-1]) if attribute in margin}
     occurring = {
         attribute: [labels[code] for code in np.flatnonzero(np.bincount(codes, minlength=len(labels))).tolist()]
@@ -273,7 +274,7 @@ def _agree(tables: Mapping[str, ContingencyTable], release: Mapping[str, Any]) -
     """Raise BundleError unless all totals are those of the release and the marginals agree."""
     for path, table in tables.items():
         if not is_number(release.get("rows"), table.total):
-            raise BundleError(path, f"it counts {table.total} rows, which is not release.rows")
+            raise BundleError(path, f"it counts {number_of(table.total, 'row')}, which is not release.rows")
     check_agreement(tables)
 
 
@@ -316,7 +317,8 @@ def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
     stated = release.get("rows_per_person", ANY)
     if stated != ANY and not (type(stated) is int and 1 <= stated <= MOST_ROWS_OF_A_PERSON):
         raise BundleError(
-            DESCRIPTOR, f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}"'
+            DESCRIPTOR,
+            f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
         )
     return stated if "rows_per_person" in release else None
 
@@ -338,9 +340,9 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
     if not isinstance(stated, dict) or not stated.keys() <= {*domain.attributes}:
         raise BundleError(DESCRIPTOR, "release.occurring must name attributes of the release")
     for name, numbers in stated.items():
-        known = domain.hierarchy(name).labels[collection.finest_level(name)]
-        if not isinstance(numbers, dict) or not numbers.keys() <= {*known}:
-            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its finest published values")
+        levels = domain.hierarchy(name).labels[collection.finest_level(name) : -1]
+        if not isinstance(numbers, dict) or not numbers.keys() <= {label for labels in levels for label in labels}:
+            raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its published values")
         if not all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values()):
             raise BundleError(DESCRIPTOR, f"release.occurring.{name} must give whole numbers of values from 0 on")
         labels[name] = {label: LabelTells(number) for label, number in numbers.items()}
@@ -692,7 +694,9 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     rows = next(iter(tables.values())).total
     for place, table in tables.items():
         if table.total != rows:
-            raise BundleError(place, f"it counts {table.total} rows where {next(iter(tables))} counts {rows}")
+            raise BundleError(
+                place, f"it counts {number_of(table.total, 'row')} where {next(iter(tables))} counts {rows:,}"
+            )
     check_agreement(tables)
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in _claims_beside(published, bundles)))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
@@ -772,7 +776,7 @@ def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     rows = published.collection.cube.total
     for name, other in others:
         if other.collection.cube.total != rows:
-            problem = f"it counts {other.collection.cube.total} rows where {first} counts {rows}"
+            problem = f"it counts {number_of(other.collection.cube.total, 'row')} where {first} counts {rows:,}"
             raise BundleError(name, problem)
     return replace(published, claims=tuple(dict.fromkeys(claim for _, each in bundles for claim in each.claims)))
 

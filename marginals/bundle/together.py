@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, pairwise, product
@@ -15,13 +15,14 @@ import numpy as np
 from checks.attacks.knowledge import Levels, certainly_small, knowledge
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
 from checks.claims import Claim, CountClaim, KCombinatorial, MinCell
-from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, read_bundle, union
 from marginals.conditions import Range, interval
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import MISSING, Role
+from marginals.tables.group_names import KeptNames
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
@@ -198,6 +199,11 @@ class CommonRefinement:
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.parts))
         return f"judged over the common refinement of {names}, which the releases generalize differently"
+
+    def claims_of(self, claim: Claim) -> tuple[Claim, ...]:
+        """A claim about an attribute, as it is about each way to generalize it."""
+        names = self.parts.get(claim.about or "", ())
+        return tuple(_about(claim, {str(claim.about): name}) for name in names) or (claim,)
 
     def views(self) -> dict[str, list[Levels]]:
         """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
@@ -675,12 +681,11 @@ _REUSE = "publish the second again with the ladders of the first (the key data.l
 
 def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
     """The worst of the findings on what is published of two tables, that of the smallest difference among those alike."""
-    order = [Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS]
 
     def place(finding: Finding) -> tuple[int, float]:
         """By verdict, then by how small the difference is."""
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
-        return order.index(finding.verdict), size
+        return DECISIVE.index(finding.verdict), size
 
     worst = min(found, key=place)
     if worst.verdict is Verdict.FAILS and pair.assumption:
@@ -706,9 +711,13 @@ def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLadder:
-    """The levels of an attribute from the finest published one on, to be put above the base values of another table."""
+    """The levels of an attribute from the finest published one on, to be put above the base values of another table.
+
+    names: those of its groups, as the release gave them.
+    """
 
     released: Hierarchy
+    names: KeptNames = field(default_factory=KeptNames)
 
     def __call__(self, given: Hierarchy) -> Hierarchy:
         """The base values of a hierarchy, in their order, and above them the levels of the release.
@@ -773,10 +782,12 @@ def _without_missing(label: str) -> str:
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
     """The ladders of the attributes that a release shows."""
     collection = published.collection
-    return {
-        attribute: ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy)
-        for attribute in filter(collection.shows, collection.domain.attributes)
-    }
+    ladders = {}
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        told = published.known_labels.get(attribute, {})
+        names = KeptNames({label: tells for label, tells in told.items() if tells.large})
+        ladders[attribute] = ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy, names)
+    return ladders
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:

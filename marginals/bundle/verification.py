@@ -24,7 +24,15 @@ from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleCon
 from marginals.bundle.reading import content_of, listed, unjudged
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
-from marginals.bundle.together import Bundles, OneTable, by_table, common_refinement, differences, pairs_of_tables
+from marginals.bundle.together import (
+    Bundles,
+    CommonRefinement,
+    OneTable,
+    by_table,
+    common_refinement,
+    differences,
+    pairs_of_tables,
+)
 from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import printable
@@ -32,6 +40,7 @@ from marginals.named_rules import JudgedRule, NamedRule, rules_of
 from marginals.tables.people import ANY
 from models.deadline import Deadline
 from models.errors import ContradictionError
+from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
 _UNCHECKED = (
@@ -111,6 +120,7 @@ def verify(
         snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
         bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
         notes = _notes_on_trust(snapshots, signer)
+        asked.require_attributes(bundles)
         judged = _judged(bundles, asked)
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
@@ -226,22 +236,55 @@ class _Asked:
     rules: tuple[NamedRule, ...]
     difference: int | None = None
 
+    def require_attributes(self, bundles: Bundles) -> None:
+        """Raise InputError for a claim about an attribute that no bundle has: it would go unchecked."""
+        known = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
+        for claim in self.claims:
+            if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
+                raise InputError(
+                    f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
+                    f"{listed([*map(repr, known)])}"
+                )
+
+    def over(self, refined: CommonRefinement) -> "_Asked":
+        """The same over a common refinement, where an attribute can stand in several ways."""
+        of_each = ([each] if isinstance(each, str) else refined.claims_of(each) for each in self.claims)
+        return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
+
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
-        """As claims, those about a sensitive attribute that the bundle lacks left out; None where nothing is asked."""
+        """As claims, those about an attribute that the bundle lacks left out; None where nothing is asked.
+
+        What the bundle calls an attribute decides nothing where the reader names it.
+        """
         if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
         claims = [*asked_claims(self.claims, sensitive, published.claims), *of_rules]
-        about = [claim for claim in claims if claim.about is None or claim.about in published.sensitive]
-        return [_of_known(claim, published.claims) for claim in about]
+        about = [claim for claim in claims if claim.about is None or claim.about in published.domain.attributes]
+        return [_of_known(claim, published.domain) for claim in about]
 
 
-def _of_known(claim: Claim, own: Sequence[Claim]) -> Claim:
-    """A claim that leaves out what a bundle says to stand for no value of the attribute. own: the claims of the bundle."""
-    if not isinstance(claim, MaxentDiversity):
+def _of_known(claim: Claim, domain: Domain) -> Claim:
+    """A claim of those whose value is known: what rows without one are called is no value. The bundle has no say in that.
+
+    A coarser label of that name is only what a bundle calls the values under it.
+    """
+    if not isinstance(claim, MaxentDiversity | Register) or MISSING not in domain.hierarchy(claim.about).labels[0]:
         return claim
-    stated = [each for each in own if isinstance(each, MaxentDiversity) and each.sensitive == claim.sensitive]
-    return claim.leaving_out(*dict.fromkeys(label for each in stated for label in each.left_out))
+    return claim.leaving_out(MISSING)
+
+
+def _noted(claim: Claim, finding: Finding, own: Sequence[Claim]) -> Finding:
+    """The finding on a claim of the reader, with the labels that only the bundle leaves out. own: the claims of that."""
+    if not isinstance(claim, MaxentDiversity | Register):
+        return finding
+    stated = (each for each in own if isinstance(each, MaxentDiversity | Register) and each.about == claim.about)
+    labels = dict.fromkeys(label for each in stated for label in each.left_out if label not in claim.left_out)
+    labels.pop(MISSING, None)
+    if not labels:
+        return finding
+    note = f"all values count here, also {listed([*map(repr, labels)])}, which the release leaves out of what it claims"
+    return replace(finding, note="; ".join(filter(None, (finding.note, note))))
 
 
 def _judged(bundles: Bundles, asked: _Asked) -> Verification:
@@ -272,23 +315,44 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
     if published is None:
         return Verification(tuple(_findings_apart(table.bundles, asked)))
     claims = asked.claims_on(published, published.sensitive)
-    if claims is None:
-        return published.verify()
-    own = published.claims
-    applied = (rule.applied(published.sensitive) for rule in asked.rules)
-    rules = [rule.stating(lambda claim: _of_known(claim, own)) for rule in applied]
-    return published.claiming(claims, rules).verify()
+    return published.verify() if claims is None else _demanded(published, claims, asked.rules)
+
+
+def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Sequence[NamedRule] = ()) -> Verification:
+    """What a reader demands of a release, with rules, instead of what it claims.
+
+    Raises InputError or CriterionError for text that is no claim, and where the release lacks what a claim is about.
+    """
+    asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), tuple(rules))
+    asked.require_attributes([("", published)])
+    return _demanded(published, asked.claims_on(published, published.sensitive) or [], asked.rules)
+
+
+def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence[NamedRule]) -> Verification:
+    applied = (rule.applied(published.sensitive) for rule in rules)
+    judged = published.claiming(
+        claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
+    )
+    found = judged.verify()
+    noted = (_noted(*each, published.claims) for each in zip(judged.claims, found.checks))
+    return replace(found, checks=tuple(noted))
+
+
+def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Sequence[Finding]:
+    """The findings on the claims of a reader, or where there are none on those of the bundle."""
+    found = published.verify(claims).checks
+    return found if claims is None else [_noted(*each, published.claims) for each in zip(claims, found)]
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
     """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)
-        claims = asked.claims_on(refined.content, refined.content.sensitive)
+        claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
         attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for judged in refined.with_violations(hurried.verify(claims).checks):
+        for judged in refined.with_violations(_checked(hurried, claims)):
             finding = _unless_seen(judged, attribute_of, bundles, 2)
             yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
     except (IncompatibleReleasesError, ContradictionError) as problem:
@@ -296,7 +360,7 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for number, (folder, alone) in enumerate(bundles):
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for judged in published.verify(asked.claims_on(published, sensitive)).checks:
+            for judged in _checked(published, asked.claims_on(published, sensitive)):
                 finding = _unless_seen(judged, {}, bundles, 2)
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
 

@@ -70,6 +70,11 @@ def write_bundle(
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 
+def identity_of(content: BundleContent) -> str:
+    """That of a bundle with this content, whatever its report is."""
+    return Descriptor(bundle_files(content, b"")[DESCRIPTOR]).identity
+
+
 def put_report(bundle: WrittenBundle, page: bytes, key: SecretKey | None = None) -> None:
     """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
 

@@ -100,6 +100,10 @@ def publish(
         configured = marginals.read_config(config)
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
+        if page.is_of_another_release and not as_json:
+            from marginals.wording import another_release_line
+
+            click.echo(printable(another_release_line(page.path, out)), err=True)
         table = configured.read_table()
         if not as_json:
             for line in _table_lines(configured, table, config, ledger):
@@ -257,13 +261,12 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
 
 def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out: why, by attribute."""
-    from marginals.names import margin_in_words
+    from marginals.names import margin_in_words, number_of
     from marginals.wording import rows_in_words
 
-    rows_per_person = release.published.rows_per_person
-    counted = f"{release.rows} rows" if rows_per_person is None else rows_in_words(release.rows, rows_per_person)
+    counted = rows_in_words(release.rows, release.published.rows_per_person)
     where = f" where {release.published.where}" if release.published.where else ""
-    yield f"Published {len(release.margins)} marginals of {counted}{where} in {release.path}:"
+    yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
     yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
     if (information := release.published.information) is not None:
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
@@ -352,7 +355,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     if as_json:
         print_json(verification.as_json())
     else:
-        _print(verification)
+        _print(verification, bool(asked["checks"] or asked["rules"]))
     if not verification.ok:
         click.get_current_context().exit(FAILED)
 
@@ -361,9 +364,10 @@ def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
     """The findings on a single table, of the config's policy or of what is asked instead."""
+    from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
     from marginals.bundle.verification import asked_claims
-    from marginals.tables.attribute import Role
+    from marginals.tables.attribute import MISSING, Role
 
     if len(files) > 1 or rules or key is not None:
         raise InputError("with --config one table is checked, without --rule and --key")
@@ -375,16 +379,23 @@ def _verified_table(
     most = people if isinstance(people, int) else None
     demanded = configured.policy.requirements(sensitive, most, missing).claims
     claims = asked_claims(checks, sensitive, demanded) if checks else demanded
+    claims = [
+        claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
+        for claim in claims
+    ]
     return Verification(marginals.verify_recoded(files[0], attributes, claims))
 
 
-def _print(verification: "Verification") -> None:
-    """The findings, what the rules say, and the warnings."""
-    from marginals.wording import rule_lines, sensitive_lines
+def _print(verification: "Verification", is_asked: bool) -> None:
+    """The findings, what the rules say, and the warnings.
+
+    is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
+    """
+    from marginals.wording import rule_lines, sensitive_lines, smallest_line
 
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
-    print_lines(sensitive_lines(verification))
+    print_lines(filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification))
     print_warnings(verification.warnings)
 
 
@@ -464,6 +475,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     import pandas as pd
 
     from marginals.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.names import number_of
     from marginals.wording import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)
@@ -490,7 +502,8 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     elif target.path is not None:
         where = f" where {printable(release.published.where)}" if release.published.where else ""
         click.echo(
-            f"Wrote {rows} synthetic rows{where} to {target.path}. They tell what the release tells, and no more."
+            f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release "
+            "tells, and no more."
         )
         if beside.path is not None:
             click.echo(f"Which two columns tell something of each other: {beside.path}")

@@ -220,8 +220,12 @@ def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
 
 def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile | None") -> None:
     """Which files were written, and what they are."""
+    from marginals.names import number_of
+
     if rows_file is not None:
-        click.echo(f"Wrote {rows} rows to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
+        click.echo(
+            f"Wrote {number_of(rows, 'row')} to {rows_file.path}. Their risk is above; no other privacy of them was checked."
+        )
     for file in pages:
         if file is not None:
             click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
@@ -248,6 +252,7 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     """
     from marginals.config.release_toml import disclose_table
     from marginals.disclosure import Shuffled
+    from marginals.names import number_of
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
@@ -257,8 +262,8 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
         print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
     else:
         click.echo(
-            f"Wrote {written.rows} rows to {file.path} ({written.engine}). Nothing was checked of their privacy, so only "
-            "you may read the file."
+            f"Wrote {number_of(written.rows, 'row')} to {file.path} ({written.engine}). Nothing was checked of "
+            "their privacy, so only you may read the file."
         )
 
 
@@ -302,7 +307,9 @@ def audit(
     The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
     people exist, when tables contradict each other, and when something is not decided or a joint table is too large. What
-    was not examined is said at the end. The marginals of a release are read as complete: what they do not list has nobody.
+    was not examined is said at the end. The marginals of a release of this program are read as complete where they lie in
+    its folder, or bear the names that they have there and show each attribute at one level, but for those of too many cells:
+    what they do not list has nobody.
 
     \b
     Examples:
@@ -361,5 +368,5 @@ def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None
     for path, why in guessed.why_tables.items():
         for line in why:
             click.echo(f"{path.name}: {line}")
-    click.echo(f"Wrote {out.path}. Review each line, then:")
+    click.echo(f"Wrote {out.path}. Review every guess in it, then:")
     click.echo(f"  marginals audit --spec {out.path}")

@@ -203,6 +203,7 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
+    from marginals.names import number_of
     from marginals.wording import written_table_lines
 
     table = configured.read_table()
@@ -211,7 +212,8 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
         raise InputError(
-            f"the method {method} cannot keep min_cell; leave it out of [privacy], or use the method lattice"
+            f"the method {method} cannot keep a least count; leave min_cell out of [privacy], and each rule that demands "
+            "one, or use the method lattice"
         )
     try:
         diversity = requirements.common_diversity
@@ -229,7 +231,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
         print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence, **on_chains})
         return
     click.echo(
-        f"{method}: {len(recoded):,} classes of {recoded.average_class_size:.1f} rows on average, "
+        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     )
     if on_chains:
@@ -389,6 +391,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     """
     from marginals.config.first_config import initial_config
     from marginals.config.roles import Chosen
+    from marginals.names import column_name
     from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
@@ -419,8 +422,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     for token, why in config.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():
-        shown = name or '""'  # as the config writes the name of a column whose header is empty
-        click.echo(f"{guess.role.value:>16}  {shown}: {guess.why}")
+        click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
     if config.person is not None:
         counts = (
             "The first row of each counts"
@@ -430,7 +432,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         click.echo(f"{config.person}. {counts}; see person in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
-    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review each, then:")
+    them = "it" if len(files) == 1 else "them"
+    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:")
     click.echo(f"  marginals assess {out}")
     click.echo(f"  marginals publish {out} --out release")
 

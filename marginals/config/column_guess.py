@@ -661,7 +661,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
     if (sensitive := _sensitive(column, rare, said)) is not None:
         return sensitive
     if _almost_unique(column):
-        return Guess(Role.IDENTIFIER, f"{len(column.values)} of {column.rows} values are different")
+        return Guess(Role.IDENTIFIER, f"{len(column.values):,} of {column.rows:,} values are different")
     return _asked(column, rare, said)
 
 
@@ -724,7 +724,7 @@ def _not_publishable(column: Column, rare: int) -> str:
     if len(column.values) == 1:
         return "all its values are the same"
     if column.missing > 2 * column.rows and column.rows < rare:
-        return f"fewer than {rare} rows have a value"
+        return f"fewer than {rare:,} rows have a value"
     if not all(value.isprintable() for value in column.values):
         return "some values hold line breaks or other characters that cannot be seen"
     return ""
@@ -736,26 +736,24 @@ def _identifies(column: Column) -> str:
     if naming := _names_people(column):
         return f"its name says {naming}, which tells people apart even where several share a value"
     if (by_name := column.words & IDENTIFYING) and 2 * distinct > rows and not (_is_of_something(column.name)):
-        return f"its name says {' '.join(sorted(by_name))}, and {distinct} of {rows} values are different"
+        return f"its name says {' '.join(sorted(by_name))}, and {distinct:,} of {rows:,} values are different"
     if sum(map(_is_mail, column.values)) > distinct / 2:
         return "its values are addresses of mail"
     if distinct >= _FEWEST_NAMES and sum(map(_is_phone, column.values)) > _ALMOST_UNIQUE * distinct:
         return "its values look like numbers of telephones or of the kind of a social security number"
     if distinct == rows >= _FEWEST_NAMES and column.words & NUMBERING and are_numbers_of_things(column):
-        return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows} values are different"
+        return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows:,} values are different"
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
-        each = f"it seems to number who the rows are about, {rows / distinct:.1f} rows each"
+        each = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
     if files := _numbers_files(column):
-        return f"its name says {files}: it seems to number files about people, {rows / distinct:.1f} rows each"
+        return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)
     if column.counts.min() == column.counts.max() and not is_other:
-        return (
-            f"each of its {distinct} values stands in {column.counts[0]} rows, as a key does of which each has several"
-        )
+        return f"each of its {distinct:,} values is in {column.counts[0]:,} rows, like a key of which each has several"
     return ""
 
 
@@ -849,7 +847,7 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
         return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
     if len(column.values) > _MOST_CATEGORIES:
         why = (
-            f"{why}; nobody should learn it, but it has {len(column.values)} different values: "
+            f"{why}; nobody should learn it, but it has {len(column.values):,} different values: "
             "group them in the table first"
         )
         return Guess(Role.IGNORED, why, question=question)
@@ -892,7 +890,7 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
         return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=not is_block, is_coarse=is_block)
     if distinct > _MOST_CATEGORIES:
         return Guess(
-            Role.IGNORED, f"{distinct} different texts are too many to guess how they go together; write a hierarchy"
+            Role.IGNORED, f"{distinct:,} different texts are too many to guess how they go together; write a hierarchy"
         )
     if _holds_long_texts(column, rare):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
@@ -925,7 +923,7 @@ def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
         return Guess(Role.IGNORED, "its numbers lie too far apart; round them, to thousands for example")
     are_ages = bool(column.words & AGES) and span >= 10 and min(numbers) >= 0 and max(numbers) < 130
     kind = "whole numbers" if are_whole else "numbers with decimals"
-    why = "ages" if are_ages else f"{distinct} different {kind}"
+    why = "ages" if are_ages else f"{distinct:,} different {kind}"
     widths = finest_width(numbers, column.counts, are_ages)
     is_heaped = column.counts[column.counts >= rare].sum() >= _HEAPED * column.counts.sum()
     if is_heaped and not (are_whole and are_ages) and (not are_whole or widths):
@@ -939,9 +937,9 @@ def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess
     if distinct <= 2:
         return Guess(Role.QUASI_IDENTIFIER, f"{distinct} {kind}, published as they are or not at all")
     if not uncommon:
-        why = f"{distinct} {kind}, none of them rare; levels merge them step by step"
+        why = f"{distinct:,} {kind}, none of them rare; levels merge them step by step"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
-    why = f"{distinct} {kind}, of which {uncommon} {'is' if uncommon == 1 else 'are'} rare and merged with others"
+    why = f"{distinct:,} {kind}, of which {uncommon:,} {'is' if uncommon == 1 else 'are'} rare and merged with others"
     return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
 
 

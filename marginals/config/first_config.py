@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from checks.claims import counts_below
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_guess import (
@@ -39,6 +40,7 @@ from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, q
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
+from marginals.names import number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
@@ -472,7 +474,8 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    kept = f"{table.rows + table.left_out} of {rows} rows are kept"
+    complete = table.rows + table.left_out
+    kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
@@ -493,7 +496,7 @@ def _whose(person: RepeatingKey, rows: int) -> str:
     lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
     if rows > 1:
         lines += [
-            f"# Of each up to {rows} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
+            f"# Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
             '# one_row = "first", "last" or "random" counts one row of each.',
         ]
     else:
@@ -610,14 +613,14 @@ def _privacy(table: Table) -> str:
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
-        f"# Whoever is counted shares a cell with at least {k - 1} others, the sensitive column set aside,",
+        f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
         f"k_link = {k}",
         "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
         f"# least {k} rows; in the data it can be rarer,",
         f"k_combinatorial = {k}",
     ]
     lines += [
-        f"# and no published count is from 1 to {_LEAST_CELL - 1}, sensitive columns counted too, and none follows:",
+        f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
         f"min_cell = {_LEAST_CELL}",
     ]
     if not table.sensitive:
@@ -627,23 +630,25 @@ def _privacy(table: Table) -> str:
             '# diversity = "recursive:3,4"',
         ]
     else:
-        if table.rows_per_person in (None, 1):
+        register = table.rows_per_person in (None, 1)
+        if register:
             lines += [
                 "# What is demanded below of sensitive columns also holds of somebody who knows all other columns of",
                 "# everybody, from a register. Leave this out beside a ledger (publish --ledger), where people are in",
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive})
+        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive}, register)
     return "\n".join(lines) + "\n"
 
 
-def _demands(demands: Mapping[str, str]) -> list[str]:
-    """The lines that demand something of each sensitive column."""
+def _demands(demands: Mapping[str, str], register: bool) -> list[str]:
+    """The lines that demand something of each sensitive column. register: whether a line before them needs one."""
+    remove = "; then remove register = true, too" if register else ""
     lines = [
-        "# and what the tables together say about a sensitive column stays as uncertain as this, the strongest of some that",
-        f'# the column as a whole satisfies. "{NO_DIVERSITY}" demands nothing, on purpose; without any of these lines',
-        "# nothing sensitive is published.",
+        "# What the tables together say of a sensitive column, by maximum entropy, stays as varied as this in every class.",
+        f'# "{NO_DIVERSITY}" demands nothing, on purpose{remove}.',
+        "# Without any of these lines nothing sensitive is published.",
     ]
     if len(demands) == 1:
         ((_, demand),) = demands.items()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from marginals.names import column_name
 from marginals.tables.attribute import Role
 
 if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
@@ -30,7 +31,7 @@ class Question:
     role: Role
 
     def __str__(self) -> str:
-        each = ", ".join(name or '""' for name in self.columns)
+        each = ", ".join(map(column_name, self.columns))
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
@@ -155,4 +156,4 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     others = [name for name in unconfirmed if name not in asked]
     for said, names in (("It was not sure of", asked), ("It guessed", others)):
         if names:
-            yield f"  {said}: {', '.join(f'{name} ({roles[name].value})' for name in names)}."
+            yield f"  {said}: {', '.join(f'{column_name(name)} ({roles[name].value})' for name in names)}."

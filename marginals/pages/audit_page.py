@@ -72,11 +72,11 @@ def audit_html(audit: Audit) -> bytes:
 
 def _part(part: AuditedTables, printed: int) -> PartSection:
     sections = []
-    for kind, words in KINDS.items():
+    for kind, (_, many, rest) in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
         if numbers:
             rows = tuple(_row(part, number) for number in numbers[:_ROWS])
-            sections.append(FactSection(words[0].upper() + words[1:], len(numbers), rows))
+            sections.append(FactSection(f"{many[0].upper()}{many[1:]} {rest}", len(numbers), rows))
     return PartSection(
         part.people,
         part.linked.names[: part.linked.table_count],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from checks.attacks.published_counts import published_counts
-from checks.claims import AttributeClaim, CountClaim
+from checks.claims import AttributeClaim, CountClaim, counts_below
 from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
@@ -534,7 +534,7 @@ def report_html(published: BundleContent) -> bytes:
         not_attacked=attackers.left_out,
         register=[(own.sensitive, register_in_words(own)) for own in readers],
         not_for_register=[own.sensitive for own in readers if own.basis == NOT_EXAMINED],
-        least_cell=_least_cell(published),
+        ruled_out=_ruled_out(published),
         overall=_overall(published),
         sensitive=published.sensitive,
         sensitive_said=list(sensitive_lines(published.verify())),
@@ -691,11 +691,12 @@ def _facts(published: BundleContent) -> int | None:
     return min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None)
 
 
-def _least_cell(published: BundleContent) -> int | None:
-    """The rows that every count certainly has that is not 0; None where fewer than two are claimed, or it is not proven."""
+def _ruled_out(published: BundleContent) -> str:
+    """The counts that certainly none has, in words; empty where no least count above 1 is claimed, or it is not proven."""
     judged = zip(published.claims, published.verify().checks)
     proven = [claim.least_cell for claim, finding in judged if isinstance(claim, CountClaim) and finding.holds]
-    return max((least for least in proven if least and least > 1), default=None)
+    least = max((least for least in proven if least), default=1)
+    return counts_below(least) if least > 1 else ""
 
 
 def _example(published: BundleContent) -> str:

@@ -17,7 +17,7 @@ from checks.risk.disclosure import Disclosure, Frontier, MeanOptimum, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
 from marginals.disclosure import selected
 from marginals.errors import InputError
-from marginals.names import level_name, name_or_star
+from marginals.names import level_name, name_or_star, number_of
 from marginals.output import OutputFile
 from marginals.pages.release_page import WIDTH, page, text_width
 from marginals.risk import BundleRisk, RiskAssessment, TableRisk, are_comparable, finite_or_none
@@ -279,14 +279,14 @@ class RiskReport:
 
     def _lines(self) -> Iterator[str]:
         table = self.table
-        yield f"{len(table.utility)} records disclosed, mean utility {table.mean_utility:.3f}, against"
+        yield f"{number_of(len(table.utility), 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
         probabilities = table.mean_probabilities
         numbers = (table.names, table.risks, table.losses, probabilities, table.single_fits, table.right_fits)
         for name, risk, loss, probability, single, right in zip(*numbers):
-            whose = "" if right is None else f", their own for {right}"
+            whose = "" if right is None else f", their own for {right:,}"
             yield (
                 f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
-                f"identified {100 * probability:.2f}% on average if they are in it, one entry fits {single}{whose}"
+                f"identified {100 * probability:.2f}% on average if they are in it, one entry fits {single:,}{whose}"
             )
         if table.linked_risks is not None:
             for name, risk in zip(table.names, table.linked_risks):
@@ -346,7 +346,9 @@ def _optimum_lines(optimum: Optimum, on_average: MeanOptimum | None) -> Iterator
         named = ((name_or_star(attribute, hierarchy, level), count) for level, count in enumerate(counts) if count)
         yield f"  {attribute}: " + ", ".join(f"{name} {count:,}" for name, count in named)
     if not optimum.allowed.all():
-        yield f"  {int((~optimum.allowed).sum())} records cannot be disclosed so; they are suppressed."
+        suppressed = int((~optimum.allowed).sum())
+        they = "it is" if suppressed == 1 else "they are"
+        yield f"  {number_of(suppressed, 'record')} cannot be disclosed so; {they} suppressed."
 
 
 def _frontier(frontier: Frontier) -> list[dict[str, float | None]]:

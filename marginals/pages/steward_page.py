@@ -11,6 +11,7 @@ from statistics import fmean
 
 from checks.claims import MinCell
 from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
+from marginals.bundle.writing import identity_of
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
@@ -115,6 +116,7 @@ def steward_html(report: StewardReport) -> bytes:
     return page(
         "steward.html",
         mark=MARK,
+        identity=identity_of(report.published).removeprefix("sha256:"),
         title=report.published.title,
         rows=rows,
         whole=rows + report.left_out + report.dropped,

@@ -16,7 +16,7 @@ from checks.claims import MinCell, Requirements
 from checks.classes import nonsensitive_part
 from checks.finding import Finding
 from marginals.errors import NothingPublishableError
-from marginals.names import level_name, margin_in_words
+from marginals.names import level_name, margin_in_words, number_of
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
@@ -92,10 +92,18 @@ class Obstacles:
         what = "value" if level == 0 else "group"
         whole = f"{'' if level == 0 else f'even in {level_name(attribute, hierarchy, level)} '}"
         if rare == len(counts):
-            found = f"{whole}none of its {rare:,} {what}s has {self.k:,} rows" if rare > 1 else f"it has {_rows(least)}"
+            found = (
+                f"{whole}none of its {rare:,} {what}s has {self.k:,} rows"
+                if rare > 1
+                else f"it has {number_of(least, 'row')}"
+            )
             return f"{found}; put them into larger groups ({_MERGES}), or leave the column out"
         if rare == 1:
-            found = f"its {what} {name} has {_rows(least)}" if named else f"one of its {what}s has {_rows(least)}"
+            found = (
+                f"its {what} {name} has {number_of(least, 'row')}"
+                if named
+                else f"one of its {what}s has {number_of(least, 'row')}"
+            )
             found += f", fewer than {self.k:,}"
         else:
             found = f"{rare:,} of its {len(counts):,} {what}s have fewer than {self.k:,} rows"
@@ -179,8 +187,10 @@ class Obstacles:
             own = self.table.cube.table(self.table.domain.mask({attribute: level}))
             rows = own.counts_of({attribute: classes.column(attribute, level)[[smallest]]})
             named = self._tells_of_nobody(label, int(rows[0]))
-            shown.append(f"{attribute}={label}" if named else f"{attribute}=(a value of {_rows(int(rows[0]))})")
-        return f"The smallest class: {', '.join(shown)}; {_rows(int(classes.counts[smallest]))}."
+            shown.append(
+                f"{attribute}={label}" if named else f"{attribute}=(a value of {number_of(int(rows[0]), 'row')})"
+            )
+        return f"The smallest class: {', '.join(shown)}; {number_of(int(classes.counts[smallest]), 'row')}."
 
 
 @dataclass(frozen=True)
@@ -227,7 +237,7 @@ def _too_small(sizes: CountArray, requirements: Requirements) -> str:
     keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k // people)
     keys += _of_whom(requirements)
     if len(sizes) == 1:
-        return f"{keys} demands {k:,} rows in every class, and there are {_rows(int(sizes[0]))} in all"
+        return f"{keys} demands {k:,} rows in every class, and there are {number_of(int(sizes[0]), 'row')} in all"
     small = int((sizes < k).sum())
     have = "has" if small == 1 else "have"
     return (
@@ -283,7 +293,3 @@ def _place(label: str) -> Decimal | None:
         return Decimal(re.split(r"(?<=[0-9])[-\u2013]", label)[0])
     except InvalidOperation:
         return None
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} {'row' if count == 1 else 'rows'}"

@@ -297,7 +297,7 @@ class Policy:
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not is_number_of_rows(value, least):
-                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS}, got {shown(value)}")
+                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS:,}, got {shown(value)}")
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
@@ -341,8 +341,8 @@ class Policy:
             raise InputError(f"register is true or false, not {self.register!r}")
         if self.register and not demanded:
             raise InputError(
-                "register = true is about a diversity, and none is demanded; demand one beside it, such as "
-                'diversity = "entropy:4", or leave it out'
+                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
+                "remove the line register = true"
             )
 
     def price(self, table: Table) -> float:

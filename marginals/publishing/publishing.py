@@ -147,12 +147,12 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
     if table.rows_per_person not in (None, 1):
         raise InputError(
             f'{what}, and these cannot be judged where a person can have several rows; set one_row = "first" in [data], or '
-            "leave register out"
+            "remove the line register = true"
         )
     if ledger is not None:
         raise InputError(
-            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; leave register out, "
-            "or publish without --ledger"
+            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; remove the line "
+            "register = true, or publish without --ledger"
         )
 
 
@@ -352,20 +352,22 @@ def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) 
     return table.names(finest, prepared.requirements.least_count)
 
 
-def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels | None:
+def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
     """What labels let readers know of the values that they stand for, by attribute.
 
-    A label that is not among them is that of one value, or of values that may have no rows. None where names are kept that
-    an older release gave, by other rules: then readers ask the labels themselves.
+    A label that is not among them is that of one value, or of values that may have no rows. One that only looks like those
+    of older releases is among them; what was named by their rules is not, so that readers ask it itself.
     """
-    kept = [name for name, naming in table.naming.items() if isinstance(naming, KeptNames)]
-    if any(told_by_older_labels(domain.hierarchy(name)) for name in kept):
-        return None
-    return {
-        name: {label: LabelTells(number) for label, number in own.occurring.items()}
-        for name, own in named.items()
-        if own.occurring
-    }
+    told: dict[str, dict[str, LabelTells]] = {}
+    for name, hierarchy in domain.items():
+        naming = table.naming.get(name)
+        older = naming.older if isinstance(naming, KeptNames) else {}
+        own = {label: LabelTells(0) for label in told_by_older_labels(hierarchy) if label not in older}
+        if name in named:
+            own |= {label: LabelTells(number) for label, number in named[name].occurring.items()}
+        if own:
+            told[name] = own
+    return told
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

@@ -19,7 +19,7 @@ from checks.claims import Claim
 from marginals import estimates
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
-from marginals.bundle.verification import asked_claims
+from marginals.bundle.verification import demanded
 from marginals.conditions import Where, interval
 from marginals.errors import InputError
 from marginals.estimates import Quantity, basis_in, distinctions, marked, told, weakest
@@ -90,7 +90,7 @@ class Mixture:
         """
         if claims is None:
             return self.published.verify()
-        return self.published.verify(asked_claims(claims, self.published.sensitive, self.published.claims))
+        return demanded(self.published, claims)
 
     def expected_count(self, where: Where) -> Quantity:
         """Expected number of rows that a condition means, by the labels that all releases together show.

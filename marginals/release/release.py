@@ -482,11 +482,9 @@ class Release(ModelAnalysis):
         """
         if claims is None and not rules:
             return self.published.verify()
-        from marginals.bundle.verification import asked_claims  # slow to import, and few need it
+        from marginals.bundle.verification import demanded  # slow to import, and few need it
 
-        sensitive = self.published.sensitive
-        asked = asked_claims(claims or (), sensitive, self.published.claims)
-        return self.published.claiming(asked, [rule.applied(sensitive) for rule in rules_of(rules)]).verify()
+        return demanded(self.published, claims or (), rules_of(rules))
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.

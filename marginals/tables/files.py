@@ -108,7 +108,7 @@ class CsvForm:
             )
         if line.count(self.separator.encode()) >= MOST_COLUMNS:
             raise InputError(
-                f"{path.name} has more than the {MOST_COLUMNS} columns that are read; leave out those that are not used"
+                f"{path.name} has more than the {MOST_COLUMNS:,} columns that are read; leave out those that are not used"
             )
 
     @contextmanager
@@ -470,7 +470,7 @@ def _sheet(path: Path) -> "pd.DataFrame":
         )
     if len(sheet.columns) > MOST_COLUMNS:
         raise InputError(
-            f"{path.name} has more than the {MOST_COLUMNS} columns that are read; leave out those that are not used"
+            f"{path.name} has more than the {MOST_COLUMNS:,} columns that are read; leave out those that are not used"
         )
     columns = sheet.table()
     header = [text_of(values[0]) or "" for values in columns.values()]

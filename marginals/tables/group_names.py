@@ -10,7 +10,7 @@ one group on all levels.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from itertools import count, pairwise
@@ -261,11 +261,15 @@ class GroupNaming:
         return f"other {self.node(members, whole=False) or self.attribute}"
 
 
+@dataclass(frozen=True)
 class KeptNames:
     """The names that another release gave: those of a series were made for its first one, and stay.
 
-    What they named then may have no rows now, so that nothing is known to occur.
+    What they named then may have no rows now, so that nothing is known to occur. older: what those of them tell that were
+    given by the rules of older releases, of the values that are not named.
     """
+
+    older: Mapping[str, LabelTells] = field(default_factory=dict)
 
     def named(self, ladder: Hierarchy, finest: int, _counts: CountArray, _least: int) -> NamedLevels:
         """The levels as they are; values of the finest published one without members stand at the end, as in the first."""
@@ -399,6 +403,15 @@ def told_by_older_labels(hierarchy: Hierarchy) -> dict[str, LabelTells]:
             large = match["named"].count(", ") + 1
             told[label] = LabelTells(large + 1, large)
     return told
+
+
+def lists_several(label: str) -> bool:
+    """Whether a label looks as if it stood for several values, of which a reader cannot tell whether each occurs.
+
+    >>> lists_several("cook, driver"), lists_several("22 or missing"), lists_several("20-24")
+    (True, True, False)
+    """
+    return ", " in label or " and " in label or bool(_OR_MISSING.fullmatch(label))
 
 
 def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:

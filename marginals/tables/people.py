@@ -197,7 +197,7 @@ class Unit:
             raise InputError(f"one_row is {', '.join(map(repr, ONE_ROW))}, not {self.one_row!r}")
         if most is not None and most != ANY and (type(most) is not int or not 1 <= most <= MOST_ROWS_OF_A_PERSON):
             raise InputError(
-                f'rows_per_person is a whole number from 1 to {MOST_ROWS_OF_A_PERSON}, or "{ANY}" where rows are what is '
+                f'rows_per_person is a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is '
                 f"counted, not {most!r}"
             )
         if self.one_row is not None and self.person is None:

@@ -1,13 +1,13 @@
 """Where a table comes from and how it is read, in one value: what every function takes that reads one."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -54,7 +54,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Ladder: TypeAlias = Callable[[Hierarchy], Hierarchy]
+class Ladder(Protocol):
+    """Levels of another release, to be put above the base values of a hierarchy. names: those that it gave to its groups."""
+
+    @property
+    def names(self) -> KeptNames:
+        """The names, as that release gave them."""
+
+    def __call__(self, given: Hierarchy, /) -> Hierarchy:
+        """The base values of a hierarchy, and above them these levels."""
+
+
 """What gives the base values of a hierarchy other levels; they stay in their order."""
 
 
@@ -270,7 +280,7 @@ class Reading:
         naming: dict[str, GroupNaming | KeptNames] = {}
         for column, attribute in self.attributes.items():
             if column in self.ladders:
-                naming[column] = KeptNames()
+                naming[column] = self.ladders[column].names
             elif attribute.is_fitted and is_in_groups(attribute):
                 bands = Hierarchy.flat(domain.hierarchy(column).labels[0])
                 naming[column] = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)

@@ -65,7 +65,7 @@ class OutOfCoreCounts:
         cells = self._cells(margin)
         if cells > self.limit:
             raise InputError(
-                f"{self.engine.name} has about {cells} combinations of {', '.join(margin)} at the levels asked for, "
+                f"{self.engine.name} has about {cells:,} combinations of {', '.join(margin)} at the levels asked for, "
                 f"more than the {self.limit} that fit; raise the setting data.memory, or coarsen the hierarchies"
             )
         wide = self._widened(margin)

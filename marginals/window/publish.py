@@ -8,11 +8,13 @@ from urllib.parse import quote
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from checks.claims import counts_below
 from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.writing import holds_bundle
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
+from marginals.names import number_of
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at
 from marginals.window.gate import REPORT_POLICY
@@ -59,6 +61,7 @@ def show(window: Window, request: Request) -> Response:
     changing = window.jobs.latest("ledger")
     sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
     found = window.candidates.found()
+    least = config.policy.least("min_cell") or 1
     return window.page(
         "publish.html",
         "publish",
@@ -69,6 +72,7 @@ def show(window: Window, request: Request) -> Response:
         silent=config.policy.silent_on(list(sensitive)),
         undemanded=config.policy.undemanded(sensitive),
         smallest=None if found is None else found.smallest_sensitive_count,
+        small=counts_below(least) if least > 1 else "",
         table=table,
         dropped=[]
         if table is None
@@ -102,12 +106,18 @@ def show(window: Window, request: Request) -> Response:
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
     """What the claims count, in words."""
     if person is not None:
-        kept = f"at most {most} rows" if isinstance(most, int) else f"the {one_row} row" if one_row else "one row"
+        kept = (
+            f"at most {number_of(most, 'row')}"
+            if isinstance(most, int)
+            else f"the {one_row} row"
+            if one_row
+            else "one row"
+        )
         return f"People, told apart by {person}; {kept} of each count."
     if most == "any":
         return "Rows; a person may have several."
     if isinstance(most, int):
-        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most}."
+        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most:,}."
     return "Nobody has said whose rows these are; no column looks as if people had several rows."
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marginals.names import level_name, margin_in_words, shown_at
+from marginals.names import level_name, margin_in_words, number_of, shown_at
 from models.arrays import CountArray
 from models.tables.hierarchy import Hierarchy
 
@@ -155,7 +155,7 @@ def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Ladd
             label = hierarchy.labels[level][code]
             fits = row >= 14 and len(label) * 7.2 + 8 < width
             is_small = size < least
-            title = f"{label}: fewer than {least} rows" if is_small else f"{label}: {size:,} rows"
+            title = f"{label}: fewer than {least:,} rows" if is_small else f"{label}: {number_of(size, 'row')}"
             x = _LEFT_MARGIN + room * (end - size) / total
             blocks.append(
                 Block(

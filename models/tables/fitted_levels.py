@@ -132,10 +132,10 @@ class _Neighbours:
                 self._grow(least, self._rows_apart)
 
     def merge_scarce(self, size: int) -> None:
-        """Merge groups of several values that have little more rows than that once more."""
-        while len(self._rows) > 1:
-            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
-            if not scarce:
+        """Merge groups of several values that have little more rows than that once more, the last with what stands apart."""
+        while scarce := [name for name, rows in self._rows.items() if rows < size + self._spare(name)]:
+            if len(self._rows) == 1:
+                self._take_in_apart(size + SEVERAL)
                 return
             self._merge(min(scarce))
 

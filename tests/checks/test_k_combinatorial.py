@@ -292,3 +292,27 @@ def test_groups_with_too_many_cells_leave_it_undecided_and_say_why(monkeypatch: 
     finding = k_combinatorial(Collection.of(DataCube([table]), pairs), ["s"], 3)
     assert (finding.criterion, finding.verdict) == ("k-combinatorial", Verdict.UNDECIDED)
     assert (finding.parameters, finding.examined, finding.note) == ({"k": 3}, 0, "there are too many cells")
+
+
+def test_one_group_that_fails_is_enough_where_another_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S alone leaves 2 rows for (a0, b1), whatever of Q is too large to be laid out, before it or after it."""
+    domain = Domain.of({name: Hierarchy.flat(f"{name}{n}" for n in range(2)) for name in "ABCDSQ"})
+    counts = np.array([10, 1, 1, 10])
+    tables = [
+        ContingencyTable.from_cells(
+            domain, dict.fromkeys(names, 0), dict(zip(names, np.array([[0, 0, 1, 1], [0, 1, 0, 1]]))), counts
+        )
+        for names in ("AS", "BS", "CQ", "DQ")
+    ]
+    collection = Collection.of(DataCube(tables), [table.mask for table in tables])
+    tree_of_group = module.tree_of_group
+    for large in "SQ":
+
+        def some(of: Collection, group: module.SensitiveGroup, large: str = large) -> object:
+            if group.attributes == (large,):
+                raise TooManyCellsError("too large")
+            return tree_of_group(of, group)
+
+        monkeypatch.setattr(module, "tree_of_group", some)
+        assert k_combinatorial(collection, "SQ", 3).verdict is Verdict.FAILS
+        assert k_combinatorial(collection, "SQ", 2).verdict is Verdict.UNDECIDED

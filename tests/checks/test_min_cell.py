@@ -213,11 +213,12 @@ def test_of_people_every_cell_needs_the_rows_that_so_many_can_have() -> None:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (MinCell(11), "No count from 1 to 10 is published, s counted like the others"),
-        (MinCell(2), "No count of 1 is published"),
+        (MinCell(11), "No published count is from 1 to 10, s counted like the others"),
+        (MinCell(2), "No published count is 1, s counted"),
+        (MinCell(3), "No published count is 1 or 2, s counted like the others, and no such count can be worked out"),
         (MinCell(1), "Any count may be published."),
         (MinCell(4, rows_per_person=2), "could be shared by at least 4 people. A person has at most 2 rows"),
-        (MinCell(4, rows_per_person=2), "No count of people from 1 to 3"),
+        (MinCell(4, rows_per_person=2), "No published count of people is from 1 to 3"),
     ],
 )
 def test_what_it_means(claim: MinCell, words: str) -> None:

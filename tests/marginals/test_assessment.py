@@ -313,7 +313,7 @@ def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) ->
     config.write_text(f'[data]\npath = "wide.csv"\n{roles}[privacy]\nk_link = 2\n')
     result = run("risk", config, "--report", tmp_path / "page.html")
     assert result.exit_code == 0, result.output
-    assert f"a frontier over {2**attributes} combinations" in (tmp_path / "page.html").read_text()
+    assert f"a frontier over {2**attributes:,} combinations" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("option", ["--utility", "--loss", "--price"])

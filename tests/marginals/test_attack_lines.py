@@ -1,8 +1,9 @@
 """What a terminal shows of attacks: levels by their names."""
 
 from checks.attacks.minimality import Refinement
+from checks.attacks.refusals import Refusals
 from marginals.attacks import Attacks, Minimality
-from marginals.wording import attack_lines
+from marginals.wording import attack_lines, refusal_lines
 from models.tables.hierarchy import Domain, Hierarchy, Margin
 
 DOMAIN = Domain.of(
@@ -33,3 +34,10 @@ def test_steps_that_were_refused_name_their_levels() -> None:
 def test_where_there_is_nothing_to_tell_the_reason_stands() -> None:
     (line,) = attack_lines(Attacks((), (), {}, Minimality(note="the release makes no claim"), ()))
     assert line == "Readers who know the algorithm: not examined; the release makes no claim."
+
+
+def test_margins_that_were_not_looked_at_are_said() -> None:
+    for number, said in ((1, "1 more margin of"), (2_000, "2,000 more margins of")):
+        lines = [*refusal_lines(Refusals(3, unexamined=number), lambda attribute, _: attribute, has_truth=True)]
+        assert f"not examined: what is certain in {said} what is missing" in lines
+    assert not any("margin" in line for line in refusal_lines(Refusals(3), lambda attribute, _: attribute, True))

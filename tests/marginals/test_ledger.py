@@ -77,7 +77,7 @@ def test_three_people_who_leave_wait_and_are_in_no_bundle(tmp_path: Path) -> Non
     assert later.steward.waiting is not None
     assert (later.steward.waiting.came, later.steward.waiting.left) == (0, 3)
     page = later.steward.page(later.steward).decode()
-    assert "0 rows that were added and 3 that were removed cannot be shown yet" in page
+    assert "0 added rows and 3 removed rows cannot be shown yet" in page
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     marginals.publish(read(FIRST.iloc[3:]), POLICY).write(tmp_path / "alone")
     assert not marginals.verify(tmp_path / "one", tmp_path / "alone").ok, "what the ledger has spared"
@@ -354,7 +354,7 @@ def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -
     FIRST.iloc[3:].to_csv(tmp_path / "people.csv", index=False)
     code, said = run("two", "ledger")
     assert code == 0
-    assert "0 rows that were added and 3 that were removed cannot be shown yet: they wait" in said
+    assert "0 added rows and 3 removed rows cannot be shown yet: they wait" in said
     code, said = run("three", "ledger", "--json")
     assert json.loads(said)["ledger"]["waiting"] == {"came": 0, "left": 3, "unknown": 0}
     assert "lies in the ledger" in run("ledger/four", "ledger")[1]

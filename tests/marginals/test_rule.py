@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,16 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import MaxentDiversity, MinCell
+from checks.claims import ATTESTED, Claim, MaxentDiversity, MinCell, Register
 from checks.diversity.criteria import Distinct
-from checks.finding import Verdict
+from checks.diversity.registry import parse_diversity
+from checks.finding import Algorithm, Finding, Verdict
 from marginals import InputError, Policy
 from marginals.bundle.signature import SEAL, seal_of
 from marginals.bundle.snapshot import descriptor_bytes
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.named_rules import named_rule, read_rule, rule_names
+from marginals.named_rules import JudgedDemand, named_rule, read_rule, rule_names
 from small_release import CONFIG, write_config
 
 OWN = """
@@ -215,8 +217,8 @@ def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_p
         ('"house-4"', '"House 4"', "the name of a rule has small letters"),
         ('"house-4"', '"cms-11"', "'cms-11' is another rule already"),
         ('"house-4"', "4", "the key name must be text"),
-        ("min_cell = 4", "min_cell = 0", "min_cell must be a whole number from 1 to 999999999999, got 0"),
-        ("min_cell = 4", 'min_cell = "4"', "min_cell must be a whole number from 1 to 999999999999, got '4'"),
+        ("min_cell = 4", "min_cell = 0", "min_cell must be a whole number from 1 to 999,999,999,999, got 0"),
+        ("min_cell = 4", 'min_cell = "4"', "min_cell must be a whole number from 1 to 999,999,999,999, got '4'"),
         ("min_cell = 4", "cells = 4", "one of the keys k_link, k_combinatorial, min_cell, diversity, not 'cells'"),
         ("min_cell = 4", "min_cell = 4\nk_link = 4", "a demand has the key says, and one of"),
         ('"distinct:2"', '"distinct:x"', "distinct"),
@@ -270,3 +272,16 @@ def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
     assert min(int(shown.counts.min()) for shown in release.published.collection.tables) >= 20
     release.write(tmp_path / "release")
     assert marginals.verify(tmp_path / "release").rules[0].verdict is Verdict.HOLDS
+
+
+def test_a_demand_that_its_publisher_attests_is_never_said_to_hold() -> None:
+    claim = Register(MaxentDiversity(parse_diversity("distinct:2"), "S"), ATTESTED)
+
+    def found(verdict: Verdict) -> tuple[Claim, Finding]:
+        return claim, Finding(claim.criterion, verdict, claim.parameters, None, (Algorithm.NONE,), 0)
+
+    demand = JudgedDemand("as they say", (found(Verdict.HOLDS), found(Verdict.ATTESTED)))
+    assert demand.verdict is Verdict.ATTESTED
+    undecided = replace(demand, found=(*demand.found, found(Verdict.UNDECIDED)))
+    assert undecided.verdict is Verdict.UNDECIDED
+    assert replace(demand, found=(*undecided.found, found(Verdict.FAILS))).verdict is Verdict.FAILS

@@ -4,10 +4,24 @@ from dataclasses import replace
 
 import pytest
 
+from checks.attacks.knowledge import CertainCell, CertainCells
+from checks.attacks.published_counts import Counts, PublishedCounts
 from checks.claims import KCombinatorial
 from marginals.estimates import Estimate
 from marginals.example import publication, release
-from marginals.wording import estimate_lines, odds_in_words, removed_in_words, search_line
+from marginals.wording import (
+    ALGORITHM_KNOWN,
+    certain_in_words,
+    dropped_lines,
+    estimate_lines,
+    few_rows,
+    odds_in_words,
+    published_lines,
+    removed_in_words,
+    search_line,
+    smallest_line,
+    suppressed_rows,
+)
 from models.graphs.basis import CERTAIN as PUBLISHED
 from models.graphs.basis import Basis, Kind
 from models.search import SearchResult
@@ -99,9 +113,49 @@ def test_odds_are_rounded_down_so_that_the_sentence_holds(odds: float, said: str
         (KCombinatorial(1), ""),
         (KCombinatorial(2), "has only 1 row. It does not mean that 2 rows have it."),
         (KCombinatorial(10), "has only 1 to 9 rows. It does not mean that 10 rows have it."),
-        (KCombinatorial(3, rows_per_person=1), "has only 1 to 2 people. It does not mean that 3 people have it."),
+        (KCombinatorial(3, rows_per_person=1), "has only 1 or 2 people. It does not mean that 3 people have it."),
     ],
 )
 def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
     assert claim.meaning().endswith(said)
     assert ("It does not mean" in claim.meaning()) == bool(said)
+
+
+def counted(small: int, number: int) -> PublishedCounts:
+    cell = CertainCell({"age": "20"}, {"age": 0}, 1)
+    return PublishedCounts(10, Counts(number, small, (cell,) * small), {})
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (next(dropped_lines(94, 1, {"age": 1})), "Dropped 1 of 95 rows with missing values: 1 lacks age."),
+        (next(dropped_lines(1, 0, {})), "None of the 1 row lacks a value."),
+        (next(dropped_lines(7000, 0, {})), "None of the 7,000 rows lacks a value."),
+        (
+            next(published_lines(counted(1, 95))),
+            "Published as they are: 1 of 95 counts is below 10; the smallest: age=20: 1",
+        ),
+        (
+            next(published_lines(counted(0, 1200))),
+            "Published as they are: 0 of 1,200 counts are below 10; there are none",
+        ),
+        (few_rows(1), "a group of 1 row"),
+        (few_rows(3), "a group of 1 or 2 rows"),
+        (few_rows(1200), "a group of 1 to 1,199 rows"),
+        (suppressed_rows(1), "1 row suppressed: it has * in every quasi-identifier, and is a class"),
+        (
+            certain_in_words(CertainCells(1, 1, 1, 0, 0, None)),
+            "in the tables of up to 3 attributes with it that readers can work out, each attribute at its finest published "
+            "level, 1 count is determined exactly, 1 of them below the largest k claimed; 1 cell has a row for certain",
+        ),
+        (smallest_line(replace(release.verify(), smallest_sensitive={})), ""),
+        (
+            smallest_line(replace(release.verify(), smallest_sensitive={"a": 4000, "b": 5000})),
+            "The smallest count with a sensitive value is 4,000.",
+        ),
+        (ALGORITHM_KNOWN.rpartition(", ")[2], "conclude"),
+    ],
+)
+def test_one_and_many_and_thousands_are_told_apart(line: str, said: str) -> None:
+    assert line == said

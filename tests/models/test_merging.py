@@ -16,7 +16,8 @@ def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
 
     What stands apart joins the smallest group before all others, where it is too small. If the first size is more than one
     row, a group of several values that occur needs one row more than it, with one of rows without a value four more: the
-    first of those that have fewer is merged once more. missing: the value of rows without one, where it has a place.
+    first of those that have fewer is merged once more, with what stands apart where no other is left. missing: the value of
+    rows without one, where it has a place.
     """
     groups = [frozenset([value]) for value in range(len(counts))]
     missing = apart if missing is None else missing
@@ -46,6 +47,8 @@ def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
                 own, other = some[0], alone
             elif len(some) > 1 and scarce:
                 own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first)
+            elif scarce and alone is not None:
+                own, other = scarce[0], alone
             else:
                 break
             groups = [g for g in groups if g not in (own, other)] + [own | other]

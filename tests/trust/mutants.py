@@ -102,6 +102,7 @@ MARGINALS_TESTS = {
         "bundle/test_plain_csv",
         "bundle/test_reading_and_writing",
         "bundle/test_verification",
+        "bundle/test_what_readers_demand",
         "bundle/test_snapshot",
         "../trust/test_tampering",
         "../trust/test_hostile_bundles",

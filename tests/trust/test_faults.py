@@ -5,6 +5,7 @@ MARGINALS_TRIALS sets how often it is killed (15 by default).
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import forked
 import marginals
 from marginals.files import replace_file, replace_folder
 from marginals.ledger import Ledger
+from marginals.steward import StewardFile
 from project import environment
 from small_release import contents, marginals_command, write_config
 
@@ -75,6 +77,12 @@ def assert_pages_are_private(folder: Path) -> None:
         assert not page.stat().st_size or page.read_bytes().rstrip().endswith(b"</html>"), page.name
 
 
+def identity_on(page: Path) -> str:
+    """What a steward's page says of which release it is."""
+    (said,) = re.findall('<meta name="marginals-release" content="([0-9a-f]{64})">', page.read_text())
+    return str(said)
+
+
 @pytest.fixture
 def configs(tmp_path: Path) -> list[Path]:
     folders = [tmp_path / name for name in ("one", "two")]
@@ -93,9 +101,10 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     rng = random.Random(SEED)
     place = tmp_path / "place"
     place.mkdir()
-    target = place / "release"
+    target, page = place / "release", place / "release-steward.html"
     found: Counter[str] = Counter()
     whole: list[dict[str, bytes]] = []
+    pages: list[str] = []
     numbers: list[tuple[int, int]] = []
     seconds: list[float] = []
     for config in (*configs, *configs):
@@ -106,6 +115,8 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
         moves, calls = map(int, run.stdout.splitlines()[-2:])
         numbers.append((moves, calls))
         whole.append(contents(target))
+        pages.append(identity_on(page))
+    assert pages[0] != pages[1]
     assert whole[0] != whole[1]
     assert whole[:2] == whole[2:]
     assert numbers[2] == numbers[3]
@@ -125,6 +136,10 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
             now = contents(target)
             assert now in whole[:2], "half a bundle"
             found["new bundle" if now == whole[trial % 2] else "old bundle"] += 1
+            if page.exists():
+                is_of_other = pages[whole.index(now)] != identity_on(page)
+                assert StewardFile(page, target).is_of_another_release is is_of_other
+                found["page of a release that did not come"] += is_of_other
         else:
             found["no bundle"] += 1
         found["left something beside"] += being_written(place)
@@ -132,6 +147,7 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     assert found["left something beside"], "it was not killed while it wrote"
     assert moves == 4
     assert found["no bundle"], "it was not killed between the two moves"
+    assert found["page of a release that did not come"], "it was not killed between the page and the release"
     found["verified"] = marginals.verify(target).ok if target.exists() else 0
     assert marginals_command("publish", configs[0], "--out", target).returncode == 0
     assert contents(target) == whole[0]
@@ -371,7 +387,7 @@ def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], t
         )
         os.close(theirs)
         with os.fdopen(ours) as stream:
-            assert stream.readline().startswith("Used all 600 rows")
+            assert stream.readline().startswith("None of the 600 rows lacks a value")
             time.sleep(0.004 * moment)
             process.send_signal(signal.SIGINT)
             said = stream.read()

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from checks.attacks import refusals as module
 from checks.attacks.refusals import Outcome, Refusals, refusals
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell
 from checks.diversity.registry import parse_diversity
@@ -174,3 +175,45 @@ def test_readers_with_a_register_are_not_judged_by_the_files() -> None:
     (edge,) = [addition for addition in found.additions if dict(addition.added) == {"age": 0, "ill": 0}]
     assert edge.outcome is Outcome.NOT_EXAMINED
     assert "readers with a register" in edge.note
+
+
+FOUR = Domain.of({name: Hierarchy.flat([f"{name}0", f"{name}1"]) for name in "abcd"})
+
+
+@pytest.mark.parametrize("most", [20_000, 4])
+def test_a_margin_of_four_attributes_is_looked_at_where_it_is_what_an_addition_makes(most: int) -> None:
+    """Tables abc and abd: one class of ab has 100 and 100 of c, and 3 and 197 of d; so 1 and 2 of the 3 are of each c."""
+    counts = {(0, 0, 0, 0): 1, (0, 0, 1, 0): 2, (0, 0, 0, 1): 99, (0, 0, 1, 1): 98, (0, 1, 0, 0): 50, (0, 1, 1, 0): 60,
+              (1, 0, 0, 0): 50, (1, 0, 1, 0): 60, (1, 1, 0, 0): 50, (1, 1, 1, 0): 60}  # fmt: skip
+    table = ContingencyTable.from_cells(
+        FOUR, dict.fromkeys("abcd", 0), dict(zip("abcd", np.array(list(counts)).T)), list(counts.values())
+    )
+    masks = [FOUR.mask(dict.fromkeys(names, 0)) for names in ("abc", "abd")]
+    published = DataCube([table.rolled_up_to(mask) for mask in masks])
+    found = refusals(Collection.of(published, masks), (), [MinCell(3)], 3, most=most)
+    small = {"".join(cell.values[name][1] for name in "abcd"): (cell.lower, cell.upper)
+             for cell in found.small if len(cell.values) == 4}  # fmt: skip
+    assert small == {"0000": (1, 2), "0010": (1, 2)}
+    (edge,) = [addition for addition in found.additions if dict(addition.added) == {"c": 0, "d": 0}]
+    assert edge.outcome is Outcome.PROVES
+
+
+def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 11 margins of town at two levels, age and ill those that additions make, and that of all, always are."""
+    counts = {(0, 0, 1): 1, (0, 1, 1): 2, (0, 0, 0): 99, (0, 1, 0): 98}
+    margins = [{"age": 0}, {"ill": 0}, {"town": 0}]
+    whole = told(counts, margins, CLAIMS)
+    assert (whole.together, whole.unexamined) == (True, 0)
+    monkeypatch.setattr(module, "_MOST_MARGINS", 0)
+    cut = told(counts, margins, CLAIMS)
+    always = {tuple(sorted(addition.margin.items())) for addition in cut.additions} | {
+        (("age", 0), ("ill", 0), ("town", 0))
+    }
+    assert cut.unexamined == cut.as_json()["margins_not_examined"] == 11 - len(always)
+    assert {tuple(cell.levels) for cell in cut.small} <= {tuple(name for name, _ in margin) for margin in always} | {
+        tuple(DOMAIN.attributes)
+    }
+    assert {"age", "ill"} in [set(cell.levels) for cell in cut.small]
+    monkeypatch.setattr(module, "_MOST_LAID_OUT", 0)  # each addition by its bounds
+    bounded = told(counts, margins, CLAIMS)
+    assert bounded.unexamined == sum(addition.unexamined for addition in bounded.additions) > 0

@@ -220,3 +220,18 @@ def test_a_written_table_is_the_base_of_a_release_where_each_column_has_one_leve
             assert not out.exists()
         else:
             assert CliRunner().invoke(main, ["verify", str(out)]).exit_code == 0
+
+
+def test_a_check_of_a_single_table_counts_no_missing_value_as_one(tmp_path: Path) -> None:
+    """All women who have a diagnosis have the flu: what is asked of that is judged as what the config demands."""
+    rows = ["f,flu", "f,missing", "m,flu", "m,gout"] * 10
+    (tmp_path / "table.csv").write_text("sex,ill\n" + "\n".join(rows) + "\n")
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "table.csv"\n[attributes.sex]\nrole = "quasi-identifier"\n[attributes.ill]\nrole = "sensitive"\n'
+        'missing = "as a value"\n[privacy]\nk_link = 5\ndiversity = "distinct:2"\n'
+    )
+    verify = ["verify", str(tmp_path / "table.csv"), "--config", str(tmp_path / "release.toml")]
+    for asked in ([], ["--check", "diversity=distinct:2"]):
+        result = CliRunner().invoke(main, [*verify, *asked])
+        assert result.exit_code == 1, result.output
+        assert "distinct:2 leaving out missing" in result.output

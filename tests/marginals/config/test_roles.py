@@ -1,6 +1,7 @@
 """Names, keys and files about people are identifiers; scales, amounts and weights are no people; what is open is asked."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from marginals import InputError, Role
 from marginals.commands.main import main
 from marginals.config.column_guess import guess
 from marginals.config.first_config import initial_config
-from marginals.config.questions import guesses_in
+from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
 from marginals.tables.attribute import Column
 
@@ -228,7 +229,7 @@ def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
         "privacy.k_link = 5\n"
     )
     told = run("publish", path, "--out", tmp_path / "out").stderr
-    assert "Used 920 of 1,000 rows; dropped 80 with missing values" in told
+    assert "Dropped 80 of 1,000 rows with missing values" in told
     assert "8.0 percent of the rows are dropped" in told
 
 
@@ -255,3 +256,30 @@ def test_what_is_rare_to_init_is_rare_in_columns_too_that_the_others_make_sensit
         found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", rare).guesses["q7"]
         assert "of the columns whose names do, most are sensitive" in found.question
         assert (found.role, found.is_fitted) == (Role.SENSITIVE, is_fitted)
+
+
+def test_a_column_without_a_name_is_shown_as_the_config_writes_it() -> None:
+    roles = {"": Role.SENSITIVE, "age": Role.QUASI_IDENTIFIER}
+    unsure = {"": Unconfirmed("codes", "nothing is known"), "age": Unconfirmed("ages")}
+    _, *told = unconfirmed_lines(unsure, roles, "release.toml")
+    assert told == ['  It was not sure of: "" (sensitive).', "  It guessed: age (quasi-identifier)."]
+
+
+def test_what_to_remove_beside_no_diversity_is_said_where_it_is_there_and_done_it_publishes(tmp_path: Path) -> None:
+    """publish refuses register = true without a diversity; the config says so, and only where it has that line."""
+    visits().drop(columns="patient").to_csv(tmp_path / "visits.csv", index=False)
+    assert run("init", tmp_path / "visits.csv", "--out", tmp_path / "release.toml").exit_code == 0
+    text = (tmp_path / "release.toml").read_text()
+    assert '# "none" demands nothing, on purpose; then remove register = true, too.' in text
+    privacy = tomllib.loads(text)["privacy"]
+    assert privacy["register"] is True
+    head, _, rest = text.partition("[privacy.diversity]\n") if "[privacy.diversity]" in text else ("", "", text)
+    none = "\n".join(re.sub(r'= "recursive.*"|= "distinct.*"', '= "none"', line) for line in rest.splitlines())
+    (tmp_path / "release.toml").write_text(f"{head}{_}{none}\n")
+    refused = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert (
+        refused.exit_code,
+        'add one, such as diversity = "entropy:4", or remove the line register' in refused.stderr,
+    ) == (2, True)
+    (tmp_path / "release.toml").write_text(f"{head}{_}{none}\n".replace("\nregister = true\n", "\n"))
+    assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from marginals import Attribute, Policy
 from marginals.anonymizers.lattice import published_table
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
+from marginals.bundle.together import released_ladders
 from marginals.bundle.writing import write_bundle
 from marginals.errors import BundleError, NothingPublishableError
 from marginals.tables.attribute import MISSING, Role
@@ -236,7 +238,7 @@ def test_what_a_bundle_says_of_its_labels_is_judged(tmp_path: Path) -> None:
     [
         ([], "must name attributes of the release"),
         ({"town": {}}, "must name attributes of the release"),
-        ({"job": {"nun": 1}}, "occurring.job must name labels of its finest published values"),
+        ({"job": {"nun": 1}}, "occurring.job must name labels of its published values"),
         ({"job": {"clerk": -1}}, "occurring.job must give whole numbers of values from 0 on"),
         ({"job": {"clerk": True}}, "occurring.job must give whole numbers of values from 0 on"),
     ],
@@ -244,6 +246,66 @@ def test_what_a_bundle_says_of_its_labels_is_judged(tmp_path: Path) -> None:
 def test_what_a_bundle_cannot_say_of_labels_is_damage(occurring: object, said: str, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=said):
         read_bundle(bundle(tmp_path / "b", {"clerk": 30, "cook": 30}, occurring))
+
+
+@pytest.mark.parametrize("occurring", [{}, {"job": {}}, {"job": {"clerk": 1}}])
+def test_a_bundle_that_says_nothing_of_an_older_name_is_judged_by_the_name(occurring: object, tmp_path: Path) -> None:
+    """Or anybody could turn that off, by saying nothing."""
+    for name, count in (("cook and others", 12), ("22 or missing", 12)):
+        folder = bundle(tmp_path / f"{name}", {"clerk": 30, name: count}, occurring)
+        assert marginals.verify(folder).checks[1].verdict is Verdict.FAILS
+
+
+def test_a_least_count_that_rests_on_what_a_bundle_says_of_its_labels_says_so(tmp_path: Path) -> None:
+    for number, (label, occurring, is_said) in enumerate(
+        [
+            ("cook and others", {"job": {"cook and others": 0}}, True),
+            ("cook, nun", {}, True),
+            ("other job", {"job": {"other job": 0}}, True),
+            ("cook", {}, False),
+        ]
+    ):
+        found = marginals.verify(bundle(tmp_path / f"{number}", {"clerk": 30, label: 12}, occurring)).checks[1]
+        assert found.holds
+        assert ("labels of 'job' rests on what the release says" in found.note) is is_said
+
+
+SERIES = {"age": {str(age): 8 for age in range(20, 36)} | {"": 6}, "sex": {"F": 67, "M": 67}}
+
+
+def fitted_ages(frame: pd.DataFrame) -> marginals.Table:
+    attributes = {
+        "age": Attribute("quasi-identifier", ladder="fitted", missing="as a value"),
+        "sex": "quasi-identifier",
+    }
+    return marginals.read_table(frame, attributes, k=T)
+
+
+def test_the_second_release_of_a_series_keeps_names_that_only_look_like_older_ones(tmp_path: Path) -> None:
+    """The first one named by the rules of today, so "34-35 or missing" says nothing of how many are missing."""
+    folders, patient = [], replace(RULE, max_waiting=1)
+    for number, more in enumerate((0, 40)):
+        frame = people(
+            age={age: rows + more for age, rows in SERIES["age"].items()},
+            sex={"F": 67 + 17 * more // 2, "M": 67 + 17 * more - 17 * more // 2},
+        )
+        publication = marginals.publish(fitted_ages(frame), patient, ledger=tmp_path / "ledger")
+        folders.append(publication.write(tmp_path / f"{number}").release.path)
+        read = read_bundle(folders[-1])
+        names = [
+            label for labels in read.domain.hierarchy("age").labels for label in labels if label.endswith(" or missing")
+        ]
+        assert names, "the test would be about nothing"
+        assert all(read.labels["age"][name].large == 0 for name in names)
+        assert marginals.verify(folders[-1]).ok
+
+
+def test_names_of_an_older_release_are_read_as_such_in_a_series_and_in_what_takes_its_levels(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "older", {"clerk": 30, "cook and others": 22})
+    ladder = released_ladders(read_bundle(folder))["job"]
+    assert ladder.names.older == {"cook and others": LabelTells(2, 1)}
+    stated = bundle(tmp_path / "stated", {"clerk": 30, "cook and others": 22}, {"job": {"cook and others": 0}})
+    assert released_ladders(read_bundle(stated))["job"].names.older == {}
 
 
 def test_labels_of_a_release_are_read_as_they_were_written(tmp_path: Path) -> None:

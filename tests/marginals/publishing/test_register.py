@@ -133,6 +133,10 @@ def test_what_only_the_table_shows_is_attested_and_never_holds(tmp_path: Path) -
     report = (tmp_path / "even" / "report.html").read_text()
     assert "attested by the publisher" in report.lower()
     assert "2 of 2</b> privacy claims proven, 1 attested" in report
+    assert (
+        "The proven privacy claims below hold for a reader who has all of these tables; what is attested, only the "
+        in report
+    )
 
 
 def test_a_bundle_with_an_attestation_is_a_function_of_its_marginals(tmp_path: Path) -> None:

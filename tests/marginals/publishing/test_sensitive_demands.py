@@ -135,6 +135,18 @@ def test_a_least_cell_that_holds_is_said_instead() -> None:
     assert list(sensitive_lines(release.verify())) == [f"The smallest count with a sensitive value is {least}."]
 
 
+def test_beside_what_somebody_asks_no_claim_is_said_to_set_anything_aside(tmp_path: Path) -> None:
+    """The claims that are asked for say nothing of what the release claims; the smallest count stands by itself."""
+    marginals.publish(example, Policy(k_link=4, min_cell=2, diversity="distinct:2")).release.write(tmp_path / "out")
+    least = marginals.verify(tmp_path / "out").smallest_sensitive["diagnosis"]
+    said = f"The smallest count with a sensitive value is {least}.\n"
+    for asked in (["--check", "k-link=4"], ["--check", f"min-cell={least + 1}"], ["--rule", "tre-10"], []):
+        _, printed, _ = run("verify", tmp_path / "out", *asked)
+        assert said in printed
+        assert "aside" not in printed
+        assert "Nothing is demanded" not in printed
+
+
 def test_the_base_table_shows_the_finest_values_that_all_rows_together_may_be_shown_at() -> None:
     """One rare illness would else keep every table from being published; with levels it is shown among others."""
     rare = PEOPLE.assign(ill=["rare", *PEOPLE["ill"][1:]])
@@ -188,7 +200,8 @@ def test_verify_repeats_of_the_files_alone_that_missing_is_no_sensitive_value(tm
     claim = "diversity=distinct:2 leaving out missing"
     assert [check.holds for check in anyway.write(tmp_path / "bare").verify().checks] == [True]
     assert not marginals.verify(tmp_path / "bare", claims=[claim]).ok
-    assert marginals.verify(tmp_path / "bare", claims=["diversity=distinct:2"]).ok
+    assert not marginals.verify(tmp_path / "bare", claims=["diversity=distinct:2"]).ok, "whatever the bundle claims"
+    assert not anyway.verify(["diversity=distinct:2"]).ok
     apart = marginals.publish(table, Policy(k_link=5, diversity="distinct:2", base="none")).release
     apart.write(tmp_path / "out")
     found = [str(finding) for finding in marginals.verify(tmp_path / "out").checks]

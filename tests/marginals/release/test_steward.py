@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from itertools import combinations
 from pathlib import Path
 
@@ -127,7 +128,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
         "attributes.diagnosis.role = 'sensitive'\nprivacy.k_link = 4\nprivacy.diversity = 'none'\nbase.table = 'none'\n"
     )
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert "Used 48 of 85 rows; dropped 37 with missing values: 37 lack age, 5 sex." in result.stderr
+    assert "Dropped 37 of 85 rows with missing values: 37 lack age, 5 sex." in result.stderr
     assert "Warning: 43.5 percent of the rows are dropped" in result.stderr
     assert 'attributes.age.missing = "as a value"' in result.stderr
     told = " ".join(Page((tmp_path / "out-steward.html").read_bytes()).text)
@@ -135,10 +136,10 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     assert "age 37 43.5 sex 5 5.9" in " ".join(told.split())
     printed = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
     assert json.loads(printed.stdout)["dropped"] == {"rows": 37, "by_column": {"age": 37, "sex": 5}}
-    assert list(dropped_lines(95, 5, {"age": 5})) == ["Used 95 of 100 rows; dropped 5 with missing values: 5 lack age."]
+    assert list(dropped_lines(95, 5, {"age": 5})) == ["Dropped 5 of 100 rows with missing values: 5 lack age."]
     assert not any("Warning" in line for line in dropped_lines(95, 5, {"age": 5}))
     assert any("Warning" in line for line in dropped_lines(94, 6, {"age": 6}))
-    assert list(dropped_lines(95, 0, {}, 11)) == ["Used all 95 rows; none has a missing value."]
+    assert list(dropped_lines(95, 0, {}, 11)) == ["None of the 95 rows lacks a value."]
 
 
 @pytest.mark.parametrize(("dropped", "is_few"), [(0, False), (1, True), (10, True), (11, False)])
@@ -235,3 +236,28 @@ def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: Stew
     entropy = -float((shares * np.log(shares)).sum())
     base_cells = math.prod(hierarchy.size(0) for hierarchy in release.domain.hierarchies)
     assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
+
+
+def test_a_page_names_its_release_and_publish_says_where_another_one_stands_beside_it(
+    config: Path, tmp_path: Path
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "out-steward.html"
+    publish = ["publish", str(config), "--out", str(out)]
+    assert CliRunner().invoke(main, publish).exit_code == 0
+    assert not StewardFile(page, out).is_of_another_release
+    marginals.open_release(out).write_report()
+    assert not StewardFile(page, out).is_of_another_release, "writing its report again makes no other release of it"
+    assert "is not the page of the release" not in CliRunner().invoke(main, publish).output
+    config.write_text(config.read_text().replace("k_link = 5", "k_link = 40"))
+    kept = tmp_path / "kept"
+    shutil.copytree(out, kept)
+    assert CliRunner().invoke(main, publish).exit_code == 0
+    shutil.rmtree(out)
+    assert StewardFile(page, out).is_of_another_release, "its release is gone"
+    shutil.copytree(kept, out)
+    assert StewardFile(page, out).is_of_another_release
+    assert "is not the page of the release" in CliRunner().invoke(main, publish).output
+    assert not StewardFile(page, out).is_of_another_release
+    for broken in ("{}", "[]", "no", '{"release": 1, "resources": []}'):
+        (out / "datapackage.json").write_text(broken)
+        assert StewardFile(page, out).is_of_another_release

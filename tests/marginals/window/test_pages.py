@@ -494,6 +494,17 @@ def test_small_counts_of_sensitive_values_are_warned_of_before_publishing(browse
     browser.post("/policy", {**fields, "min_cell": "5"})
     assert browser.window.config().policy.min_cell == 5
     assert "may be as small as 1" not in browser.get("/publish").get_data(as_text=True)
+    assert "No count with a sensitive value will be from 1 to 4." in browser.get("/publish").get_data(as_text=True)
+
+
+def test_the_least_count_that_a_rule_demands_is_said_too(browser: Browser) -> None:
+    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    browser.post("/policy", {**fields, "rules": "cms-11"})
+    assert [rule.name for rule in browser.window.config().policy.named_rules] == ["cms-11"]
+    assert browser.window.config().policy.min_cell is None
+    page = browser.get("/publish").get_data(as_text=True)
+    assert "No count with a sensitive value will be from 1 to 10." in page
+    assert "may be as small as 1" not in page
 
 
 @pytest.mark.slow

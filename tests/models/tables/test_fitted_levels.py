@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models.tables.fitted_levels import SEVERAL, WITH_APART, Partition, partitions_in_order, partitions_in_tree
@@ -21,6 +21,7 @@ def made(counts: list[int], k: int, apart: bool, in_order: bool) -> Iterator[Par
 
 
 @given(COUNTS, st.integers(2, 9), st.booleans(), st.booleans())
+@example(counts=[2, 2, 11], k=4, apart=True, in_order=True)
 def test_groups_of_several_values_have_rows_to_spare_so_that_names_can_tell(
     counts: list[int], k: int, apart: bool, in_order: bool
 ) -> None:
