@@ -784,7 +784,7 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
-        f"{search.value:.{decimals}f} with {gained:.{decimals}f} for what chance gains, 1/{1 / price:,.0f} nats for each free "
+        f"{search.value:.{decimals}f} with {gained:.{decimals}f} for what chance gains, 1/{1 / price:,.0f} nats each free "
         f"parameter{counted}: the search looked for the least of this."
     )
 

@@ -31,7 +31,7 @@ def priced(problem: Problem, times: float) -> Problem:
 
 
 def by_divergence(search: Strategy) -> Strategy:
-    """A search by the KL divergence whose result is settled by the price of the problem; without a price, the search itself."""
+    """A search by the KL divergence whose result is settled by the price; without a price, the search itself."""
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:

@@ -216,7 +216,7 @@ class _Search:
             self._seen.add((state.cliques, state.judged))
             heappush(self._queue, (bound, next(self._order), state))
 
-    def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:  # noqa: FBT001 - as of a state
+    def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
         """What no collection undercuts that goes on from one."""
         known = self._to_go[judged]
         to_go = known.get(vertices)

@@ -31,15 +31,16 @@ _SMALL = 1 << 12
 _Stage = Callable[[SearchResult, Problem, Stop], SearchResult]
 
 
-def portfolio(problem: Problem, stop: Stop) -> SearchResult:
+def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
     """The best collection of all; the same for the same problem unless stopped.
 
+    initial: what another search has found, from which this one goes on; by default the best of several forward searches.
     It goes by the objective, ties by what comes first. An objective that is a stopping rule only has no best collection;
     then the search in both directions is all. Raises NothingAllowedError where no search finds anything that is allowed.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(both(problem, stop), strategy="auto")
-    best = _begun(problem, stop)
+    best = _begun(problem, stop) if initial is None else initial
     if best is None:
         return replace(exact(problem, stop), strategy="auto")
     stages: list[_Stage] = [_restarted, by_pairs, polished]

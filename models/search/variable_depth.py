@@ -84,7 +84,7 @@ class _PairSearch:
             yield self._filled(apart, by_gain)
 
     def reinserted(self, first: Mask, second: Mask) -> Iterator[Position]:
-        """The same: joined by whole rows of steps, and the first attribute out of its margins, then joined with the second."""
+        """The same: joined by whole rows of steps, and the first attribute alone, then joined with the second."""
         if (joined := self._joined_at_once(first, second)) is not None:
             yield joined
         alone = self._apart(first, ~first)
@@ -163,7 +163,7 @@ class _PairSearch:
         return best
 
     def _next(self, climb: Climb, first: Mask, second: Mask) -> tuple[float, AddEdge, Change, bool] | None:
-        """The step of a pair that gains most, or loses least, of those that are not refused for good; is it allowed?"""
+        """The step of a pair that gains most, or loses least, not refused for good, and whether it is allowed."""
         graph = climb.position.graph
         candidates = []
         for one in vertices_of(first & graph.vertices):
