@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marginals.config.column_guess import UNKNOWN, Guess
+from marginals.config import UNKNOWN
+from marginals.config.column_guess import Guess
 from marginals.tables.attribute import Role
 from models.arrays import BoolArray, IndexArray
 

@@ -48,11 +48,14 @@ class Kind:
     values: tuple[str, ...] = ()
     texts: frozenset[str] = frozenset()
     default: Role = Role.SENSITIVE
+    pervades: bool = False
 
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
         """A section of the table."""
-        listed = {key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default")}
+        listed = {
+            key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default", "pervades")
+        }
         words = listed.get("words", ())
         return cls(
             entry["about"],
@@ -66,6 +69,7 @@ class Kind:
             listed.get("values", ()),
             frozenset(listed.get("texts", ())),
             Role(entry.get("default", Role.SENSITIVE.value)),
+            entry.get("pervades") == "yes",
         )
 
     def sure_word(self, words: Sequence[str]) -> str:
@@ -101,6 +105,12 @@ def kinds() -> tuple[Kind, ...]:
     """All kinds, in the order of the table."""
     entries: dict[str, dict[str, str]] = _read()["kinds"]
     return tuple(map(Kind.of, entries.values()))
+
+
+@cache
+def pervading() -> frozenset[str]:
+    """What tables are about that hold little else."""
+    return frozenset(kind.about for kind in kinds() if kind.pervades)
 
 
 @cache
