@@ -175,7 +175,9 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table)
     hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none")).release
     assert hidden.published.unpublished == ("disease",)
     assert b"Nothing is published of disease" in report_html(hidden.published)
-    assert [claim.criterion for claim in hidden.published.claims] == ["k-link"], "nothing is claimed of what is not shown"
+    assert [claim.criterion for claim in hidden.published.claims] == ["k-link"], (
+        "nothing is claimed of what is not shown"
+    )
     bare = marginals.publish(table, Policy(k_link=4, diversity="none")).release
     assert bare.published.unpublished == ()
     assert not bare.published.verify().checks[1:], "k-link alone"
