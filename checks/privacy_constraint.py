@@ -52,7 +52,7 @@ class PrivacyConstraint(PruningConstraint):
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
-        self._shared: dict[tuple[Mask, AttributeClaim], bool] = {}
+        self._shared: dict[Mask, tuple[str, ...]] = {}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
         """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
@@ -112,15 +112,16 @@ class PrivacyConstraint(PruningConstraint):
                     return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
         return None
 
-    def _shares_one_value(self, clique: Mask, claim: AttributeClaim) -> bool:
-        """Whether a margin that shows coarser values than a claim judges has a class with one of them, which is not diverse.
+    def _shared_alone(self, clique: Mask) -> tuple[str, ...]:
+        """Attributes of which a margin that shows them coarser than a claim judges them has a class with one value alone.
 
         Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
-        that they have the one coarse value.
+        that they have the one coarse value. In the order of the claims.
         """
-        if (clique, claim) not in self._shared:
-            self._shared[clique, claim] = self._judge_shared(clique, claim)
-        return self._shared[clique, claim]
+        if clique not in self._shared:
+            claims = (claim for claim in self._claims if isinstance(claim, AttributeClaim))
+            self._shared[clique] = tuple(claim.about for claim in claims if self._judge_shared(clique, claim))
+        return self._shared[clique]
 
     def _judge_shared(self, clique: Mask, claim: AttributeClaim) -> bool:
         domain = self._cube.domain
@@ -136,10 +137,12 @@ class PrivacyConstraint(PruningConstraint):
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """The verdict on the cliques with a sensitive attribute, all of whose margins are allowed by themselves."""
-        for claim in self._claims if self._requirements.at_every_level else ():
-            if isinstance(claim, AttributeClaim) and any(self._shares_one_value(clique, claim) for clique in cliques):
+        judged = cliques if self._requirements.at_every_level else ()
+        shared = {name for clique in judged for name in self._shared_alone(clique)}
+        for name in self._requirements.sensitive:
+            if name in shared:
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
-                return Refusal(f"a class with one value of {claim.about} alone, as coarse as they are shown")
+                return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
         for number, claim in enumerate(self._claims):
             for part in self._parts(claim, cliques):

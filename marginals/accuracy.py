@@ -1,6 +1,6 @@
 """How near a release comes to the table that it was made of, beside yardsticks. None of it follows from the release."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
 from math import comb, inf, isfinite, log, nan, prod
@@ -57,11 +57,12 @@ class TableErrors:
     """How far the model's tables at base values are from the data's, as total variation, from 0 to 1.
 
     by_table: for each table that was compared its attributes. left_out: how many were not compared, since they are too
-    large, or too many.
+    large, or too many. drawn: whether those that were compared are a sample, the same for every release of the table.
     """
 
     by_table: Mapping[tuple[str, ...], float]
     left_out: int = 0
+    drawn: bool = False
 
     @property
     def mean(self) -> float:
@@ -73,10 +74,27 @@ class TableErrors:
         """The attributes of the first of the tables that are furthest from the data; None where none was compared."""
         return max(self.by_table, key=lambda attributes: self.by_table[attributes], default=None)
 
+    @property
+    def sample(self) -> str:
+        """Of which tables the mean is, where these are a sample; empty where all were compared that can be.
+
+        >>> TableErrors({("age", "sex"): 0.1}, 2, drawn=True).sample
+        '1 of 3 tables, drawn at random, the same for every release'
+        """
+        compared = len(self.by_table)
+        every = f"{compared:,} of {compared + self.left_out:,} tables"
+        return f"{every}, drawn at random, the same for every release" if self.drawn else ""
+
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
         worst = None if self.worst is None else {"attributes": list(self.worst), "error": self.by_table[self.worst]}
-        return {"mean": self.mean, "worst": worst, "compared": len(self.by_table), "left_out": self.left_out}
+        return {
+            "mean": self.mean,
+            "worst": worst,
+            "compared": len(self.by_table),
+            "left_out": self.left_out,
+            "drawn": self.drawn,
+        }
 
 
 @dataclass(frozen=True)
@@ -199,6 +217,12 @@ class Comparison:
     def each(self) -> dict[str, Accuracy]:
         """The release, and its yardsticks, by name."""
         return {"this release": self.release, **self.yardsticks}
+
+    @property
+    def independent_mean(self) -> float | None:
+        """The mean total variation of two-way tables made of exact one-way tables; None where it was not compared."""
+        independent = self.yardsticks.get(INDEPENDENT)
+        return independent.two_way.mean if independent is not None and independent.two_way.by_table else None
 
     def summary(self) -> "pd.DataFrame":
         """One row each for the release and its yardsticks; smaller is better.
@@ -339,6 +363,10 @@ _CELLS = 1 << 20
 """Cells of a pair's table, empty ones included, that is laid out; of larger ones the total variation alone is known."""
 
 
+_ALL_CELLS = 1 << 26
+"""Cells of all pairs' tables that are laid out, the first of them; of others the total variation alone is known."""
+
+
 def compare(release: Published, table: Table) -> Comparison:
     """How near a release comes to the table that it was made of, beside one-way tables. Not for publication.
 
@@ -362,30 +390,29 @@ def comparison(
 ) -> Comparison:
     """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
 
-    Left out are tables that the cube would have to count where the rows lie, those that are too large to be laid out, and
-    those that are left when it is time to stop.
+    Of more than a thousand pairs of attributes a sample is compared, the same for every model. Left out are tables that the
+    cube would have to count where the rows lie, and those that are too large to be laid out. Where it is time to stop before
+    the end, nothing is said of pairs and counts: a mean of those reached by then would depend on the clock.
     """
     rng = np.random.default_rng(_SEED)
     comparing = _Comparing(cube, model, yardsticks)
     attributes = cube.domain.attributes
     for name in attributes:
-        if not stop():
-            comparing.table((name,))
-    for names in wanted:
-        if not stop():
-            comparing.table(names)
-    pairs = [pair for pair in combinations(attributes, 2) if pair not in comparing.errors]
-    pairs = [pairs[place] for place in rng.permutation(len(pairs))[:_PAIRS]]
+        comparing.table((name,))
+    every = list(combinations(attributes, 2))
+    pairs = [every[place] for place in rng.permutation(len(every))[:_PAIRS]]
     tables = random_tables(attributes, _COUNTED, rng)
     for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
         if stop():
-            break
+            return _Comparing(cube, model, yardsticks, comparing.errors_of(1)).result([], wanted)
         if pair is not None:
             comparing.table(pair)
         if counted is not None:
             number = _COUNTS // len(tables) + (place < _COUNTS % len(tables))
             comparing.counts(counted, number, np.random.default_rng((_SEED, place)))
-    return comparing.result(wanted)
+    for names in wanted:
+        comparing.table(names)
+    return comparing.result(pairs, wanted)
 
 
 @dataclass(eq=False)
@@ -398,6 +425,8 @@ class _Comparing:
     errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
     relative: dict[str, list[FloatArray]] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
+    cells: int = 0
+    """Laid out so far, of tables of two attributes."""
 
     def __post_init__(self) -> None:
         self.models: dict[str, TableModel] = {_RELEASE: self.release, **self.yardsticks}
@@ -412,7 +441,8 @@ class _Comparing:
             return
         sizes = [self.cube.domain.hierarchy(name).size(0) for name in names]
         try:
-            if len(names) == 2 and prod(sizes) <= _CELLS:
+            if len(names) == 2 and prod(sizes) <= min(_CELLS, _ALL_CELLS - self.cells):
+                self.cells += prod(sizes)
                 self.errors[names] = self._pair((names[0], names[1]))
             else:
                 data = self.cube.table(mask)
@@ -438,19 +468,25 @@ class _Comparing:
             for name, own in errors.items():
                 self.relative.setdefault(name, []).append(own)
 
-    def result(self, wanted: Sequence[tuple[str, ...]]) -> Comparison:
-        """What was found."""
-        accuracies = {name: self._accuracy(name, wanted) for name in self.models}
+    def errors_of(self, number: int) -> dict[tuple[str, ...], dict[str, float]]:
+        """Those of the tables of so many attributes."""
+        return {names: own for names, own in self.errors.items() if len(names) == number}
+
+    def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
+        """What was found. pairs: those that were to be compared, besides what was wanted."""
+        accuracies = {name: self._accuracy(name, pairs, wanted) for name in self.models}
         in_order = sorted(self.pairs, key=lambda pair: tuple(map(self.cube.domain.index, pair)))
         release = accuracies.pop(_RELEASE)
         return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in in_order))
 
-    def _accuracy(self, name: str, wanted: Sequence[tuple[str, ...]]) -> Accuracy:
-        def errors(tables: Iterator[tuple[str, ...]], number: int) -> TableErrors:
+    def _accuracy(self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Accuracy:
+        def errors(tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
             known = {table: self.errors[table][name] for table in tables if table in self.errors}
-            return TableErrors(known, number - len(known))
+            return TableErrors(known, number - len(known), drawn)
 
         attributes = self.cube.domain.attributes
+        every = comb(len(attributes), 2)
+        compared = sorted(pairs, key=lambda names: tuple(map(self.cube.domain.index, names)))
         relative = np.concatenate(self.relative.get(name, [np.zeros(0)]))
         counts = CountErrors()
         if len(relative):
@@ -458,9 +494,9 @@ class _Comparing:
         asked = {tuple(sorted(names, key=self.cube.domain.index)) for names in wanted}
         return Accuracy(
             errors(combinations(attributes, 1), len(attributes)),
-            errors(combinations(attributes, 2), comb(len(attributes), 2)),
+            errors(compared, every, drawn=0 < len(pairs) < every),
             counts,
-            errors(iter(sorted(asked, key=lambda names: tuple(map(self.cube.domain.index, names)))), len(asked)),
+            errors(sorted(asked, key=lambda names: tuple(map(self.cube.domain.index, names))), len(asked)),
         )
 
     def _pair(self, names: tuple[str, str]) -> dict[str, float]:

@@ -378,8 +378,11 @@ table = "auto"               # the most informative such table, if the release i
                              # { age = 3, sex = 0 }: this one: a step for each column it holds, 0 for values as they are
 
 [search]
-strategy = "look-ahead"      # improves the release step by step, and looks at what a step can lead to
-                             # "greedy": only at what it gains itself
+objective = "corrected"      # tables are chosen for what they tell beyond chance; "corrected:1": twice as careful;
+                             # "kl": chance counts too
+strategy = "auto"            # several searches in turn, until none makes the release better
+                             # "look-ahead": step by step, and looks at what a step can lead to
+                             # "greedy": only at what a step gains itself
                              # "greedy-both": then also takes steps back where others then gain more
                              # "greedy-backward": from all that each table may show, back to what they may show together
                              # "anneal", "genetic": try many ways at random; slower, often better

@@ -140,15 +140,20 @@ def with_level_names(sentence: str, domain: Domain) -> str:
     >>> with_level_names("stop showing age at level 1", domain)
     'stop showing age in 5-year bands'
     """
-    names = {
-        f"{attribute} at level {level}": shown_at(attribute, hierarchy, level)
-        for attribute, hierarchy in domain.items()
-        for level in range(hierarchy.height + 1)
-    }
-    if not names:
-        return sentence
-    longest_first = sorted(names, key=len, reverse=True)
-    return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})\b", lambda found: names[found[0]], sentence)
+    pattern = _levels_in_sentences(domain.attributes)
+
+    def named(found: re.Match[str]) -> str:
+        hierarchy, level = domain.hierarchy(found[1]), int(found[2])
+        return shown_at(found[1], hierarchy, level) if level <= hierarchy.height else found[0]
+
+    return pattern.sub(named, sentence) if domain.attributes else sentence
+
+
+@lru_cache(_REMEMBERED)
+def _levels_in_sentences(attributes: tuple[str, ...]) -> re.Pattern[str]:
+    """What a search calls levels of attributes, of one whose name ends another's that with the longer name."""
+    longest_first = sorted(attributes, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}) at level (\d+)\b")
 
 
 def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:

@@ -731,9 +731,9 @@ def select(
     data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a
     ContingencyTable. counts: the column of a frame that says how many rows each row stands for. criterion: "bic",
     "aic", "likelihood-ratio" (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an
-    objective such as `models.search.LikelihoodRatio(rows, alpha)`. strategy: "auto" proves the best model where that
-    takes no more than about half of the time, else searches in both directions, from the empty and the full graph; or
-    one of "greedy", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact"; or a function of that
+    objective such as `models.search.LikelihoodRatio(rows, alpha)`. strategy: "auto" lets several searches go on from
+    one another's best, and proves that nothing is better where that takes no more than about half of the time; or one of
+    "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact"; or a function of that
     shape. required: cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a
     function of the cliques that says whether they are allowed. max_attributes: of a clique. parameters: those that
     the criterion counts, "nominal", every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds;

@@ -22,7 +22,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
-from models.search.problem import KL, Objective, RefusedMove, SearchResult, Step
+from models.search.problem import KL, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
@@ -307,14 +307,15 @@ class StewardReport:
     left_out: rows beyond those that count of their person. wanted: what became of each
     analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
     was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
-    about the base table.
+    about the base table. price: nats that the search took off for each free parameter, 0 where it went by the KL divergence
+    alone. by_role: of each column that its role keeps out of the release why.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
     >>> round(report.kl_divergence, 3), round(report.kl_suppressed, 3)
     (2.532, 3.062)
     >>> report.search.strategy, report.search.evaluated, report.dropped
-    ('look-ahead', 109, 0)
+    ('auto', 161, 0)
     >>> report.two_way.worst, round(report.two_way.by_table["age", "diagnosis"], 3)
     (('age', 'sex'), 0.854)
     """
@@ -336,6 +337,8 @@ class StewardReport:
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
+    price: float = 0.0
+    by_role: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -393,7 +396,8 @@ class StewardReport:
         1   2.849  2.790
         2   2.790  2.532
         """
-        return search_trace(self.search, self.published.collection.cube.total, every=every)
+        rows = self.published.collection.cube.total
+        return search_trace(self.search, rows, PenalizedDivergence(self.price), every)
 
     @cached_property
     def binding(self) -> Mapping[str, tuple[str, ...]] | None:

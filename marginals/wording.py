@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
 from marginals.names import column_name, margin_in_words, number_of, shown_at
+from marginals.tables.attribute import Role
 from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
@@ -117,6 +118,20 @@ def another_release_line(page: Path, release: Path) -> str:
         f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
         "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
     )
+
+
+def kept_out_by_role(roles: Mapping[str, Role], config: str) -> dict[str, str]:
+    """Why each column is not published whose role keeps it out. config: the name of the file that says so.
+
+    >>> from marginals.tables.attribute import Role
+    >>> kept_out_by_role({"age": Role.QUASI_IDENTIFIER, "pid": Role.IDENTIFIER}, "release.toml")
+    {'pid': 'its role in release.toml is "identifier", so it is never read'}
+    """
+    why = {
+        Role.IDENTIFIER: "so it is never read",
+        Role.IGNORED: "so it is left out; if init wrote that, it says there why",
+    }
+    return {name: f'its role in {config} is "{role.value}", {why[role]}' for name, role in roles.items() if role in why}
 
 
 def left_out_lines(table: "Table") -> Iterator[str]:
@@ -755,15 +770,46 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
 def steward_lines(report: "StewardReport") -> Iterator[str]:
     """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
+    if priced := chance_in_words(report, 3):
+        yield f"  {priced}"
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
     if report.kl_best_table is not None:
         yield f"  {report.kl_best_table:.3f} for the best single table."
     if removed := removed_in_words(report):
         yield removed
     yield from _comparison_lines(report.comparison)
+    if poor := worse_than_one_way(report):
+        yield poor
     yield search_line(report.search, report.base)
     if said := str(report.base):
         yield said
+
+
+def chance_in_words(report: "StewardReport", decimals: int) -> str:
+    """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
+    search, price = report.search, report.price
+    if not price or search.value is None:
+        return ""
+    gained = search.value - search.kl_divergence
+    counted = ", wanted analyses counted" if search.wanted else ""
+    return (
+        f"{search.value:.{decimals}f} with {gained:.{decimals}f} for what chance gains, 1/{1 / price:,.0f} nats each free "
+        f"parameter{counted}: the search looked for the least of this."
+    )
+
+
+def worse_than_one_way(report: "StewardReport") -> str:
+    """That exact tables of single attributes would come nearer to pairs, and what helps; empty where they would not."""
+    mean, alone = report.two_way.mean, report.comparison.independent_mean
+    if alone is None or not report.two_way.by_table or mean <= alone:
+        return ""
+    without = 'leave the base table out (base.table = "none"), ' if report.base.contained else ""
+    return (
+        f"Worse than one-way tables: with exact tables of single attributes, taken as independent, pairs would be off by "
+        f"{alone:.4f} on average, not by {mean:.4f}. {without[:1].upper()}{without[1:]}"
+        f'{"let" if without else "Let"} levels be fitted to the counts (ladder = "fitted"), demand fewer rows (k_link, '
+        "k_combinatorial, min_cell), or leave columns out that need coarse levels."
+    )
 
 
 def removed_in_words(report: "StewardReport") -> str:
@@ -795,7 +841,8 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     own, others = comparison.release, comparison.yardsticks
     if own.two_way.by_table:
         beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
-        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside})."
+        of_some = f", of {own.two_way.sample}" if own.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside}){of_some}."
     if own.counts.number:
         beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
         yield f"Random counts: median relative error {100 * own.counts.median:.1f} percent ({beside})."
@@ -826,6 +873,8 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     if search.bound is None or search.value is None:
         return ""
     counted = ", wanted analyses counted" if search.wanted else ""
+    if search.value - search.kl_divergence > 0 and not search.wanted:
+        counted = " with what chance gains"
     bound = floor(search.bound * 10**decimals) / 10**decimals
     above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"

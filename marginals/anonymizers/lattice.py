@@ -470,20 +470,19 @@ def best_full_domain(table: Table, requirement: Functional, *, k: int | None = N
 
 
 def stepwise_table(
-    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements, stop: Callable[[], bool]
+    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
 ) -> Mask | None:
-    """The margin of a single table that satisfies the requirements; None where not even the coarsest does.
+    """The margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
 
     sensitive: the sensitive attributes as finely as they are shown.
     Beginning with every quasi-identifier at `*`, each in turn is made finer by one level as long as that is allowed. What
-    is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels. When it
-    is time to stop, the table reached by then is taken; otherwise none that is finer satisfies the requirements.
+    is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
         return None
     turns = [attribute for attribute in attributes if levels[attribute]]
-    while turns and not stop():
+    while turns:
         attribute = turns.pop(0)
         finer = {**levels, attribute: levels[attribute] - 1}
         if table_satisfies(cube, cube.domain.mask(finer) | sensitive, requirements):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -114,6 +115,10 @@ def publish(
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
+    from marginals.wording import kept_out_by_role
+
+    by_role = kept_out_by_role({name: own.role for name, own in configured.source.attributes.items()}, config.name)
+    publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
@@ -230,6 +235,8 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "checks": verification.as_json()["checks"],
                 "search": {
                     "strategy": search.strategy,
+                    "value": search.value,
+                    "price": steward.price,
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,
                     "lower_bound": search.bound,

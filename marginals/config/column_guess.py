@@ -20,7 +20,14 @@ from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
-from marginals.tables.sensitive_groups import in_groups, inner_range, round_width
+from marginals.tables.sensitive_groups import (
+    bands_begin,
+    in_groups,
+    inner_range,
+    last_decimal,
+    round_width,
+    without_spike,
+)
 from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats
 from models.arrays import CountArray, IndexArray
 
@@ -403,12 +410,13 @@ def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool)
     >>> finest_width([Decimal("0.4"), Decimal("0.9"), Decimal("21.6")], np.array([50, 50, 1]), False)
     (Decimal('0.1'),)
     """
+    unit = last_decimal(numbers)
+    numbers, counts = without_spike(numbers, counts)
     are_whole = all(number == number.to_integral_value() for number in numbers)
     low, high = inner_range(numbers, counts)
     span = max(numbers) - min(numbers)
     if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
         return ()
-    unit = min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
     wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
     width = max(round_width(wished), unit)
     return (int(width),) if are_whole else (width,)
@@ -621,7 +629,8 @@ class Guess:
     hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
     values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_coarse: whether the values
-    themselves are never published, since they tell people apart, but only what they are cut to.
+    themselves are never published, since they tell people apart, but only what they are cut to. start: where intervals are
+    counted from.
     """
 
     role: Role
@@ -635,6 +644,7 @@ class Guess:
     is_fitted: bool = False
     question: str = ""
     is_coarse: bool = False
+    start: int | Decimal = 0
 
 
 def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
@@ -860,8 +870,18 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
         return _kept_back(why, "only some of its values can be read as numbers or dates")
     if grouped.intervals or grouped.dates:
         kind = "numbers" if grouped.intervals else "dates"
-        why = f"{why}; its {len(column.values)} different {kind} are published in groups only"
-        return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
+        why = (
+            f"{why}; its {len(column.values)} different {kind} are published in groups only{_zero_apart(grouped.start)}"
+        )
+        return Guess(
+            Role.SENSITIVE,
+            why,
+            grouped.intervals,
+            dates=grouped.dates,
+            is_fitted=True,
+            question=question,
+            start=grouped.start,
+        )
     named = column.counts >= rare
     if len(column.values) > _MOST_CATEGORIES:
         if not 2 <= named.sum() <= _MOST_CATEGORIES or 2 * column.counts[named].sum() < column.rows:
@@ -955,7 +975,13 @@ def _of_numbers(column: Column, numbers: Sequence[Decimal], rare: int) -> Guess:
     if is_heaped and not (are_whole and are_ages) and (not are_whole or widths):
         why = f"{why}, in bands that hold enough rows; many rows share a value"
         return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
-    return Guess(Role.QUASI_IDENTIFIER, f"{why}, in bands that hold enough rows", intervals=widths, is_fitted=True)
+    start = bands_begin(numbers, column.counts) if widths else 0
+    why = f"{why}, in bands that hold enough rows{_zero_apart(start)}"
+    return Guess(Role.QUASI_IDENTIFIER, why, intervals=widths, is_fitted=True, start=start)
+
+
+def _zero_apart(start: int | Decimal) -> str:
+    return ", 0 by itself" if start else ""
 
 
 def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from marginals.tables.distinct_rows import factorized
+from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
 
 Numbers = npt.NDArray[np.float64]
@@ -42,6 +45,16 @@ class Values:
 
     codes: IndexArray
     numbers: Numbers | None = None
+
+    @classmethod
+    def of(cls, texts: pd.Series, missing: Collection[str], decimal: str) -> "Values":
+        """Of a column of texts. missing: what stands for no value. decimal: the sign before the fraction of a number."""
+        codes, values = factorized(texts, missing)
+        written = NumberFormat.of(values, decimal)
+        if written is None or not all(map(written.is_number, values)):
+            return cls(codes)
+        numbers = np.array([*map(written.real, values), np.nan])
+        return cls(codes, numbers[codes])
 
     @property
     def fine(self) -> IndexArray:

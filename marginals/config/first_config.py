@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from math import log, prod
+from math import prod
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -24,6 +24,7 @@ import pandas as pd
 from checks.claims import counts_below
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
+from marginals.config.column_choice import within_limit
 from marginals.config.column_guess import (
     ALWAYS,
     POINT,
@@ -37,13 +38,15 @@ from marginals.config.column_guess import (
     likely_decimal,
     missing_tokens,
 )
+from marginals.config.copies import Values
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
+from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -56,19 +59,21 @@ from marginals.tables.people import (
 )
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
-from marginals.tables.values import NumberFormat, in_order, missing_among, number_in
-from models.arrays import BoolArray, IndexArray, x_log_x
+from marginals.tables.values import NumberFormat, in_order, missing_among
+from models.arrays import BoolArray, IndexArray
 from models.tables.hierarchy import Hierarchy
 
-_MOST_QUASI_IDENTIFIERS = 20
+_K = 10
+"""People who share a cell at least, where the table has rows enough."""
+
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 
 _REPEATED = 4
 """Rows of each text of a column on average, at least, where each is kept once."""
 
-_LOOKED_AT = 20_000
-"""Rows by which it is decided which columns tell least."""
+_LOOKED_AT = 4_000
+"""Rows by which it is told which columns go together."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,9 @@ def initial_config(
     form = likely_form(source)
     table = _described(source, form, rare, chosen)
     guesses, person = _guesses(table, chosen)
-    guesses = _of_kept_rows(table, guesses, person)
+    lacking = _lacking(table, guesses)
+    structure = structurally_missing(lacking, _few_values(table, guesses) if lacking else {}, _K)
+    guesses = _of_kept_rows(table, with_structure(guesses, structure, chosen.roles), lacking, person)
     guesses, counted = _publishable(table, guesses, person)
     written = _hierarchy_files(guesses)
     used = [table.columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
@@ -169,7 +176,7 @@ def initial_config(
         guesses,
         {name: path for name, (path, _) in written.items()},
         counted,
-        wanted,
+        [tuple(wanted), *together(guesses, structure)],
     )
     made = dict(written.values())
     return InitialConfig(text, made, guesses, table.missing, person, table.decimal, counted.rows_of_each, formats)
@@ -247,15 +254,31 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     person = next(iter(table.keys or _keys(frame, made, missing)), None)
     made = by_the_others(made, columns, rare)
     made = by_counting(frame, made, columns, missing, rare, chosen)
-    codes = _coarse_codes(frame, made, missing, table.decimal.sign)
-    return settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*chosen.wanted, *chosen.roles]), person
+    some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
+    preferred = [*chosen.wanted, *chosen.roles]
+    return within_limit(made, lambda name: Values.of(some[name], missing, table.decimal.sign), preferred), person
 
 
-def _of_kept_rows(table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None) -> dict[str, Guess]:
-    """The guesses by the rows that publishing will count, which are most of all rows."""
-    frame, missing = table.frame, table.missing.texts
+def _lacking(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, BoolArray]:
+    """Which rows lack a value of each used column that some lack: shape (rows,)."""
     some = [name for name, own in guesses.items() if own.role.is_used and table.columns[name].missing]
-    lacking = {name: factorized(frame[name], missing)[0] < 0 for name in some}
+    return {name: factorized(table.frame[name], table.missing.texts)[0] < 0 for name in some}
+
+
+def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, IndexArray]:
+    """The values of each row, -1 for none, of the used columns that may say where others lack a value."""
+    few = [name for name, own in guesses.items() if own.role.is_used and len(table.columns[name].values) <= MOST_VALUES]
+    return {name: factorized(table.frame[name], table.missing.texts)[0].astype(np.intp) for name in few}
+
+
+def _of_kept_rows(
+    table: _DescribedTable,
+    guesses: dict[str, Guess],
+    lacking: Mapping[str, BoolArray],
+    person: RepeatingKey | None,
+) -> dict[str, Guess]:
+    """The guesses by the rows that publishing will count, which are most of all rows. lacking: as `_lacking` says."""
+    frame, missing = table.frame, table.missing.texts
     guesses = _complete(guesses, lacking, len(frame), table.name)
     kept = _counting(frame, guesses, lacking, person)
     return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
@@ -278,7 +301,11 @@ def _publishable(
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
-        found = counted()
+        if person is None and not any(table.columns[name].missing for name in hidden):
+            roles = {**found.table.roles, **dict.fromkeys(hidden, Role.IGNORED)}
+            found = replace(found, table=replace(found.table, roles=roles))  # of the same rows
+        else:
+            found = counted()
     return guesses, found
 
 
@@ -358,36 +385,12 @@ def _attribute(guessed: Guess) -> Attribute:
         guessed.role,
         hierarchy,
         intervals=guessed.intervals,
+        start=guessed.start,
         prefixes=guessed.prefixes,
         missing=guessed.missing,
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
     )
-
-
-def _coarse_codes(
-    frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str], decimal: str
-) -> dict[str, IndexArray]:
-    """Of each quasi-identifier the values of some rows, as coarse as they will be published at least; shape (rows,)."""
-    public = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
-    if len(public) <= _MOST_QUASI_IDENTIFIERS:
-        return {}
-    some = frame.iloc[:: max(1, -(-len(frame) // _LOOKED_AT))]
-    found = {}
-    for name in public:
-        codes, texts = factorized(some[name], missing)
-        coarse = [*(_coarse(guesses[name], text, decimal) for text in texts), ""]
-        found[name] = np.unique(coarse, return_inverse=True)[1][codes].astype(np.intp)
-    return found
-
-
-def _coarse(guessed: Guess, text: str, decimal: str) -> str:
-    """A value at the first level of its generalization."""
-    if guessed.intervals and (number := number_in(text, decimal)) is not None:
-        return str(number // Decimal(guessed.intervals[0]))
-    if guessed.prefixes:
-        return text[: guessed.prefixes[0]]
-    return next((row[1] for row in guessed.hierarchy if row[0] == text), text)
 
 
 def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: int, name: str) -> dict[str, Guess]:
@@ -421,7 +424,7 @@ _LEAST_CELL = 3
 
 def _demand(table: Table, name: str) -> str | None:
     """The diversity to demand of a sensitive column, such that something of it can be shown; None where nothing can."""
-    return proposed_diversity(table, name, _LEAST_CELL)
+    return proposed_diversity(table, name, _LEAST_CELL, with_room=True)
 
 
 def _not_shown(table: Table) -> tuple[str, ...]:
@@ -625,12 +628,12 @@ def config_text(
     guesses: Mapping[str, Guess],
     files: Mapping[str, str],
     counted: Counted,
-    wanted: Sequence[str],
+    wanted: Sequence[Sequence[str]],
 ) -> str:
-    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
+    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns of analyses."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
-    search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
+    search = _SEARCH + _coarse_only(coarse) + "".join(_wanted(columns, guesses) for columns in wanted)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
     return "\n".join([*parts, _privacy(counted), _base(counted.table), search])
 
@@ -640,6 +643,8 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
     lines = [f"[attributes.{key}]", *guess_comments(guessed), f'role = "{guessed.role.value}"']
     if guessed.intervals:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
+    if guessed.start:
+        lines.append(f"start = {_number(guessed.start)}        # 0 is a group of its own")
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
     if guessed.dates:
@@ -693,13 +698,13 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
             f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here."
         )
     if used:
-        lines += ["[[search.wanted]]", f"attributes = [{', '.join(map(quoted, used))}]", "weight = 1.0"]
+        lines += ["[[search.wanted]]", f"attributes = [{', '.join(map(quoted, used))}]", f"weight = {WEIGHT}"]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _privacy(counted: Counted) -> str:
     table, people = counted.table, counted.people
-    k = 10 if people >= 500 else 5 if people >= 100 else min(2, people)
+    k = _K if people >= 500 else 5 if people >= 100 else min(2, people)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
@@ -812,60 +817,8 @@ _ROLES = """\
 
 _SEARCH = """\
 [search]
-strategy = "look-ahead"      # or "rebuild", "genetic": slower, sometimes better
+objective = "corrected"      # what tables tell beyond chance; "kl": chance counts too
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken
 """
-
-
-Codes = Mapping[str, IndexArray]
-"""For each column the codes of some rows' values, as coarse as they are likely to be published: shape (rows,)."""
-
-
-def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers, and all sensitive columns.
-
-    Of more quasi-identifiers those are left out that tell least beside the others; wanted ones stay as long as they are not
-    more than `most`.
-    """
-    result = dict(guesses)
-    public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
-    if len(public) > most:
-        for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():
-            many = f"left out of the release, as {most} quasi-identifiers are much work already"
-            why = f"{result[name].why}; {many}, and {reason}"
-            result[name] = replace(result[name], role=Role.IGNORED, why=why)
-    return result
-
-
-def _least_telling(codes: Codes, most: int, wanted: Collection[str]) -> dict[str, str]:
-    """The columns beyond the `most` that tell most, each with what it tells beside the others, in words.
-
-    Chosen one after the other: first what is wanted, then the column whose entropy, given that one of those chosen before
-    which says most of it, is the largest.
-    """
-    alone = {name: _entropy(own) for name, own in codes.items()}
-    left = {name: (own, "") for name, own in alone.items()}
-    for _ in range(most):
-        chosen = max(left, key=lambda name: (name in wanted, left[name][0]))
-        del left[chosen]
-        for name, (told, _before) in left.items():
-            beside = _entropy(codes[chosen] * (int(codes[name].max()) + 1) + codes[name]) - _entropy(codes[chosen])
-            if beside < told:
-                left[name] = (beside, chosen)
-    return {name: _reason(told, beside, alone[name]) for name, (told, beside) in left.items()}
-
-
-def _reason(told: float, beside: str, alone: float) -> str:
-    """Why a column is left out. told, alone: its entropy beside another column, and by itself."""
-    bits = f"({told / log(2):.2f} bits of information)"
-    if not beside or told > alone / 2:
-        return f"it tells less than the columns that stay {bits}"
-    return f"whoever knows {beside} learns less from it than from the columns that stay {bits}"
-
-
-def _entropy(codes: IndexArray) -> float:
-    """In nats."""
-    counts = np.unique(codes, return_counts=True)[1]
-    return log(len(codes)) - float(x_log_x(counts).sum()) / len(codes)

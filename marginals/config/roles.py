@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 
 from marginals.config import UNKNOWN
@@ -14,8 +13,6 @@ from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role, words_in_order
-from marginals.tables.distinct_rows import factorized
-from marginals.tables.values import NumberFormat
 
 _FEWEST_SURE = 3
 """Columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
@@ -174,7 +171,7 @@ def by_counting(
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
-    values = {name: _values(some[name], missing, columns[name].decimal) for name in used}
+    values = {name: Values.of(some[name], missing, columns[name].decimal) for name in used}
     result = _without_copies(values, guesses, columns, rare, chosen) if _any_sensitive(guesses) else dict(guesses)
     open_ones = [name for name, own in result.items() if own.question == UNKNOWN and own.role.is_used]
     known = [name for name in used if name not in open_ones and _may_be_known(name, result[name])]
@@ -237,12 +234,3 @@ def _to_leave_out(pair: Copy, guesses: Mapping[str, Guess], chosen: Chosen) -> l
     if not stays:
         return [pair]
     return [] if pair.of in chosen.roles else [Copy(pair.of, pair.column, pair.follows, pair.tells)]
-
-
-def _values(texts: pd.Series, missing: Collection[str], decimal: str) -> Values:
-    codes, values = factorized(texts, missing)
-    written = NumberFormat.of(values, decimal)
-    if written is None or not all(map(written.is_number, values)):
-        return Values(codes)
-    numbers = np.array([*map(written.real, values), np.nan])
-    return Values(codes, numbers[codes])

@@ -17,6 +17,7 @@ from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
 from marginals.wording import (
+    chance_in_words,
     dropped_warning,
     few_dropped_warning,
     proven_in_words,
@@ -25,6 +26,7 @@ from marginals.wording import (
     sensitive_lines,
     unit_in_words,
     wanted_line,
+    worse_than_one_way,
 )
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
@@ -56,11 +58,15 @@ class DivergenceBar:
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """Errors of tables of one size: how many were compared and left out, their mean, and the furthest from the data."""
+    """Errors of tables of one size: how many were compared and left out, their mean, and the furthest from the data.
+
+    sample: which they are a sample of; empty for none.
+    """
 
     name: str
     compared: int
     left_out: int
+    sample: str
     mean: float
     furthest: tuple[tuple[str, float], ...]
 
@@ -128,7 +134,7 @@ def steward_html(report: StewardReport) -> bytes:
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in),
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
-        unpublished=report.unpublished,
+        unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
         models=list(report.comparison.each.items()),
         heat_map=_heat_map(report.comparison),
@@ -140,6 +146,8 @@ def steward_html(report: StewardReport) -> bytes:
         suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
+        chance=chance_in_words(report, 6),
+        poor=worse_than_one_way(report),
         search=search,
         base=report.base,
         binding=report.binding,
@@ -168,7 +176,7 @@ def _bars(report: StewardReport) -> list[DivergenceBar]:
 def _errors(name: str, errors: TableErrors) -> ErrorRow:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_FURTHEST]
     listed = tuple((" and ".join(attributes), error) for attributes, error in furthest)
-    return ErrorRow(name, len(errors.by_table), errors.left_out, errors.mean, listed)
+    return ErrorRow(name, len(errors.by_table), errors.left_out, errors.sample, errors.mean, listed)
 
 
 def _heat_map(comparison: Comparison) -> HeatMap:

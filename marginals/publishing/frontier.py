@@ -32,6 +32,7 @@ COLUMNS = (
     "diversity",
     "strategy",
     "kl_divergence",
+    "value",
     "gap",
     "optimal",
     "margins",
@@ -56,11 +57,11 @@ def frontier(
     that of k_link, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the
     system can fork; counts of the table are shared among the policies of each.
 
-    Columns: `kl_divergence` of the data from the release, nats; `gap`, by how many nats at most another decomposable release
-    is better, and `optimal`, whether none is; `margins`, how many; `base`, whether it contains the best single table;
-    `least`, the smallest divergence of the frame with at least this k and the same diversity, which this policy allows too:
-    where it is smaller than `kl_divergence`, the search missed it; `seconds` of the search; `reason`, why nothing can be
-    published.
+    Columns: `kl_divergence` of the data from the release, nats; `value`, the objective of the policy, with what chance gains
+    if that has a price, nats; `gap`, by how many at most another decomposable release is better, and `optimal`, whether none
+    is; `margins`, how many; `base`, whether it contains the best single table; `least`, the smallest value of the frame with
+    at least this k and the same diversity, which this policy allows too: where it is smaller than `value`, the search missed
+    it; `seconds` of the search; `reason`, why nothing can be published.
     These numbers come of the table and are not for publication; a release is verified when `publish` makes it. Raises
     InputError for values that make no sense.
 
@@ -76,7 +77,7 @@ def frontier(
     rows = _grid(table, policy, k, diversity, strategies)
     frame = pd.DataFrame(run(partial(_found, table), rows))
     frame["least"] = [
-        np.fmin.reduce(frame.kl_divergence[(frame.k >= own.k) & (frame.diversity == own.diversity)].to_numpy())
+        np.fmin.reduce(frame.value[(frame.k >= own.k) & (frame.diversity == own.diversity)].to_numpy())
         for own in frame.itertuples()
     ]
     return frame[list(COLUMNS)]
@@ -120,11 +121,19 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     try:
         search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)
     except NothingPublishableError as error:
-        nothing = {"kl_divergence": np.nan, "gap": np.nan, "optimal": False, "margins": 0, "base": False}
+        nothing = {
+            "kl_divergence": np.nan,
+            "value": np.nan,
+            "gap": np.nan,
+            "optimal": False,
+            "margins": 0,
+            "base": False,
+        }
         return own | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
     return own | {
         "kl_divergence": result.kl_divergence,
+        "value": result.value,
         "gap": np.nan if result.gap is None else result.gap,
         "optimal": result.optimal,
         "margins": len(result.cliques),

@@ -1,7 +1,7 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
@@ -36,7 +36,7 @@ from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search import STRATEGIES, Constraint, Measure, WantedAnalyses, WantedMargin
+from models.search import STRATEGIES, Constraint, Measure, Refusal, WantedAnalyses, WantedMargin
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -158,7 +158,9 @@ def wanted_tables(
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
-        obstacle = "it passes at no level by itself" if passing is None else _obstacle(cube, cliques, passing, allows)
+        obstacle = (
+            _refused_alone(cube, analysis, allows) if passing is None else _obstacle(cube, cliques, passing, allows)
+        )
         levels = words = demand = None
         if passing is not None:
             levels = domain.margin(passing)
@@ -169,16 +171,55 @@ def wanted_tables(
     return tuple(tables)
 
 
+def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
+    """Why some attributes may stand together at no level: what their coarsest table is refused for."""
+    masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
+    refusal = allows([sum(mask & -mask for mask in masks)], 0)
+    return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
+
+
 def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
-    """What keeps a margin that passes by itself out of a collection; None where it is in it."""
+    """What keeps a margin that passes by itself out of a collection; None where it is in it.
+
+    Tables are named that keep it out together, and would not without one of them.
+    """
     if any(not passing & ~mask for mask in published):
         return None
-    together = maximal_masks([*published, passing])
-    if not Collection.of(cube, together).is_decomposable:
-        return "beside the published tables it would close a circle, so that they have no junction tree"
-    if refusal := allows(together, 0):
-        return f"beside the published tables it is refused: {refusal.reason}"
+
+    def closes_a_circle(masks: Sequence[Mask]) -> bool:
+        return not Collection.of(cube, maximal_masks([*masks, passing])).is_decomposable
+
+    def refusal(masks: Sequence[Mask]) -> Refusal | None:
+        return None if closes_a_circle(masks) else allows(maximal_masks([*masks, passing]), 0)
+
+    if closes_a_circle(published):
+        beside = _needed(published, closes_a_circle)
+        return f"beside {_in_words(cube, beside)} it would close a circle, so that they have no junction tree"
+    beside = _needed(published, lambda masks: refusal(masks) is not None)
+    if refused := refusal(beside):
+        return f"beside {_in_words(cube, beside)} it is refused: {refused.reason}"
     return "it could be published too, but the search did not get there, or its weight is too small"
+
+
+def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
+    """Some of the margins, so few that what holds of all would not hold without any of these."""
+    kept = list(published)
+    for mask in published:
+        if holds(fewer := [own for own in kept if own != mask]):
+            kept = fewer
+    return kept
+
+
+def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
+    """The tables, each in brackets, the first of many."""
+    names = [f"({margin_in_words(cube.domain.margin(mask), cube.domain)})" for mask in margins[:_NAMED]]
+    others = [f"{len(margins) - len(names)} more"] if len(margins) > len(names) else []
+    *first, last = [*names, *others]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_NAMED = 4
+"""Tables that are named as those that keep another out."""
 
 
 NO_DIVERSITY = "none"
@@ -191,10 +232,23 @@ WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinc
 """That, and weaker ones for attributes that do not satisfy it, the strongest first."""
 
 
-def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None) -> str | None:
+WITH_ROOM = {
+    PROPOSED: "recursive:1.5,4",
+    WEAKER[1]: "recursive:1.5,3",
+    WEAKER[2]: "recursive:1.5,2",
+    WEAKER[3]: "recursive:5,2",
+}
+"""What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
+
+
+def proposed_diversity(
+    table: Table, attribute: str, min_cell: int | None = None, *, with_room: bool = False
+) -> str | None:
     """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
 
     Of people, where these can have several rows each. min_cell: the level at which they satisfy it has no rarer value.
+    with_room: the strongest that they satisfy twice over, where there is one; a demand that they only just satisfy allows no
+    class in which the most frequent value is more frequent than among all rows, and so hardly any association.
 
     >>> from marginals.example import table
     >>> proposed_diversity(table, "diagnosis")
@@ -210,8 +264,17 @@ def proposed_diversity(table: Table, attribute: str, min_cell: int | None = None
             return False
         return finest_level(table.cube, attribute, demanded.about(attribute)) is not None
 
-    return next(filter(can_be_shown, WEAKER), None)
+    roomy = (demand for demand, twice in WITH_ROOM.items() if with_room and can_be_shown(twice))
+    return next(roomy, None) or next(filter(can_be_shown, WEAKER), None)
 
+
+CORRECTED = "corrected"
+"""The objective less what chance gains."""
+
+OBJECTIVES: Mapping[str, float] = {CORRECTED: 0.5, "corrected:1": 1.0, "kl": 0.0}
+"""What a search looks for the least of, by name: the KL divergence and so many nats, divided by the people, for each free
+parameter.
+"""
 
 BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
@@ -253,18 +316,21 @@ class Policy:
     and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
     ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
     left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
-    in the table, by a register; not of people with several rows, nor beside a ledger.
+    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks
+    for the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which
+    is what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
+    associations; "kl", the KL divergence alone.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
-    'look-ahead'
+    'auto'
     """
 
     k_link: int | None = None
     k_combinatorial: int | None = None
     diversity: str | Mapping[str, str | Sequence[str]] | None = None
     base: str | Mapping[str, int] = "auto"
-    strategy: str = "look-ahead"
+    strategy: str = "auto"
     seed: int = 0
     start: str = "independence"
     max_sensitive_margins: int | None = field(default=3)
@@ -280,6 +346,7 @@ class Policy:
     turnover: str = "unknown"
     max_waiting: float = 0.1
     register: bool = False
+    objective: str = CORRECTED
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -312,6 +379,8 @@ class Policy:
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
+        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
+            raise InputError(f"there is no objective {self.objective!r}; there is {', '.join(OBJECTIVES)}")
         object.__setattr__(self, "rules", rules_of(self.rules))
         odds = self.odds
         if odds is not None and (
@@ -330,6 +399,16 @@ class Policy:
                 'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
                 "remove the line register = true"
             )
+
+    def price(self, table: Table) -> float:
+        """Nats that the search takes off for each free parameter. Of people, where these can have several rows each.
+
+        >>> from marginals.example import table
+        >>> Policy(k_link=4).price(table) == 1 / (2 * 48), Policy(k_link=4, objective="kl").price(table)
+        (True, 0.0)
+        """
+        people = table.rows / (table.most_rows_of_a_person or 1)
+        return OBJECTIVES[self.objective] / max(people, 1.0)
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -335,16 +335,23 @@ def _content(
     return BundleContent(
         marginals,
         table.roles,
-        tuple(based(stated(claim)) for claim in prepared.requirements.claims),
+        tuple(based(stated(claim)) for claim in _about_what_is_shown(prepared.requirements.claims, chosen)),
         title,
         rows_per_person=table.rows_per_person,
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
-            rule.applied(table.sensitive).stating(known).stating(stated) for rule in prepared.policy.named_rules
+            rule.applied(tuple(filter(chosen.shows, table.sensitive))).stating(known).stating(stated)
+            for rule in prepared.policy.named_rules
         ),
         deadline=deadline,
         labels=told_by_labels(table, named, marginals.domain),
     )
+
+
+def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
+    """The claims, without those on attributes of which nothing is published, unless there are no others."""
+    shown = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
+    return shown or claims
 
 
 def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:

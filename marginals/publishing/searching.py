@@ -15,7 +15,7 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import Policy, weighed
+from marginals.publishing.policy import CORRECTED, Policy, weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -25,15 +25,16 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search import (
     STRATEGIES,
     MarginLimits,
+    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
     Stop,
     from_independence,
-    look_ahead,
     polished,
     rebuilt,
     with_bound,
+    without_chance_edges,
 )
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.tables.data_cube import DataCube
@@ -155,13 +156,19 @@ def _nothing(table: Table, parts: list[Requirements]) -> str:
 
 _BEYOND = 1 / 5
 """Share of the time limit that bounds may take beyond it where the lattice is too large to be laid out. Counting all margins
-may take what the search left as well."""
+may take what the search left as well, but no more than half of what it took."""
 
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
 
+_OF_THE_SEARCH = 1 / 2
+"""Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
+
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
+
+_POLISHED = ("auto", "look-ahead")
+"""Strategies that end with rounds of rebuilding by themselves."""
 
 _SEEDS, _PATIENCE = 2, 100
 """For the first release of a ledger: how often each of two searches is rebuilt, and rounds in a row without a better one."""
@@ -329,7 +336,7 @@ def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: De
     free = replace(_search(wish, None, searching.share(2)), base=base)
     if base is None:
         return [replace(free, choice=BaseChoice(left_out=left_out))]
-    if free.result.optimal:
+    if free.first.optimal or free.result.optimal:
         return [free]
     try:
         contained = _search(wish, base, searching)
@@ -387,8 +394,10 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
     first = result = STRATEGIES[strategy](problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif STRATEGIES[strategy] is not look_ahead and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+    elif strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
+    if wish.policy.objective == CORRECTED:
+        result = without_chance_edges(result, problem, stop)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
@@ -400,6 +409,8 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     spent, beyond = searching.clock() - begun, _BEYOND * (searching.at - begun)
     is_large = lattice_size(search.problem) > LARGEST_LATTICE
     deadline = searching.later(beyond if is_large and not is_for_all else _FOR_THE_BOUND)
+    if is_large:
+        deadline = deadline.earlier(max(_OF_THE_SEARCH * spent, _FOR_THE_BOUND))
     return with_bound(search.result, search.problem, deadline, beyond, max(spent, _FOR_THE_BOUND)).bound
 
 
@@ -409,7 +420,7 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
     All releases of a ledger keep to the margins of its first one, and where few may wait searches differ much.
     """
     best, evaluated = first, first.evaluated
-    begun = [first] if first.strategy == "look-ahead" else [first, look_ahead(problem, stop)]
+    begun = [first] if first.strategy in _POLISHED else [first, STRATEGIES[_POLISHED[0]](problem, stop)]
     for result in begun:
         evaluated += 0 if result is first else result.evaluated
         for seed in range(problem.seed, problem.seed + _SEEDS):
@@ -421,12 +432,15 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    """What a release shows beyond single attributes, as a share of what one does that is searched for with a constraint."""
+    """What a release tells beyond the counts of each attribute, as a share of what one does that a constraint alone limits.
+
+    By the information of its model, 1 at most: how finely each attribute is shown by itself is no part of it.
+    """
+    cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
-    best = look_ahead(free, lambda: searching.is_over)
-    alone = free.value(free.position(free.initial))
-    most = max(alone - min(_value(best), search.value), 0.0)
-    return (alone - search.value) / most if most > 0 else 1.0
+    best = STRATEGIES["look-ahead"](free, lambda: searching.is_over)
+    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
+    return min(told / most, 1.0) if most > 0 else 1.0
 
 
 def _value(result: SearchResult) -> float:
@@ -471,10 +485,10 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
-    wanted = weighed(table.cube, policy.analyses)
+    wanted, objective = weighed(table.cube, policy.analyses), PenalizedDivergence(policy.price(table))
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
-        return Problem(table.cube, constraint, kept=envelope, seed=policy.seed, wanted=wanted)
+        return Problem(table.cube, constraint, objective, kept=envelope, seed=policy.seed, wanted=wanted)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
@@ -486,7 +500,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    problem = Problem(table.cube, constraint, kept=tuple(kept), seed=policy.seed, wanted=wanted)
+    problem = Problem(table.cube, constraint, objective, kept=tuple(kept), seed=policy.seed, wanted=wanted)
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)
     return problem

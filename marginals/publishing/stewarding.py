@@ -13,6 +13,7 @@ from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import Prepared, Search
 from marginals.steward import StewardReport, Suggestion
+from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
 from models.graphs.basis import Kind
@@ -22,8 +23,8 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search import STRATEGIES, Problem, RefusedMove, SearchResult, Stop
 from models.tables.hierarchy import Mask
 
-_FOR_COMPARING = 5.0
-"""Seconds of the processor to compare the model with the data."""
+_ROWS_REFINED = 5_000_000
+"""Distinct rows, times the levels that each may be generalized to, of which a single table is refined step by step."""
 
 
 _FOR_BINDING = 5.0
@@ -46,20 +47,20 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     cube = table.cube
     found = search.base if policy.base in ("auto", "best") else None
     best = found if found is not None and len(found.masks) == 1 else None
-    sensitive = _as_allowed_alone(table.sensitive, search.problem)
+    sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
 
     def compare() -> Comparison:
-        stop = _stop_after(_FOR_COMPARING, deadline)
         yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
         if best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)):
-            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements, stop)
+        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
+            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         model = MarginalModel(Collection.of(cube, result.cliques))
-        return comparison(cube, model, yardsticks, [analysis.attributes for analysis in policy.analyses], stop)
+        wanted = [analysis.attributes for analysis in policy.analyses]
+        return comparison(cube, model, yardsticks, wanted, lambda: deadline.is_over)
 
     def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
         stop = _stop_after(_FOR_SUGGESTIONS, deadline)
@@ -84,6 +85,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         table.left_out,
         suggest=suggest,
         base=search.choice,
+        price=search.problem.price,
     )
     if not policy.analyses:
         return report
@@ -92,14 +94,23 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     return replace(report, wanted=wanted)
 
 
-def _as_allowed_alone(attributes: Iterable[str], problem: Problem) -> Mask:
-    """Some attributes, each as finely as the policy allows it by itself: what else is compared shows no more than that."""
+def _are_few_to_refine(table: Table) -> bool:
+    """Whether a single table of all quasi-identifiers can be refined in little time, on every machine."""
+    levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
+    return len(table.base_counts) * levels <= _ROWS_REFINED
+
+
+def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
+    """Some attributes, each as finely as a release of it alone may show it: what else is compared shows no more than that.
+
+    common: what every table of the release must show besides.
+    """
     domain = problem.cube.domain
     shown: Mask = 0
     for attribute in attributes:
         levels = range(domain.hierarchy(attribute).height)
         masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if not problem.refuses(mask)), 0)
+        shown |= next((mask for mask in masks if problem.constraint([mask | common], 0) is None), 0)
     return shown
 
 

@@ -311,7 +311,7 @@ class Release(ModelAnalysis):
     ...     {"age": marginals.Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "ill": "sensitive"},
     ... )
     >>> marginals.publish(table, marginals.Policy(k_link=2, diversity="none")).release
-    Release(5 rows, information 0.02769 nats; age:0, ill:0; ill:0, sex:0)
+    Release(5 rows, information 0 nats; age:0; sex:0; ill:0)
 
     The examples of the methods ask `marginals.example.release`, a release of 48 people.
     """

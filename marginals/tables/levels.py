@@ -233,7 +233,7 @@ def _of_side(
         yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
     members = set(side.tolist())
-    own = [value for value in names.scale.order if value in members]
+    own = [value for value in names.scale.order.tolist() if value in members]
     missing = [value for value in side.tolist() if value == names.missing]
     order = np.searchsorted(side, [*own, *missing]).astype(np.intp)
     apart = len(own) if missing and own else None

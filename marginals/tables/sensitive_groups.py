@@ -25,6 +25,9 @@ CATEGORIES = 10
 _BANDS = 12
 """About so many bands hold nine tenths of the rows."""
 
+_SPIKE = 0.05
+"""Share of the rows that have 0, at least, where it is a group by itself."""
+
 _MUCH, _MOST_UNITS = 3, 120
 """Times as wide as they are given the bands of a fitted ladder may have to be, and units between the first and the last date
 that it may have, before others are taken. The same table some months later has the same bands."""
@@ -70,7 +73,7 @@ def in_groups(
         return attribute
     read = [] if numbers is None else [number for text in texts if (number := numbers.number(text)) is not None]
     if len(read) == len(texts) and not attribute.dates:
-        return _in_bands(attribute, band_width(read, sizes))
+        return _in_bands(attribute, band_width(read, sizes), bands_begin(read, sizes))
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(attribute, days)
@@ -85,10 +88,11 @@ def in_groups(
     return attribute
 
 
-def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal]) -> Attribute:
+def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal], start: int | Decimal) -> Attribute:
     if attribute.intervals and _MUCH * attribute.intervals[0] >= widths[0]:
         return attribute
-    return replace(attribute, intervals=widths, ladder=attribute.ladder if attribute.is_fitted else "fitted")
+    ladder = attribute.ladder if attribute.is_fitted else "fitted"
+    return replace(attribute, intervals=widths, start=start, ladder=ladder)
 
 
 def _in_units(attribute: Attribute, days: Sequence[str]) -> Attribute:
@@ -100,20 +104,51 @@ def _in_units(attribute: Attribute, days: Sequence[str]) -> Attribute:
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
     """The one width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
 
-    No band is a single value: whole numbers have bands of 2 at least, others of twice their last decimal. counts: rows of
-    each number, shape (numbers,).
+    No band is a single value, but 0 where it is apart (`bands_begin`), which is then left out of account: whole numbers have
+    bands of 2 at least, others of twice their last decimal. counts: rows of each number, shape (numbers,).
 
     >>> band_width([Decimal(n) for n in range(30)], np.ones(30, dtype=np.int64))
     (2,)
     >>> band_width([Decimal(n) / 10 for n in range(5000)], np.ones(5000, dtype=np.int64))
     (Decimal('5E+1'),)
     """
+    unit = last_decimal(numbers)
+    numbers, counts = without_spike(numbers, counts)
     low, high = inner_range(numbers, counts)
-    unit = min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
     span = (high - low) or (max(numbers) - min(numbers))
     width = max(round_width(max(span / _BANDS, unit)), 2 * unit)
     are_whole = all(number == number.to_integral_value() for number in numbers)
     return (int(width),) if are_whole else (width,)
+
+
+def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal:
+    """Where bands of numbers are counted from: 0, or the first number above it where 0 is a group by itself.
+
+    It is one where none is below it and a twentieth of the rows have it: to have none of something is another thing than to
+    have a little, and who reads a band takes its numbers to be about equally frequent. counts: rows of each number.
+
+    >>> bands_begin([Decimal(0), Decimal(7), Decimal(300)], np.array([60, 30, 10]))
+    1
+    >>> bands_begin([Decimal(0), Decimal("0.5"), Decimal(3)], np.array([4, 90, 6]))
+    0
+    """
+    if len(without_spike(numbers, counts)[0]) == len(numbers):
+        return 0
+    unit = last_decimal(numbers)
+    return int(unit) if unit == 1 else unit
+
+
+def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Sequence[Decimal], CountArray]:
+    """The numbers and their rows without 0, where that is a group by itself."""
+    is_zero = np.array([number == 0 for number in numbers], dtype=bool)
+    if min(numbers) < 0 or is_zero.all() or counts[is_zero].sum() < max(_SPIKE * counts.sum(), 1):
+        return numbers, counts
+    return [number for number in numbers if number], counts[~is_zero]
+
+
+def last_decimal(numbers: Sequence[Decimal]) -> Decimal:
+    """The unit of the last decimal that any of the numbers has; 1 for whole ones."""
+    return min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
 
 
 def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:

@@ -1,9 +1,11 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
+from models.search.chance import by_divergence, settled, without_chance_edges
 from models.search.exact import exact
 from models.search.greedy import backward, both, forward, look_ahead, polished, rebuild, rebuilt, stepwise
 from models.search.lattice_bounds import with_bound
 from models.search.metaheuristics import anneal, genetic
+from models.search.portfolio import portfolio
 from models.search.problem import (
     KL,
     Constraint,
@@ -26,6 +28,7 @@ from models.search.problem import (
     from_independence,
 )
 from models.search.selection import NO_LIMITS, STRATEGIES, Limits, SelectedModel, fitted, select, window
+from models.search.variable_depth import by_pairs
 from models.search.wanted import Measure, WantedAnalyses, WantedMargin
 
 __all__ = [
@@ -57,6 +60,8 @@ __all__ = [
     "backward",
     "bic",
     "both",
+    "by_divergence",
+    "by_pairs",
     "exact",
     "fitted",
     "forward",
@@ -64,10 +69,13 @@ __all__ = [
     "genetic",
     "look_ahead",
     "polished",
+    "portfolio",
     "rebuild",
     "rebuilt",
     "select",
+    "settled",
     "stepwise",
     "window",
     "with_bound",
+    "without_chance_edges",
 ]

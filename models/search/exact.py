@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
+from models.search.chance import by_divergence
 from models.search.greedy import both, from_both, rebuilt, result_of
 from models.search.lattice_bounds import BlockBound, BlockLattices, block_bound, related_blocks
 from models.search.lower_bound import (
@@ -74,10 +75,19 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> 
     return replace(other, strategy="exact", evaluated=evaluated, bound=found.bound)
 
 
+def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: int) -> SearchResult:
+    """What another search has found, or what is better, with what is proven once so many collections were gone on from.
+
+    Raises SelectionError for an objective that is a stopping rule only.
+    """
+    looks = count()
+    return _improved(problem, stop, result, lambda: next(looks) >= most)
+
+
 def _first(problem: Problem, stop: Stop) -> SearchResult:
     """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding."""
     try:
-        first = from_both(problem, stop)
+        first = by_divergence(from_both)(problem, stop)
     except NothingAllowedError:
         first = _NONE_YET
     if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
@@ -85,18 +95,29 @@ def _first(problem: Problem, stop: Stop) -> SearchResult:
     return rebuilt(first, problem, stop, _ROUNDS)
 
 
-def _improved(problem: Problem, stop: Stop, initial: SearchResult) -> SearchResult:
-    """The best that is found from an initial collection on, or the initial one."""
+def _never() -> bool:
+    return False
+
+
+def _improved(problem: Problem, stop: Stop, initial: SearchResult, is_enough: Stop = _never) -> SearchResult:
+    """The best that is found from an initial collection on, or the initial one.
+
+    is_enough: asked before each collection that is gone on from; True ends the search as `stop` does.
+    """
+
+    def ends() -> bool:
+        return is_enough() or stop()
+
     looks = count()
     if (allowed := allowed_margins(problem, lambda: stop() or next(looks) >= _MOST_MARGINS)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
     if initial.value == inf or keeps_to_its_pivot(problem, initial.cliques):
-        result = _Search(problem, initial, allowed, stop, problem.pivot).run()
+        result = _Search(problem, initial, allowed, ends, problem.pivot).run()
         if result is not None and keeps_to_its_pivot(problem, result.cliques):
             return result
         initial = result or initial
-    return _Search(problem, initial, allowed, stop, pivot=-1).run() or replace(initial, strategy="exact")
+    return _Search(problem, initial, allowed, ends, pivot=-1).run() or replace(initial, strategy="exact")
 
 
 def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
@@ -163,6 +184,8 @@ class _Search:
         free = {mask: node for mask, node in allowed.items() if not mask & pivot}
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
         self._bounds = {False: _bound(problem, allowed), True: _bound(problem, free)}
+        self._scores: dict[Mask, float] = {0: 0.0}
+        self._to_go: dict[bool, dict[Mask, float]] = {False: {}, True: {}}
         self._queue: list[tuple[float, int, _State]] = []
         self._seen: set[tuple[frozenset[Mask], bool]] = set()
         self._order = count()
@@ -175,9 +198,7 @@ class _Search:
             proven = self._queue[0][0]
             if proven >= self.best - _TIE or self.stop() or len(self._queue) > _MOST_WAITING:
                 break
-            state = heappop(self._queue)[2]
-            for following in self._followers(state):
-                self._enqueue(following)
+            self._go_on_from(heappop(self._queue)[2])
             if self.depends_on_more:
                 return None
         else:
@@ -190,10 +211,24 @@ class _Search:
     def _enqueue(self, state: _State) -> None:
         if not all(self._may_show(kept, state) for kept in self.problem.kept):
             return
-        bound = state.cost + self._bounds[state.judged].to_go(state.vertices) - self.entropy
+        bound = self._bound_of(state.cost, state.vertices, state.judged)
         if bound < self.best - _TIE and (state.cliques, state.judged) not in self._seen:
             self._seen.add((state.cliques, state.judged))
             heappush(self._queue, (bound, next(self._order), state))
+
+    def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
+        """What no collection undercuts that goes on from one."""
+        known = self._to_go[judged]
+        to_go = known.get(vertices)
+        if to_go is None:
+            to_go = known[vertices] = self._bounds[judged].to_go(vertices)
+        return cost + to_go - self.entropy
+
+    def _score(self, mask: Mask) -> float:
+        known = self._scores.get(mask)
+        if known is None:
+            known = self._scores[mask] = score(self.problem, mask)
+        return known
 
     def _may_show(self, kept: Mask, state: _State) -> bool:
         """Whether a margin is shown, or can be: by a new margin, which takes what it shares from a single clique."""
@@ -204,25 +239,28 @@ class _Search:
             return False
         return not shared or any(not shared & ~clique for clique in state.cliques)
 
-    def _followers(self, state: _State) -> Iterator[_State]:
+    def _go_on_from(self, state: _State) -> None:
         if state.judged:
             self._compare(state)
         else:
             self.evaluated += 1
             refusal = self.problem.constraint(state.cliques, 0)
             if refusal is None:
-                yield state._replace(judged=True)
+                self._enqueue(state._replace(judged=True))
             elif refusal.scope is not RefusalScope.ITSELF:
                 return
             elif not self._margins[False] or self._is_allowed_with_more(state):
                 self.depends_on_more = bool(self._margins[True])
                 return
-        yield from self._extensions(state)
+        for margin, cost in self._extensions(state):
+            vertices = state.vertices | margin
+            if self._bound_of(cost, vertices, state.judged) < self.best - _TIE:
+                self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.judged))
 
     def _is_allowed_with_more(self, state: _State) -> bool:
         """Whether a margin that the constraint should judge by itself makes a refused collection an allowed one."""
         longer = self._extensions(state._replace(judged=True))
-        return any(self.problem.constraint(each.cliques, 0) is None for each in longer)
+        return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 
     def _compare(self, state: _State) -> None:
         """Note a collection that is better than the best so far."""
@@ -241,8 +279,8 @@ class _Search:
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))
             self.best, self.divergence, self.cliques = value, divergence, state.cliques
 
-    def _extensions(self, state: _State) -> Iterator[_State]:
-        """The collections with one margin more."""
+    def _extensions(self, state: _State) -> Iterator[tuple[Mask, float]]:
+        """The margins that a collection can go on with, and the cost of that."""
         cost, vertices, cliques, judged = state
         for margin in self._margins[judged]:
             separator = margin & vertices
@@ -250,5 +288,4 @@ class _Search:
                 continue
             if separator and not any(not separator & ~clique for clique in cliques):
                 continue
-            added = score(self.problem, margin) - score(self.problem, separator)
-            yield _State(cost + added, vertices | margin, cliques | {margin}, judged)
+            yield margin, cost + (self._score(margin) - self._score(separator))

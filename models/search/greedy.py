@@ -580,6 +580,9 @@ BLINDLY = 0.5
 SPREAD = 0.3
 """Standard deviation of the logarithm of the factors by which a round prefers some moves to others."""
 
+PRICES = (0.0, 0.5, 1.0, 2.0)
+"""Times the price of a parameter, one of which a round puts attributes in by; then what does not pay goes."""
+
 
 def rebuild(problem: Problem, stop: Stop) -> SearchResult:
     """The best collection of any round, no worse than that of forward search.
@@ -644,8 +647,11 @@ class _Rounds:
         start = problem.position(_taken_apart(self.position, cuts))
         if problem.wanted and self.rng.random() < BLINDLY:
             start = replace(start, analyses=None)
-        climb = Climb(problem, start, self.stop, self._refused)
+        climb = Climb(self._drawn_prices(), start, self.stop, self._refused)
         climb.add_all(preferring(self.rng.normal(scale=SPREAD, size=self._shape)))
+        if problem.price and not problem.wanted:
+            climb.problem = problem
+            climb.remove_all()
         self.evaluated += climb.evaluated
         position = replace(climb.position, analyses=problem.wanted)
         value = problem.value(position)
@@ -656,6 +662,13 @@ class _Rounds:
             names = ", ".join(problem.cube.domain.attributes[cut.attribute] for cut in cuts)
             self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, position.divergence))
             self.best, self.least, self.stale = position, value, 0
+
+    def _drawn_prices(self) -> Problem:
+        """The problem with a price by which attributes are put in: without one a coarse step gains where finer ones pay."""
+        if not self.problem.price:
+            return self.problem
+        price = self.problem.price * PRICES[int(self.rng.integers(len(PRICES)))]
+        return replace(self.problem, objective=PenalizedDivergence(price))
 
     def _drawn(self) -> list[_Cut]:
         rng, masks = self.rng, self.problem.cube.domain.attribute_masks

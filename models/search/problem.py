@@ -71,6 +71,17 @@ class Position:
             return self.known
         return self.analyses.distances(self.cliques) if self.analyses else ()
 
+    @cached_property
+    def tree(self) -> JunctionTree:
+        """The junction tree of the cliques; every vertex that could be hidden asks for it."""
+        return JunctionTree.of(self.cube.domain, self.cliques)
+
+    @property
+    def parameter_count(self) -> int:
+        """Free parameters, as the cube counts the cells of a margin."""
+        cells, tree = self.cube.cell_count, self.tree
+        return sum(cells(c) - 1 for c in tree.cliques) - sum(cells(s) - 1 for s in tree.separators)
+
     def change(self, move: Move) -> Change:
         """What an allowed move changes."""
         match move:
@@ -121,7 +132,7 @@ class Position:
 
     def _hiding(self, vertex: int) -> Change:
         """A junction tree stays one when a vertex leaves all its cliques and separators."""
-        tree, bit = JunctionTree.of(self.cube.domain, self.cliques), 1 << vertex
+        tree, bit = self.tree, 1 << vertex
         entropy, cells = self.cube.entropy, self.cube.cell_count
         divergence, parameters = -self._leaves(vertex), 0
         for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
@@ -518,6 +529,11 @@ class Problem:
         return pruning(self.constraint)
 
     @property
+    def has_levels(self) -> bool:
+        """Whether some attribute can be shown at several levels."""
+        return len(self.cube.domain.attributes) < self.cube.domain.vertex_count
+
+    @property
     def price(self) -> float:
         """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
         if not isinstance(self.objective, PenalizedDivergence):
@@ -534,7 +550,7 @@ class Problem:
         """The objective in nats, wanted analyses counted. Raises SelectionError for one that is a stopping rule only."""
         value = position.divergence
         if self.price:
-            value += self.price * MaximumEntropy(Collection.of(self.cube, position.cliques)).parameter_count
+            value += self.price * position.parameter_count
         return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
 
     def binding(self, cliques: AnyCollection[Mask], stop: Stop) -> tuple[RefusedMove, ...] | None:

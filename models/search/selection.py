@@ -18,11 +18,13 @@ from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
+from models.search.chance import by_divergence
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
 from models.search.lattice_bounds import with_bound
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.metaheuristics import anneal, genetic
+from models.search.portfolio import portfolio
 from models.search.problem import (
     KL,
     LEAST_GAIN,
@@ -248,7 +250,7 @@ def select(
     """The decomposable model of a table's attributes that a search from the independence model arrives at.
 
     Every attribute stays in the model, at least by itself. criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or
-    "kl", or an objective, such as `LikelihoodRatio(rows, alpha)`. strategy: "auto" (`from_both_ends`), or one of
+    "kl", or an objective, such as `LikelihoodRatio(rows, alpha)`. strategy: "auto", or one of
     `STRATEGIES`, or a function of that shape. parameters: those that the criterion counts, "nominal" or "adjusted": what the
     rows can estimate. deadline: when the search ends with the best so far. seed: of strategies that draw at random. A
     parameter for each thing that a search can vary. Raises SelectionError for an unknown name, or limits that contradict.
@@ -262,11 +264,8 @@ def select(
     """
     if isinstance(criterion, str):
         criterion = _named(criterion, CRITERIA, "criterion")(table.total)
-    search: Callable[[Problem, Deadline], SearchResult]
-    if isinstance(strategy, str):
-        search = _named(strategy, {"auto": from_both_ends, **STRATEGIES}, "search strategy")
-    else:
-        search = strategy
+    named: Mapping[str, Callable[[Problem, Deadline], SearchResult]] = {**STRATEGIES, "auto": auto}
+    search = _named(strategy, named, "search strategy") if isinstance(strategy, str) else strategy
     flat = at_one_level(table)
     cube = _named(parameters, PARAMETERS, "count of parameters")([flat])
     if isinstance(criterion, LikelihoodRatio) and parameters != "nominal":
@@ -309,26 +308,27 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
 
-def from_both_ends(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The best that several searches find: `optimal` where exact search ends, else with a bound where there is one.
+def auto(problem: Problem, deadline: Deadline) -> SearchResult:
+    """The best that a portfolio finds, from forward searches and from genetic search, which takes little time of attributes
+    without levels, and exact search after it: `optimal` where that ends, else with a bound.
 
-    First stepwise in both directions, from the initial collection and, of domains that exact search can take, from the
-    largest. Then exact search from the better one, until half of the time is over. Where it does not end, the search in
-    both directions with restarts goes on from the best.
+    Exact search of domains that it can take has half of the time. By a test of significance, which has no best model, the
+    better of two stepwise searches, from the initial collection and from the largest, goes on in both directions.
     """
-    soon = deadline.share(2)
     small = lattice_size(problem) <= LARGEST_LATTICE
-    ends = [stepwise, _from_the_largest] if small else [stepwise]
-    found = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
-    if isinstance(problem.objective, PenalizedDivergence) and small:
-        best = exact(problem, soon, min(found, key=lambda result: result.value or 0.0) if found else None)
-        if best.optimal:
-            return best
-    else:
+    if not isinstance(problem.objective, PenalizedDivergence):
+        ends = [stepwise, _from_the_largest] if small else [stepwise]
+        found = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
         best = reduce(partial(_better, problem), found) if found else stepwise(problem, deadline)
-    bound = best.bound
-    best = _better(problem, best, both(replace(problem, start=best.cliques), deadline))
-    return with_bound(best if bound is None else replace(best, bound=bound), problem, deadline)
+        return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
+    best = portfolio(problem, deadline)
+    if not best.optimal and (bred := _where_allowed(genetic, problem, deadline)) is not None:
+        best = replace(best, evaluated=best.evaluated + bred.evaluated)
+        if _better(problem, best, bred) is bred:
+            best = portfolio(problem, deadline, replace(bred, evaluated=best.evaluated))
+    if small and not best.optimal:
+        best = replace(exact(problem, deadline.share(2), best), strategy="auto")
+    return with_bound(best, problem, deadline)
 
 
 def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
@@ -398,13 +398,14 @@ def window(
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "greedy": from_both,
-    "look-ahead": look_ahead,
-    "greedy-backward": or_from_forest(backward),
-    "greedy-both": or_from_forest(both),
-    "anneal": or_from_forest(anneal),
-    "genetic": or_from_forest(genetic),
-    "rebuild": rebuild,
+    "auto": portfolio,
+    "greedy": by_divergence(from_both),
+    "look-ahead": by_divergence(look_ahead),
+    "greedy-backward": by_divergence(or_from_forest(backward)),
+    "greedy-both": by_divergence(or_from_forest(both)),
+    "anneal": by_divergence(or_from_forest(anneal)),
+    "genetic": by_divergence(or_from_forest(genetic)),
+    "rebuild": by_divergence(rebuild),
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""

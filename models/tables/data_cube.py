@@ -6,6 +6,7 @@ The same cube serves a steward, whose one table is the data, and an analyst, who
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from itertools import count
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -191,7 +192,7 @@ class DataCube:
         if self._pairs is None:
             return None
         alone = np.array([self.entropy(own) for own in self.domain.attribute_masks])
-        free = np.array([hierarchy.size(0) - 1 for hierarchy in self.domain.hierarchies])
+        free = np.array([self.cell_count(own) - 1 for own in self.domain.attribute_masks])
         return alone[:, None] + alone - self._pairs, free[:, None] * free
 
     def log_leaves(self, attribute: str, level: int) -> float:
@@ -231,6 +232,43 @@ class OccupiedCube(DataCube):
         if mask not in self._occupied:
             self._occupied[mask] = len(self.counts(mask))
         return self._occupied[mask]
+
+
+class InteractionCube(DataCube):
+    """A data cube by which a model has as many parameters as its margins have beyond the tables of single attributes.
+
+    With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count. Over
+    the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level, so these
+    tables take no parameter, and a margin of two attributes (g - 1)(h - 1): what chance gains is of what they tell of each
+    other, and goes by which values occur, not by which occur together.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
+        super().__init__(tables, source)
+        self._cells: dict[Mask, int] = {0: 1}
+        self._values: dict[Mask, int] = {}
+
+    def cell_count(self, mask: Mask) -> int:
+        """Number of cells of a margin that count.
+
+        >>> from models.tables.hierarchy import Hierarchy
+        >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
+        >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
+        >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
+        >>> InteractionCube([rows]).cell_count(rows.mask), DataCube([rows]).cell_count(rows.mask)
+        (2, 6)
+        """
+        cells = self._cells.get(mask)
+        if cells is None:
+            sizes = [self._value_count(mask & own) for own in self.domain.attribute_masks if mask & own]
+            cells = self._cells[mask] = prod(sizes) - sum(sizes) + len(sizes)
+        return cells
+
+    def _value_count(self, shown: Mask) -> int:
+        """Values of one attribute that have rows."""
+        if shown not in self._values:
+            self._values[shown] = len(self.counts(shown))
+        return self._values[shown]
 
 
 _WORD = 64

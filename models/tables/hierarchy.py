@@ -70,6 +70,10 @@ def _exponent(number: Decimal) -> int:
     return exponent
 
 
+_SPELLED = 4
+"""Decimals of which all fractions are spelled once."""
+
+
 @dataclass(frozen=True)
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
@@ -99,7 +103,7 @@ class Hierarchy:
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
-            if not all(isinstance(label, str) for label in children):
+            if not all(issubclass(kind, str) for kind in set(map(type, children))):
                 raise HierarchyError(f"the labels of level {level} must be texts")
             if len(set(children)) != len(children):
                 raise HierarchyError(f"level {level} names a value twice")
@@ -190,6 +194,8 @@ class Hierarchy:
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
+        >>> Hierarchy.from_intervals(["0", "7"], [5], start=1).labels[1]
+        ('0', '1-5', '6-10')
         """
         if not widths:
             raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
@@ -230,11 +236,12 @@ class Hierarchy:
         unit = 10**decimals
         whole = [int(Fraction(number) * unit) for number in given]
         first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
+        fractions = [f".{n:0{decimals}d}".rstrip("0").rstrip(".") for n in range(unit)] if decimals <= _SPELLED else []
 
         def spelled(number: int) -> str:
             quotient, fraction = divmod(abs(number), unit)
-            digits = f"{quotient}.{fraction:0{decimals}d}".rstrip("0").rstrip(".") if decimals else str(quotient)
-            return f"-{digits}" if number < 0 else digits
+            after = fractions[fraction] if fractions else f".{fraction:0{decimals}d}".rstrip("0").rstrip(".")
+            return f"-{quotient}{after}" if number < 0 else f"{quotient}{after}"
 
         def name(number: int, width: int) -> str:
             return f"{spelled(number)}-<{spelled(number + width)}"
@@ -252,10 +259,13 @@ class Hierarchy:
     ) -> "Hierarchy":
         """Numbers in intervals of growing width, which `name` names by the lower end and the width.
 
-        The base values are all numbers of the outermost intervals; where these are too many, only those given.
+        The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no
+        number is below 0, and intervals are counted from above it, none reaches below 0.
         """
         offsets = np.unique(np.array(numbers, dtype=object) - start)
         low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
+        if start > 0 and offsets[0] >= -start > low:
+            low = -start
         base = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
         if low > -_MAX_INT64 and high < _MAX_INT64:
             base = base.astype(np.int64)
@@ -263,7 +273,8 @@ class Hierarchy:
         lower = base
         for width in widths:
             lower, code = np.unique(lower // width * width, return_inverse=True)
-            labels.append(tuple(name(number + start, width) for number in lower.tolist()))
+            ends = ((max(number, low), number + width) for number in lower.tolist())
+            labels.append(tuple(name(first + start, end - first) for first, end in ends))
             parents.append(tuple(code.tolist()))
         return cls((*labels, (SUPPRESSED,)), (*parents, (0,) * len(lower)))
 
@@ -427,7 +438,11 @@ class Hierarchy:
 
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:
-        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
+        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels[1:])
+
+    @cached_property
+    def _code_of_value(self) -> dict[str, int]:
+        return {label: code for code, label in enumerate(self.labels[0])}
 
     def code(self, label: str, level: int) -> int | None:
         """The code of a label at a level, or None where the level has no such value.
@@ -435,7 +450,8 @@ class Hierarchy:
         >>> Hierarchy.flat(["no", "yes"]).code("yes", 0)
         1
         """
-        return self._code_of_label[level].get(label)
+        known = self._code_of_label[level - 1] if level else self._code_of_value
+        return known.get(label)
 
 
 class Margin(Mapping[str, int]):

@@ -1,9 +1,11 @@
 """The first release of a ledger shows margins beside which few are foreseen to wait, and about as many do."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,3 +127,50 @@ def test_a_steward_is_told_what_few_waiting_costs(tmp_path: Path) -> None:
     assert said in few.page(few).decode()
     assert free.waiting.kept is None
     assert "percent of what it would" not in " ".join(waiting_lines(free.waiting, free.domain))
+
+
+def ledger_people(rows: int, more: float) -> pd.DataFrame:
+    """Of old people more are ill, by so much; two in a thousand of the ill have what can be shown with others only."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, rows)
+    ill = np.where(
+        rng.random(rows) < 0.1 + more * (age > 60),
+        rng.choice(["flu", "gout", "rare"], rows, p=[0.6, 0.398, 0.002]),
+        "none",
+    )
+    town, job = rng.choice(list("abcdef"), rows), rng.choice(["cook", "driver", "nurse"], rows)
+    return pd.DataFrame({"age": age.astype(str), "town": town, "job": job, "ill": ill})
+
+
+@pytest.mark.parametrize("more", [0.1, 0.4])
+def test_what_is_compared_shows_of_the_sensitive_column_what_may_be_published_and_the_share_kept_is_one(
+    tmp_path: Path, more: float
+) -> None:
+    """It said 0 percent of a release that was coarse in single columns, and showed an illness that no release may show."""
+    fitted = marginals.Attribute("quasi-identifier", ladder="fitted")
+    attributes = {
+        "age": fitted,
+        "town": fitted,
+        "job": "quasi-identifier",
+        "ill": marginals.Attribute("sensitive", ladder="fitted"),
+    }
+    counted = marginals.read_table(ledger_people(1500, more), attributes, k=10)
+    policy = marginals.Policy(k_link=10, min_cell=3, diversity="recursive:3,2", base="none", time_limit=10)
+    made = marginals.publish(counted, policy, ledger=tmp_path / "ledger")
+    assert made.steward.waiting is not None
+    assert made.steward.waiting.kept is not None
+    assert 0 <= made.steward.waiting.kept <= 1
+    cells, hierarchy = counted.base_counts, counted.domain.hierarchy("ill")
+    shares = cells.counts / cells.total
+    flat = sum(math.log(counted.domain.hierarchy(name).size(0)) for name in counted.quasi_identifiers)
+    allowed = [math.log(hierarchy.size(0))]  # of nothing that is shown
+    for level in range(hierarchy.height):
+        codes = hierarchy.lift(0, level)[cells.column("ill", 0)]
+        rows = np.bincount(codes, weights=cells.counts, minlength=hierarchy.size(level))
+        if rows.min() >= 10 and 3 * (rows.sum() - rows.max()) > rows.max():
+            even = rows[codes] / cells.total / hierarchy.leaf_counts(level)[codes]
+            allowed.append(-float((shares * np.log(even)).sum()))
+    expected = float((shares * np.log(shares)).sum()) + flat + min(allowed)
+    assert made.steward.kl_suppressed == pytest.approx(expected)
+    if not made.release.published.collection.shows("ill"):
+        assert all(claim.about != "ill" for claim in made.release.published.claims)

@@ -385,24 +385,6 @@ def test_numbers_that_stand_for_nothing_are_recognized_and_said(tmp_path: Path) 
     assert marginals.read_config(tmp_path / "release.toml").source.missing == ("", "?", ".", "-9", "99")
 
 
-def test_what_is_dropped_is_what_tells_least_and_not_what_is_wanted(tmp_path: Path) -> None:
-    """Of twenty-four columns four repeat what another says; they stand first."""
-    rng = np.random.default_rng(9)
-    columns = {f"c{n}": rng.choice(list("abcd"), 600) for n in range(20)}
-    copies = {f"copy{n}": np.where(columns[f"c{n}"] == "a", "y", "n") for n in range(4)}
-    pd.DataFrame({**copies, **columns}).to_csv(tmp_path / "t.csv", index=False)
-    config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
-    left_out = {name: found.why for name, found in config.guesses.items() if found.role is Role.IGNORED}
-    assert set(left_out) == set(copies)
-    assert all(
-        f"whoever knows c{name[-1]} learns less from it" in why and "(0.00 bits" in why
-        for name, why in left_out.items()
-    )
-    kept = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", wanted=["copy2", "c3"])
-    assert kept.guesses["copy2"].role.is_used
-    assert sum(found.role.is_used for found in kept.guesses.values()) == 20
-
-
 def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
     simulate_census(np.random.default_rng(0), 1000).to_csv(tmp_path / "t.csv", index=False)
     result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--wanted", "diagnosis, age,person_id")

@@ -96,7 +96,7 @@ def test_under_which_condition_adult_ends_at_which_divergence(
 ) -> None:
     """Of README and docs/papers.md: each the best of all under the policy of KG06 section 8, with the base and without."""
     text = policy.read_text().replace("/hierarchies/", f"/{hierarchies}/").replace('"observed"', f'"{values}"')
-    policy.write_text(f'{text}[base]\ntable = "{base}"\n[search]\nstrategy = "exact"\n')
+    policy.write_text(f'{text}[base]\ntable = "{base}"\n[search]\nstrategy = "exact"\nobjective = "kl"\n')
     answer = run("publish", policy, "--out", policy.parent / "out")
     assert answer["kl_divergence"] == pytest.approx(divergence, abs=5e-4)
     assert answer["search"]["optimal"]  # type: ignore[index]
@@ -153,7 +153,9 @@ def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) ->
 def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
     """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
-    path.write_text(f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\n')
+    path.write_text(
+        f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\nobjective = "kl"\n'
+    )
     return run("publish", path, "--out", policy.with_name("searched"))
 
 
@@ -175,7 +177,9 @@ def test_a_weaker_policy_has_no_worse_release(policy: Path) -> None:
     table = marginals.read_config(policy).read_table()
 
     def divergence(base: str, diversity: str) -> float:
-        wish = marginals.Policy(k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact")
+        wish = marginals.Policy(
+            k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact", objective="kl"
+        )
         prepared = Prepared(wish, wish.requirements(table.sensitive), table, table)
         return find(prepared, NEVER, no_progress).result.kl_divergence
 

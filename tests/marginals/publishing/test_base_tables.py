@@ -177,7 +177,8 @@ def test_what_is_proposed_can_be_shown_at_a_level_that_keeps_the_least_cell() ->
 def test_another_search_begins_with_the_base_and_the_verdicts_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the table says that a reader with a register learns too much from several margins with the attribute."""
     table = table_of(1)
-    policy = Policy(k_link=5, diversity="distinct:2", register=True, must_not_publish=[{"age": 1, "sex": 0}])
+    withheld = [{"age": 1, "sex": 0}]
+    policy = Policy(k_link=5, diversity="distinct:2", register=True, must_not_publish=withheld, objective="kl")
     constraints, bases, judged = [], [], []
 
     def constraint(*given: Any) -> PrivacyConstraint:

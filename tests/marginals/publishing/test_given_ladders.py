@@ -39,7 +39,8 @@ def test_published_counts_are_byte_for_byte_those_of_before(tmp_path: Path) -> N
         table = table_of(seed)
         for base in ("none", "best"):
             folder = tmp_path / f"{seed} {base}"
-            policy = Policy(k_link=3, k_combinatorial=3, diversity="distinct:2", base=base, strategy="greedy")
+            privacy = {"k_link": 3, "k_combinatorial": 3, "diversity": "distinct:2"}
+            policy = Policy(**privacy, base=base, strategy="greedy", objective="kl")  # type: ignore[arg-type]
             marginals.publish(table, policy).write(folder / "r")
             for file in sorted((folder / "r").rglob("*.csv")):
                 digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())

@@ -30,7 +30,7 @@ def table() -> marginals.Table:
     )
 
 
-POLICY = Policy(k_link=5, base="none", max_attributes=2, diversity="none")
+POLICY = Policy(k_link=5, base="none", max_attributes=2, diversity="none", strategy="look-ahead", objective="kl")
 
 
 def published(table: marginals.Table, policy: PolicyClass) -> marginals.StewardReport:

@@ -1,10 +1,12 @@
 """Analyses that a release is wanted for: read strictly, and told of whether a table shows them."""
 
 import json
+from collections.abc import Collection as CollectionOf
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,9 +15,11 @@ from checks.privacy_constraint import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.publishing.policy import WEIGHT, finest_passing, finest_together
+from marginals.publishing.policy import WEIGHT, Wanted, finest_passing, finest_together, wanted_tables
 from marginals.publishing.publishing import Publication
-from models.search import SearchResult
+from models.graphs.junction_tree import Collection
+from models.search import Refusal, SearchResult
+from models.tables.data_cube import DataCube
 from small_release import write_config
 
 
@@ -137,7 +141,49 @@ def test_where_nothing_passes_that_is_told() -> None:
     release = marginals.publish(table, policy)
     (told,) = release.steward.wanted
     assert told.passing is None
-    assert told.obstacle == "it passes at no level by itself"
+    assert told.obstacle is not None
+    assert told.obstacle.startswith("it passes at no level by itself: as coarse as can be, a class of fewer than ")
+
+
+def four_pairs(k: int) -> tuple[DataCube, dict[str, int]]:
+    """Four attributes with two values each, in sixteen rows, and the masks of all pairs."""
+    rows = list(product("01", repeat=4))
+    frame = pd.DataFrame(rows * k, columns=list("abcd"))
+    cube = marginals.read_table(frame, dict.fromkeys("abcd", "quasi-identifier")).cube
+    return cube, {x + y: cube.domain.mask({x: 0, y: 0}) for x, y in combinations("abcd", 2)}
+
+
+def test_the_tables_that_close_a_circle_with_a_wanted_one_are_named() -> None:
+    cube, pairs = four_pairs(1)
+    published = [pairs["ab"], pairs["bc"], pairs["cd"]]
+    for names, blockers in [
+        ("ad", "(a, b), (b, c) and (c, d)"),
+        ("ac", "(a, b) and (b, c)"),
+        ("bd", "(b, c) and (c, d)"),
+    ]:
+        (told,) = wanted_tables(
+            cube, [Wanted(tuple(names))], published, Collection.of(cube, published), lambda *_: None
+        )
+        assert told.obstacle == f"beside {blockers} it would close a circle, so that they have no junction tree"
+
+
+def test_the_tables_beside_which_a_wanted_one_is_refused_are_named() -> None:
+    """No more than two tables may show d: of those published that do not show it none keeps the wanted one out."""
+    cube, pairs = four_pairs(1)
+    shows_d = cube.domain.mask({"d": 0})
+
+    def allows(masks: CollectionOf[int], _new: int, /) -> Refusal | None:
+        return Refusal("too many tables with d") if sum(bool(mask & shows_d) for mask in masks) > 2 else None
+
+    published = [pairs["ab"], pairs["bd"], pairs["cd"]]
+    (told,) = wanted_tables(cube, [Wanted(("a", "d"))], [pairs["ab"]], Collection.of(cube, [pairs["ab"]]), allows)
+    assert told.obstacle is not None
+    assert "the search did not get there" in told.obstacle
+    cube_masks = [cube.domain.mask({"b": 0}), pairs["cd"], cube.domain.mask({"b": 0, "d": 0})]
+    (told,) = wanted_tables(cube, [Wanted(("a", "d"))], cube_masks, Collection.of(cube, cube_masks[1:]), allows)
+    assert told.obstacle == "beside (c, d) and (b, d) it is refused: too many tables with d"
+    (told,) = wanted_tables(cube, [Wanted(("b", "d"))], published, Collection.of(cube, published), allows)
+    assert told.obstacle is None
 
 
 def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

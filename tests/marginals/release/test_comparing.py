@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from click.testing import CliRunner
 import marginals
 from html_pages import Page
 from marginals import Attribute, InputError, Policy
-from marginals.accuracy import INDEPENDENT, LEAST_LOST, SINGLE, STEPWISE, CountErrors
+from marginals.accuracy import INDEPENDENT, LEAST_LOST, SINGLE, STEPWISE, Comparison, CountErrors, comparison
 from marginals.commands.main import main
 from marginals.example import release, table
 from marginals.publishing.publishing import Publication
 from models.errors import TooManyCellsError
+from models.graphs.junction_tree import Collection
+from models.inference.marginal_model import MarginalModel
 from small_release import write_config
 
 
@@ -187,3 +190,51 @@ def test_attributes_with_one_value_are_compared_too() -> None:
     made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
     assert (pair.kind, pair.cramers_v, pair.contrast) == ("published", 0, None)
+
+
+def wide(columns: int = 12) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 3, 200)
+    return pd.DataFrame(
+        {f"c{i}": np.where(rng.random(200) < 0.6, first, rng.integers(0, 3, 200)) for i in range(columns)}
+    )
+
+
+def compared(
+    frame: pd.DataFrame, wanted: tuple[tuple[str, ...], ...] = (), stop: Callable[[], bool] = lambda: False
+) -> Comparison:
+    """Everything by itself, beside the data."""
+    counted = marginals.read_table(frame.astype(str), dict.fromkeys(frame, "quasi-identifier"))
+    cube = counted.cube
+    model = MarginalModel(Collection.of(cube, [cube.domain.mask({name: 0}) for name in frame]))
+    return comparison(cube, model, {}, wanted, stop)
+
+
+def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else is wanted, and however long it takes, the mean is of the same pairs, and says of which."""
+    monkeypatch.setattr("marginals.accuracy._PAIRS", 20)
+    monkeypatch.setattr("marginals.accuracy._ALL_CELLS", 9 * 7)  # of the others the total variation alone is known
+    frame = wide()
+    made = compared(frame)
+    assert made.release.two_way.sample.startswith("20 of 66 tables")
+    assert len(made.compared_pairs) == 7
+    asked = [pair for pair in combinations(frame, 2) if pair not in made.release.two_way.by_table][:2]
+    with_wanted = compared(frame, tuple(asked))
+    assert with_wanted.release.two_way == made.release.two_way
+    assert list(with_wanted.release.wanted.by_table) == asked
+    shares = {name: frame[name].value_counts(normalize=True) for name in frame}
+    for (a, b), error in made.release.two_way.by_table.items():
+        both = pd.crosstab(frame[a], frame[b], normalize=True)
+        alone = np.outer(shares[a].reindex(both.index), shares[b].reindex(both.columns))
+        assert error == pytest.approx(np.abs(both.to_numpy() - alone).sum() / 2)
+
+
+def test_nothing_is_said_of_pairs_when_the_time_is_over_midway() -> None:
+    """A mean of those reached by then would be another on another day."""
+    calls = iter(range(100))
+    made = compared(wide(), stop=lambda: next(calls) > 5)
+    assert len(made.release.one_way.by_table) == 12
+    assert made.release.two_way.by_table == {}
+    assert made.release.two_way.left_out == 66
+    assert made.compared_pairs == ()
+    assert made.release.counts.number == 0

@@ -220,7 +220,7 @@ def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_nu
     names, answers = [], []
     for frame in (whole, whole.assign(age=ages.astype(object) + ".0")):
         release = marginals.publish(
-            marginals.read_table(frame, roles), marginals.Policy(k_link=100, diversity="none")
+            marginals.read_table(frame, roles), marginals.Policy(k_link=100, diversity="none", objective="kl")
         ).release
         age = release.domain.hierarchy("age")
         names.append([set(level) for level in age.labels[1:]])

@@ -1,0 +1,93 @@
+"""Columns that lack a value exactly where another column says so: the year of death of those who are alive."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from marginals.config import UNKNOWN
+from marginals.config.column_guess import Guess
+from marginals.tables.attribute import Role
+from models.arrays import BoolArray, IndexArray
+
+MOST_VALUES = 12
+"""Values of a column that says where another one lacks a value."""
+
+
+@dataclass(frozen=True)
+class StructurallyMissing:
+    """That a column lacks a value exactly where another one has some of its values."""
+
+    column: str
+    by: str
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        return f"it lacks a value exactly where {self.by} says so"
+
+
+def structurally_missing(
+    lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
+) -> list[StructurallyMissing]:
+    """Which columns lack a value exactly where another says so, each with the first such one of those with fewest values.
+
+    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of few
+    values. least: rows that lack one, and that have one, at least.
+
+    >>> dead, year = np.array([0, 1, 1, 0, 1]), np.array([True, False, False, True, False])
+    >>> structurally_missing({"year": year}, {"dead": dead}, 2)
+    [StructurallyMissing(column='year', by='dead')]
+    """
+    found = []
+    few = [(name, own) for name, own in codes.items() if 2 <= len(np.unique(own)) <= MOST_VALUES]
+    few.sort(key=lambda column: len(np.unique(column[1])))
+    for name, gone in lacking.items():
+        number = int(gone.sum())
+        if not least <= number <= len(gone) - least:
+            continue
+        by = next((other for other, own in few if other != name and _says(own, gone)), None)
+        if by is not None:
+            found.append(StructurallyMissing(name, by))
+    return found
+
+
+def _says(codes: IndexArray, gone: BoolArray) -> bool:
+    """Whether of the rows with each value all, or none, are among those that are gone."""
+    rows, without = np.bincount(codes + 1), np.bincount(codes[gone] + 1, minlength=int(codes.max()) + 2)
+    return bool(((without == 0) | (without == rows)).all())
+
+
+def with_structure(
+    guesses: Mapping[str, Guess], found: Collection[StructurallyMissing], chosen: Collection[str] = ()
+) -> dict[str, Guess]:
+    """The guesses, where that a value is missing says no more than another column does.
+
+    Where that is sensitive, the column would give it away and is left out, unless it is among those that somebody chose:
+    that a value is missing is kept uncertain by nothing. One that is sensitive only since most others are is not,
+    so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
+    """
+    result = dict(guesses)
+    for each in found:
+        own, by = result[each.column], result[each.by]
+        if by.role is Role.SENSITIVE and by.question.startswith(UNKNOWN) and each.by not in chosen:
+            says = f"it says where {each.column} lacks a value, which would give it away"
+            by = result[each.by] = replace(
+                by, role=Role.QUASI_IDENTIFIER, why=f"{UNKNOWN}; {says}", question=f"{UNKNOWN}; {says}"
+            )
+        if by.role is not Role.SENSITIVE:
+            says = f"{own.why}; {each.why}, so that it is missing tells nothing else, and the two belong in one table"
+            result[each.column] = replace(own, why=says, missing="as a value")
+        elif each.column not in chosen:
+            gives_away = f"{own.why}; {each.why}, so it would give that away"
+            result[each.column] = replace(own, role=Role.IGNORED, why=gives_away, question="")
+    return result
+
+
+def together(guesses: Mapping[str, Guess], found: Collection[StructurallyMissing]) -> list[tuple[str, str]]:
+    """The columns that belong in one table, since one lacks a value where the other says so."""
+    return [
+        (each.by, each.column)
+        for each in found
+        if guesses[each.column].role.is_used and guesses[each.by].role is Role.QUASI_IDENTIFIER
+    ]

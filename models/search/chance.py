@@ -1,0 +1,109 @@
+"""What chance gains: a search by the KL divergence alone pays for noise, so it ends by a divergence that prices parameters.
+
+A table of two attributes that have nothing to do with each other still gains about (its free parameters) / 2n nats from n
+people. The least
+
+    KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
+
+is what is looked for instead, c(E) the cells of a margin that count (`InteractionCube`). So every attribute keeps its own
+table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`. Where attributes
+have levels, a search by it stalls: a coarse step costs more than it gains where finer ones pay. So the search goes by the
+KL divergence, and what it finds is settled: additions and removals in turn, by the price, until none gains.
+"""
+
+from dataclasses import replace
+from functools import wraps
+
+from models.graphs.interaction_graph import RemoveEdge
+from models.search.greedy import Climb, result_of
+from models.search.problem import KL, LEAST_GAIN, Change, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
+from models.tables.hierarchy import Mask
+
+DOUBTFUL = 2.0
+"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
+1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
+"""
+
+
+def priced(problem: Problem, times: float) -> Problem:
+    """The problem with so many times the price of a parameter."""
+    return replace(problem, objective=PenalizedDivergence(times * problem.price))
+
+
+def by_divergence(search: Strategy) -> Strategy:
+    """A search by the KL divergence whose result is settled by the price; without a price, the search itself."""
+
+    @wraps(search)
+    def strategy(problem: Problem, stop: Stop) -> SearchResult:
+        if not isinstance(problem.objective, PenalizedDivergence) or not problem.price or not problem.has_levels:
+            return search(problem, stop)
+        return settled(search(replace(problem, objective=KL), stop), problem, stop)
+
+    return strategy
+
+
+def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """What a search has found, made better by single moves until none gains: at once, and at a higher price before that.
+
+    The better of the two, and of what it was; what the higher price takes away first leaves room for what pays.
+    """
+    best, evaluated = result_of(result.strategy, problem, problem.position(result.cliques), 0, result.steps), 0
+    for prices in ((1.0,), (DOUBTFUL, 1.0)):
+        position, steps = problem.position(result.cliques), list(result.steps)
+        for times in prices:
+            climb = Climb(priced(problem, times), position, stop)
+            climb.settle()
+            position, steps, evaluated = climb.position, [*steps, *climb.steps], evaluated + climb.evaluated
+        found = result_of(result.strategy, problem, position, 0, steps)
+        if _value(found) < _value(best) - LEAST_GAIN:
+            best = found
+    return replace(best, evaluated=result.evaluated + evaluated)
+
+
+def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """A collection without edges that chance explains: those that do not pay twice the price, nor does their pair by itself.
+
+    The objective can grow by it, by less than the price of the edges. An edge of an analysis that is wanted counts what it
+    gains there.
+    """
+    if not problem.price:
+        return result
+    climb = Climb(priced(problem, DOUBTFUL), problem.position(result.cliques), stop)
+    while not stop():
+        doubtful = (
+            (move, change)
+            for gain, move, change in climb.removals()
+            if gain > LEAST_GAIN and isinstance(move, RemoveEdge) and not _is_associated(climb.problem, move)
+        )
+        chosen = next((own for own in doubtful if not climb.refusal(*own)), None)
+        if chosen is None:
+            break
+        climb.take(*chosen)
+    evaluated = result.evaluated + climb.evaluated
+    if not climb.steps:
+        return replace(result, evaluated=evaluated)
+    steps = (*result.steps, *climb.steps)
+    return replace(result_of(result.strategy, problem, climb.position, evaluated, steps), bound=result.bound)
+
+
+def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
+    """Whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
+    first, second = (_shown(problem, vertex) for vertex in (edge.first, edge.second))
+    change = pair_change(problem, first, second)
+    return problem.objective.gain(change.divergence, change.parameters) > LEAST_GAIN
+
+
+def _shown(problem: Problem, vertex: int) -> Mask:
+    return problem.cube.domain.coarser_steps(vertex) | 1 << vertex
+
+
+def pair_change(problem: Problem, first: Mask, second: Mask) -> Change:
+    """What a margin of two attributes changes that are independent otherwise."""
+    entropy, cells = problem.cube.entropy, problem.cube.cell_count
+    together = first | second
+    saved = entropy(first) + entropy(second) - entropy(together)
+    return Change(saved, cells(together) - cells(first) - cells(second) + 1, together)
+
+
+def _value(result: SearchResult) -> float:
+    return float("inf") if result.value is None else result.value

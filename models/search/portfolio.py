@@ -1,0 +1,117 @@
+"""A portfolio: several searches in turn, each going on from the best so far, until none makes it better.
+
+No strategy is the best on every table, so they are combined (Gomes and Selman, Artificial Intelligence 126, 2001): forward
+searches to begin with, single removals with restarts, pairs of attributes joined and taken apart, rebuilding, and in a
+small lattice exact search, which may also prove that nothing is better. How much each may do follows from what was looked
+at before, not from a clock, so a search that is not stopped ends the same on every machine.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import cycle
+from math import inf
+
+from models.errors import NothingAllowedError
+from models.search.chance import by_divergence
+from models.search.exact import exact, proven_or_better
+from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished, stepwise
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
+from models.search.variable_depth import by_pairs, by_reinsertion
+
+_LEAST_WORK = 200_000
+"""Extensions of collections that exact search may look at, however little was looked at before."""
+
+_WORK = 400
+"""And for each collection that was looked at before."""
+
+_SMALL = 1 << 12
+"""Margins of a lattice in which attributes are also reinserted."""
+
+_Stage = Callable[[SearchResult, Problem, Stop], SearchResult]
+
+
+def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
+    """The best collection of all; the same for the same problem unless stopped.
+
+    initial: what another search has found, from which this one goes on; by default the best of several forward searches.
+    It goes by the objective, ties by what comes first. An objective that is a stopping rule only has no best collection;
+    then the search in both directions is all. Raises NothingAllowedError where no search finds anything that is allowed.
+    """
+    if not isinstance(problem.objective, PenalizedDivergence):
+        return replace(both(problem, stop), strategy="auto")
+    best = _begun(problem, stop) if initial is None else initial
+    if best is None:
+        return replace(exact(problem, stop), strategy="auto")
+    stages: list[_Stage] = [_restarted, by_pairs, polished]
+    if lattice_size(problem) <= _SMALL:
+        stages.append(by_reinsertion)
+    stale = 0
+    asked_for_proof = False
+    for stage in cycle(stages):
+        if best.optimal or stop():
+            break
+        if stale == len(stages):
+            if asked_for_proof:
+                break
+            stage, asked_for_proof = _proven, True
+        before = best.value
+        best = stage(best, problem, stop)
+        stale = 0 if _is_better(best.value, before) else stale + 1
+        if stale > len(stages):
+            break
+    return replace(best, strategy="auto")
+
+
+def _is_better(value: float | None, before: float | None) -> bool:
+    return (inf if value is None else value) < (inf if before is None else before) - LEAST_GAIN
+
+
+def _begun(problem: Problem, stop: Stop) -> SearchResult | None:
+    """The best that a search in one go finds, with what all of them looked at; None where none finds what is allowed."""
+    best, evaluated = None, 0
+    for found in _beginnings(problem, stop):
+        evaluated += found.evaluated
+        if best is None or _is_better(found.value, best.value):
+            best = found
+        if stop():
+            break
+    return None if best is None else replace(best, evaluated=evaluated)
+
+
+def _beginnings(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
+    """What forward searches find, by gain and with three kinds of prospects; in a small lattice backward search too."""
+    prospects = Prospects(problem, stop)
+    preferences: tuple[Preference, ...] = (by_gain, prospects.added, prospects.scaled, prospects.lesser)
+    for preference in preferences:
+
+        def search(problem: Problem, stop: Stop, preference: Preference = preference) -> SearchResult:
+            return from_both(problem, stop) if preference is by_gain else forward(problem, stop, preference)
+
+        try:
+            yield by_divergence(search)(problem, stop)
+        except NothingAllowedError:
+            continue
+    if lattice_size(problem) <= LARGEST_LATTICE and not problem.has_levels:
+        try:
+            yield stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
+        except NothingAllowedError:
+            return
+
+
+def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """What the search in both directions makes of a result."""
+    found = both(replace(problem, start=result.cliques), stop)
+    evaluated = result.evaluated + found.evaluated
+    if not _is_better(found.value, result.value):
+        return replace(result, evaluated=evaluated)
+    return replace(found, steps=(*result.steps, *found.steps), evaluated=evaluated, bound=result.bound)
+
+
+def _proven(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """What exact search makes of a result, in about as much time as was spent before; itself in a large lattice."""
+    size = lattice_size(problem)
+    if size > min(LARGEST_LATTICE, max(result.evaluated, _LEAST_WORK // _WORK)):
+        return result
+    work = max(_LEAST_WORK, _WORK * result.evaluated)
+    return proven_or_better(result, problem, stop, work // size)
