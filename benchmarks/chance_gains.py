@@ -80,6 +80,7 @@ class Population:
         public, sensitive = TABLES[name]
         frame = pd.read_csv(folder / f"{name}.csv")[[*public, sensitive]].dropna()
         frame = frame.apply(lambda column: _as_labels(column)).reset_index(drop=True)
+        frame[sensitive] = "v" + frame[sensitive].str.zfill(2)  # no number, which would be published in groups only
         coded = {column: pd.factorize(frame[column], sort=True) for column in frame}
         codes = {column: own for column, (own, _) in coded.items()}
         return cls(name, frame, sensitive, codes, {column: len(values) for column, (_, values) in coded.items()})
