@@ -56,7 +56,8 @@ def trees() -> dict[str, Hierarchy]:
 
 def counted(frame: pd.DataFrame) -> Table:
     attributes: dict[str, Attribute | str] = {
-        name: Attribute("quasi-identifier", tree) for name, tree in trees().items()
+        name: Attribute("quasi-identifier", tree, label_form="names" if name == "age" else "numbers")
+        for name, tree in trees().items()
     }
     return read_table(frame, attributes | {SENSITIVE: "sensitive"})
 

@@ -37,7 +37,12 @@ def table(by_likeness: Sequence[str] = ()) -> Table:
     """The table, of which nothing has been counted yet."""
     trees = {name: read_hierarchy(DATA / "hierarchies" / f"{name}.csv") for name in PUBLIC}
     ladders = {name: "alike" if name in by_likeness else "fitted" for name in PUBLIC}
-    attributes = {name: Attribute("quasi-identifier", trees[name], ladder=ladders[name]) for name in PUBLIC}
+    attributes = {
+        name: Attribute(
+            "quasi-identifier", trees[name], ladder=ladders[name], label_form="names" if name == "age" else "numbers"
+        )
+        for name in PUBLIC
+    }
     return read_table(DATA / "adult.csv", attributes | {SENSITIVE: Attribute("sensitive")}, ["?", ""], k=10)
 
 

@@ -39,7 +39,12 @@ DECADES = (1_000, 10_000, 100_000, 1_000_000)
 def adult(names: tuple[str, ...]) -> Table:
     """Adult with these quasi-identifiers and the occupation as the sensitive attribute."""
     attributes: dict[str, Attribute | str] = {
-        name: Attribute("quasi-identifier", read_hierarchy(DATA / "hierarchies" / f"{name}.csv")) for name in names
+        name: Attribute(
+            "quasi-identifier",
+            read_hierarchy(DATA / "hierarchies" / f"{name}.csv"),
+            label_form="names" if name == "age" else "numbers",
+        )
+        for name in names
     }
     return read_table(DATA / "adult.csv", attributes | {"occupation": "sensitive"}, missing=["?", ""])
 

@@ -26,6 +26,7 @@ def config() -> str:
     sections = [f"[data]\npath = '{DATA / 'adult.csv'}'\nmissing = ['?', '']\ndomain = 'observed'"]
     sections += [
         f"[attributes.{name}]\nrole = 'quasi-identifier'\nhierarchy = '{DATA / 'hierarchies' / name}.csv'"
+        + ("\nlabel_form = 'names'" if name == "age" else "")
         for name in QUASI_IDENTIFIERS
     ]
     sections.append("[attributes.occupation]\nrole = 'sensitive'")

@@ -48,7 +48,12 @@ def demo() -> RiskAssessment:
 def adult(harm: HarmModel) -> RiskAssessment:
     """Adult before attackers who know its quasi-identifiers."""
     attributes = {
-        name: Attribute(Role.QUASI_IDENTIFIER, read_hierarchy(DATA / "hierarchies" / f"{name}.csv")) for name in WEIGHTS
+        name: Attribute(
+            Role.QUASI_IDENTIFIER,
+            read_hierarchy(DATA / "hierarchies" / f"{name}.csv"),
+            label_form="names" if name == "age" else "numbers",
+        )
+        for name in WEIGHTS
     }
     attributes["occupation"] = Attribute(Role.SENSITIVE)
     rows = read_rows(DATA / "adult.csv", attributes, ["?", ""])

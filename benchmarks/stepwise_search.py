@@ -213,7 +213,11 @@ def adult(quasi_identifiers: Sequence[str], occupation: str, domain: str) -> Tab
     """Adult with the occupation as the sensitive attribute, as it is or with its hierarchy."""
 
     def attribute(name: str, role: str) -> Attribute:
-        return Attribute(role, read_hierarchy(DATA / "hierarchies" / f"{name}.csv"))
+        return Attribute(
+            role,
+            read_hierarchy(DATA / "hierarchies" / f"{name}.csv"),
+            label_form="names" if name == "age" else "numbers",
+        )
 
     attributes = {name: attribute(name, "quasi-identifier") for name in quasi_identifiers}
     secret = attribute("occupation", "sensitive") if occupation == "generalized" else Attribute("sensitive")

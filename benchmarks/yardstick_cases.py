@@ -65,7 +65,12 @@ def cases(folder: Path) -> Iterator[Case]:
         yield Case(
             "Adult",
             DATA / "adult.csv",
-            {name: Attribute("quasi-identifier", trees[name], ladder="fitted") for name in adult}
+            {
+                name: Attribute(
+                    "quasi-identifier", trees[name], ladder="fitted", label_form="names" if name == "age" else "numbers"
+                )
+                for name in adult
+            }
             | {"occupation": Attribute("sensitive")},
             {},
             "entropy:4",

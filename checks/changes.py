@@ -614,7 +614,8 @@ class _Rule:
             values = SensitiveValues(hierarchy, level, tuple(rows.sum(axis=0).tolist()))
             present = rows.any(axis=1)
             fails = np.zeros(number, dtype=bool)
-            fails[present] = ~satisfies(among(claim.class_diversity, values), rows[present])
+            if present.any():  # a criterion that compares with all has nothing to compare where nobody came or left
+                fails[present] = ~satisfies(among(claim.class_diversity, values), rows[present])
             yield _Offence(of_leavers, classes, fails)
 
     def _by_claims(self, batch: _Batch) -> Iterator[_Offence]:

@@ -27,7 +27,7 @@ from checks.diversity.criterion import Diversity, SensitiveValues, among, number
 from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity
-from checks.diversity.relative import AtLevel
+from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.labels import ToldByLabels, label_counts
@@ -277,6 +277,13 @@ class MaxentDiversity(AttributeClaim):
     def at_odds(self, odds: Fraction) -> Self:
         """With the odds beside the criterion, instead of those that it has."""
         return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
+
+    @property
+    def distance(self) -> str:
+        """How far apart it takes values to be: "ordered" or "hierarchical"; "equal" where it does not compare them."""
+        plain = _without_odds(self.diversity)
+        plain = plain.plain if isinstance(plain, LeavingOut) else plain
+        return plain.distance if isinstance(plain, Closeness) else "equal"
 
     @property
     def left_out(self) -> tuple[str, ...]:

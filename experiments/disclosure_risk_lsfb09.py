@@ -77,7 +77,12 @@ class Experiment:
 def adult(rows: int, seed: int) -> Experiment:
     """Adult in random order, with the weights of the people to disclose."""
     folder = DATA / "adult" / "hierarchies"
-    attributes = {a: Attribute(Role.QUASI_IDENTIFIER, read_hierarchy(folder / f"{a}.csv")) for a in ATTRIBUTES}
+    attributes = {
+        a: Attribute(
+            Role.QUASI_IDENTIFIER, read_hierarchy(folder / f"{a}.csv"), label_form="names" if a == "age" else "numbers"
+        )
+        for a in ATTRIBUTES
+    }
     table = read_rows(DATA / "adult" / "adult.csv", attributes, ["?", ""])
     rng = np.random.default_rng(seed)
     space = RecordSpace(table.domain)

@@ -45,7 +45,12 @@ def adult(hierarchies: str) -> Table:
     """Adult as KG06 section 8 has it; the occupation is never generalized."""
     folder = DATA / "adult" / hierarchies
     attributes: dict[str, Attribute | str] = {
-        name: Attribute("quasi-identifier", read_hierarchy(folder / f"{name}.csv")) for name in QUASI_IDENTIFIERS
+        name: Attribute(
+            "quasi-identifier",
+            read_hierarchy(folder / f"{name}.csv"),
+            label_form="names" if name == "age" else "numbers",
+        )
+        for name in QUASI_IDENTIFIERS
     }
     return read_table(DATA / "adult" / "adult.csv", attributes | {SENSITIVE: "sensitive"}, ["?", ""], "observed")
 

@@ -81,7 +81,9 @@ def adult(one_step: bool = False) -> Table:
     hierarchies = {a: read_hierarchy(folder / f"{a}.csv") for a in roles}
     if one_step:
         hierarchies = {a: Hierarchy.from_rows((v, "*") for v in h.labels[0]) for a, h in hierarchies.items()}
-    attributes = {a: Attribute(role, hierarchies[a]) for a, role in roles.items()}
+    attributes = {
+        a: Attribute(role, hierarchies[a], label_form="names" if a == "age" else "numbers") for a, role in roles.items()
+    }
     return read_table(DATA / "adult" / "adult.csv", attributes, ["?", ""], "observed")
 
 

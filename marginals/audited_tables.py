@@ -18,10 +18,10 @@ from operator import or_
 from pathlib import Path
 from typing import Any
 
-from marginals.conditions import Range, interval
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, resolved
 from marginals.messages import installing, suggested
+from marginals.tables.intervals import Range, interval
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED

@@ -32,7 +32,6 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -41,6 +40,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.messages import suggested
+from marginals.tables.intervals import Range, interval, numbers_of
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -540,12 +540,6 @@ def _chain(node: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
 # values that lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
 
 
-_NUMBER = r"[-+]?\d+(?:\.\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
-_OPEN = re.compile(rf"\s*({_NUMBER})\s*(?:\+| and over)\s*")
-_UNDER = re.compile(rf"\s*under ({_NUMBER})\s*")
-_INFINITY = Decimal("Infinity")
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
@@ -561,65 +555,6 @@ class NothingInRangeError(NoValueError):
     """A range in which none of the values of an attribute lies, though they are numbers."""
 
 
-class Range(NamedTuple):
-    """Ends of a range of numbers, exactly, and whether each belongs to it."""
-
-    low: Decimal
-    high: Decimal
-    with_low: bool = True
-    with_high: bool = True
-
-    @classmethod
-    def of(cls, text: str) -> "Range | None":
-        """The range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
-
-        >>> Range.of("20-39")
-        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
-        >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
-        (True, None)
-        """
-        if match := _RANGE.fullmatch(text):
-            return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
-        if match := _BEYOND.fullmatch(text):
-            closed = match[1].endswith("=")
-            end = Decimal(match[2])
-            return (
-                cls(-_INFINITY, end, False, closed) if match[1].startswith("<") else cls(end, _INFINITY, closed, False)
-            )
-        return None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no number lies in it."""
-        return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
-
-    def meets(self, other: "Range") -> bool:
-        """Whether some number lies in both."""
-        low = max((self.low, not self.with_low), (other.low, not other.with_low))
-        high = min((self.high, self.with_high), (other.high, other.with_high))
-        return not Range(low[0], high[0], not low[1], high[1]).is_empty
-
-    def holds(self, other: "Range") -> bool:
-        """Whether all of another one lies in it."""
-        low = max((self.low, not self.with_low), (other.low, not other.with_low))
-        high = min((self.high, self.with_high), (other.high, other.with_high))
-        return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
-
-
-def interval(label: str) -> Range | None:
-    """The numbers that a label stands for, or None if it is no number.
-
-    Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`.
-    """
-    if re.fullmatch(_NUMBER, label.strip()):
-        return Range(Decimal(label.strip()), Decimal(label.strip()))
-    if match := _OPEN.fullmatch(label):
-        return Range(Decimal(match[1]), _INFINITY, True, False)
-    if match := _UNDER.fullmatch(label):
-        return Range(-_INFINITY, Decimal(match[1]), False, False)
-    return Range.of(label)
-
-
 def unquoted(text: str) -> str | None:
     """The characters between the quotes of a text; None for one without quotes around it."""
     if not re.fullmatch(QUOTED, text.strip(), re.DOTALL):
@@ -632,11 +567,14 @@ def unquoted(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels that an attribute has. finest: its finest published level."""
+    """The labels that an attribute has. finest: its finest published level. of_table: whether base values are those of a
+    table, whose numbers are what they are, whatever labels are above them.
+    """
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
+    of_table: bool = False
 
     def meant(self, text: str) -> BoolArray:
         """For each base value whether a text means it: shape (size(0),).
@@ -649,6 +587,11 @@ class Labels:
             return np.asarray(np.logical_or.reduce([self.meant(part) for part in parts]))
         if inside is None and (between := Range.of(text)) is not None and self._has_numbers:
             return self.between(between, text)
+        if inside is None and Range.of(text) is not None and self._look_like_numbers:
+            raise InputError(
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
+                "the numbers that they look like; name values, with | between"
+            )
         if inside is None and text.lstrip().startswith(("<", ">")):
             raise InputError(
                 f"{self.attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {self.attribute}>3 or "
@@ -692,8 +635,8 @@ class Labels:
     def between(self, numbers: Range, text: str) -> BoolArray:
         """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does."""
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
-        for code, label in enumerate(() if numbers.is_empty else self.hierarchy.labels[0]):
-            own = interval(label)
+        read = [] if numbers.is_empty else self._numbers
+        for code, (label, own) in enumerate(zip(self.hierarchy.labels[0], read)):
             if own is None or not numbers.meets(own):
                 continue
             if not numbers.holds(own):
@@ -718,6 +661,14 @@ class Labels:
 
     @property
     def _has_numbers(self) -> bool:
+        return any(self._numbers)
+
+    @property
+    def _numbers(self) -> list[Range | None]:
+        return numbers_of(Hierarchy.flat(self.hierarchy.labels[0]) if self.of_table else self.hierarchy)
+
+    @property
+    def _look_like_numbers(self) -> bool:
         return any(map(interval, self.hierarchy.labels[0]))
 
 
@@ -880,7 +831,7 @@ class _Binding:
 
     def _labels(self, column: Column) -> Labels | None:
         hierarchy = self.values.hierarchies.get(column.name)
-        return None if hierarchy is None else Labels(column.name, hierarchy)
+        return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
 
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
         """The values under a label; of several, those that do not stand for no value."""

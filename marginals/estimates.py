@@ -8,9 +8,11 @@ from warnings import warn
 import numpy as np
 
 from marginals.arguments import elements_of
-from marginals.conditions import Where, interval
+from marginals.conditions import Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, values_meant
+from marginals.tables.intervals import Range as Numbers
+from marginals.tables.intervals import numbers_of
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
@@ -432,7 +434,8 @@ class _Numbers(NamedTuple):
 def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> _Numbers:
     hierarchy = model.domain.hierarchy(attribute)
     if values is None:
-        spread = [_numbers_of(label) for label in hierarchy.labels[0]]
+        named = numbers_of(hierarchy)
+        spread = list(map(_listed, named))
         sizes = [numbers.stop - numbers.start if isinstance(numbers, range) else 1 for numbers in spread]
         if None in spread or sum(sizes) > _LISTED:
             raise InputError(
@@ -440,7 +443,7 @@ def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] |
                 "give values={label: number}"
             )
         laid_out = np.concatenate([np.atleast_1d(np.array(numbers, dtype=np.float64)) for numbers in spread])
-        are_spread = any(own.low != own.high for own in map(interval, hierarchy.labels[0]) if own is not None)
+        are_spread = any(own.low != own.high for own in named if own is not None)
         return _Numbers(0, np.repeat(np.arange(len(spread)), sizes), laid_out, are_spread)
     for level, labels in enumerate(hierarchy.labels):
         if set(labels) <= set(values):
@@ -450,10 +453,9 @@ def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] |
     raise InputError(f"values must give a number for each label of {attribute!r} at one level")
 
 
-def _numbers_of(label: str) -> float | range | None:
+def _listed(own: Numbers | None) -> float | range | None:
     """The number that a label is, the whole numbers of an interval, or the middle of one of all numbers; else None."""
-    own = interval(label)
-    if own is None or own.is_empty or not (own.low.is_finite() and own.high.is_finite()):
+    if own is None or not (own.low.is_finite() and own.high.is_finite()):
         return None
     if own.low == own.high or not own.with_high:
         return float((own.low + own.high) / 2)

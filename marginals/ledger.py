@@ -159,7 +159,14 @@ def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
     """Attributes with their roles and hierarchies, as plain values."""
     return {
         "attributes": [
-            {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
+            {
+                "name": name,
+                "role": roles[name].value,
+                "labels": hierarchy.labels,
+                "parents": hierarchy.parents,
+                **({} if hierarchy.order is None else {"order": hierarchy.order}),
+                **({"has_names": True} if hierarchy.has_names else {}),
+            }
             for name, hierarchy in domain.items()
         ]
     }
@@ -170,7 +177,8 @@ def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]
     hierarchies, roles = {}, {}
     for each in stated["attributes"]:
         labels, parents = (tuple(map(tuple, each[key])) for key in ("labels", "parents"))
-        hierarchies[str(each["name"])] = Hierarchy(labels, parents)
+        order = tuple(map(int, each["order"])) if "order" in each else None
+        hierarchies[str(each["name"])] = Hierarchy(labels, parents, order, bool(each.get("has_names")))
         roles[str(each["name"])] = Role(each["role"])
     return Domain.of(hierarchies), roles
 

@@ -6,8 +6,8 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -28,15 +28,14 @@ from marginals.conditions import (
     Negation,
     NothingInRangeError,
     NoValueError,
-    Range,
     Where,
     columns_of,
     formula_of,
-    interval,
     parsed,
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words, suggested
+from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
@@ -46,14 +45,18 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
 _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def values_meant(domain: Domain, finest_levels: Mapping[str, int], where: Where) -> dict[str, BoolArray]:
+def values_meant(
+    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
+) -> dict[str, BoolArray]:
     """For each attribute of a condition whether each base value is meant, shape (size(0),).
+
+    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above.
 
     Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
     that there is not, for a range that no value lies in or that cuts through one, for conditions that exclude each other,
     and for what says nothing of each attribute by itself.
     """
-    values = _PublishedValues(domain, finest_levels)
+    values = _PublishedValues(domain, finest_levels, of_table=of_table)
     if isinstance(where, Mapping):
         return values.meant(formula_of(where))
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
@@ -96,8 +99,8 @@ def known_attribute(domain: Domain, attribute: str) -> str:
 class _PublishedValues:
     """The values of a domain, as far as levels of it are published."""
 
-    def __init__(self, domain: Domain, finest_levels: Mapping[str, int]) -> None:
-        self._domain, self._finest = domain, finest_levels
+    def __init__(self, domain: Domain, finest_levels: Mapping[str, int], *, of_table: bool = False) -> None:
+        self._domain, self._finest, self._of_table = domain, finest_levels, of_table
 
     def parsed(self, text: str) -> Formula:
         """The formula in a text; what it cannot be is said as of a query."""
@@ -143,7 +146,7 @@ class _PublishedValues:
 
     def _labels(self, attribute: str) -> Labels:
         name = known_attribute(self._domain, attribute)
-        return Labels(name, self._domain.hierarchy(name), self._finest[name])
+        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table)
 
     def _compared(self, comparison: Comparison) -> dict[str, BoolArray]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -341,7 +344,18 @@ class CountedHierarchy:
         return CountedHierarchy(hierarchy, finest, counts)
 
     def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest."""
+        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest.
+
+        Its labels are names where those of one are; its values have an order where those of both lie alike in it.
+        """
+        if (both := self._merged(other)) is None:
+            return None
+        whole, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
+        order = whole.order if all(_lies_alike(part, whole) for part in parts) else None
+        has_names = any(part.has_names for part in parts)
+        return replace(both, hierarchy=replace(whole, order=order, has_names=has_names))
+
+    def _merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
         for part, whole in ((other, self), (self, other)):
             if (levels := part.levels_in(whole)) is not None:
                 return min(whole, part.over(whole.hierarchy, levels), key=lambda counted: counted.finest)
@@ -362,6 +376,16 @@ class CountedHierarchy:
         return CountedHierarchy(self.hierarchy.over_levels(levels, codes), 0, self.counts)
 
 
+def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
+    """Whether the base values of a hierarchy lie in another one, which has its levels, as they do in the first."""
+    if part.order is None or whole.order is None:
+        return True
+    levels = matched_levels(part, whole)
+    codes = [whole.code(part.labels[0][code], levels[0]) for code in part.order] if levels else []
+    known = tuple(code for code in codes if code is not None)
+    return bool(levels) and whole.order_among(levels[0] if levels else 0, known) == known
+
+
 def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
     """The hierarchy with the base values of the first and the levels of both; None where these do not nest."""
     base_in_coarse = next(filter(None, (_values_over(fine, level, coarse) for level in range(fine.height))), None)
@@ -373,7 +397,7 @@ def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
     # The same labels for the same values are one level; of nested levels, one with fewer values is above.
     distinct = sorted(dict.fromkeys(map(tuple, levels)), key=lambda labels: -len(set(labels)))
     try:
-        return Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0)))
+        return replace(Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0))), order=fine.order)
     except HierarchyError:
         return None
 
@@ -383,25 +407,32 @@ def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | 
 
     None where one has none, or several.
     """
-    spelled = _Spelled(coarse.labels[0])
-    over = [coarse.code(label, 0) for label in fine.labels[level]]
-    codes = [spelled.over(label) if code is None else code for label, code in zip(fine.labels[level], over)]
+    spelled, labels = _Spelled(coarse), fine.labels[level]
+    known = [coarse.code(label, 0) for label in labels]
+    codes = [
+        spelled.over(label, numbers) if code is None else code
+        for label, numbers, code in zip(labels, numbers_of(fine, level), known)
+    ]
     return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
 
 
 class _Spelled:
-    """Labels that spell out what they stand for, as intervals or as prefixes."""
+    """Base values whose labels spell out what they stand for, as intervals or as prefixes."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self._ranges = sorted((own, code) for code, label in enumerate(labels) if (own := interval(label)) is not None)
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        labels = hierarchy.labels[0]
+        self._ranges = sorted((own, code) for code, own in enumerate(numbers_of(hierarchy)) if own is not None)
         self._lows = [own.low for own, _ in self._ranges]
         self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
         self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
 
-    def over(self, label: str) -> int | None:
-        """The code of the one label that spells out more than this one; None where there is none, or several."""
-        if (own := interval(label)) is not None and self._ranges:
+    def over(self, label: str, own: Range | None) -> int | None:
+        """The code of the one label that spells out more than this one; None where there is none, or several.
+
+        own: the numbers that it stands for, if it does.
+        """
+        if own is not None and self._ranges:
             wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
             return code if self._are_disjoint and wide.holds(own) else None
         shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))
@@ -440,7 +471,7 @@ class Part:
         that cuts through a value, and for a condition that says nothing of each attribute by itself.
         """
         try:
-            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text)
+            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(
                 f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "

@@ -418,6 +418,11 @@ class SensitiveValues:
         return self.labels_of(code for code in codes if self.rows[code])
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """The codes of those that have rows, lowest first; None where these have no order."""
+        return self.hierarchy.order_among(self.level, [code for code, count in enumerate(self.rows) if count])
+
+    @property
     def shares(self) -> tuple[Fraction, ...]:
         """The share of each in the whole table. Raises CriterionError for a table without rows."""
         if not any(self.rows):

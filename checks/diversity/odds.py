@@ -10,11 +10,11 @@ Vectors that pass are closed under sums, so they are a convex cone, and the wors
 with 1 or G. Criteria with a closed form give it (`ClosedAtOdds`); of others all corners are tried.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from math import log
 from typing import ClassVar
 
@@ -120,7 +120,7 @@ class UnderOdds(Diversity):
 class Corners(Diversity):
     """A criterion that is satisfied with every choice of values multiplied with the odds. Reached: that of the worst choice.
 
-    Its classes may have 16 values at most; CriterionError is raised for more.
+    Its classes may have 16 values at most that occur in them; CriterionError is raised for more.
     """
 
     plain: Diversity
@@ -129,17 +129,22 @@ class Corners(Diversity):
     def __str__(self) -> str:
         return f"{self.plain} {AT_ODDS} {spelled(self.odds)}"
 
-    def _raised(self, value_count: int) -> list[tuple[bool, ...]]:
-        if value_count > _MOST_VALUES:
+    def _raised(self, occurs: BoolArray) -> Iterator[BoolArray]:
+        """The choices among the values that occur: evidence of others changes nothing, and readers know no others."""
+        held = np.flatnonzero(occurs)
+        if len(held) > _MOST_VALUES:
             raise CriterionError(
-                f"{self.plain} is decided at odds for {_MOST_VALUES} sensitive values at most, not for {value_count}"
+                f"{self.plain} is decided at odds for {_MOST_VALUES} sensitive values at most, not for {len(held)}"
             )
-        return list(product((False, True), repeat=value_count))[:-1]  # all of them raised are the same as none
+        for chosen in islice(product((False, True), repeat=len(held)), max(2 ** len(held) - 1, 1)):
+            raised = np.zeros(len(occurs), dtype=bool)  # all of them raised are the same as none
+            raised[held] = chosen
+            yield raised
 
     def _worst(self, vectors: Vectors) -> tuple[FloatArray, FloatArray]:
         """The slack of the worst choice of each class, and what it reaches."""
         slack, reached = np.full(len(vectors), np.inf), np.zeros(len(vectors))
-        for raised in self._raised(vectors.shape[1]):
+        for raised in self._raised(np.asarray(vectors.any(axis=0))):
             weighed = np.asarray(vectors * np.where(raised, float(self.odds), 1.0), dtype=np.float64)
             own = self.plain.slack(weighed)
             worse = own < slack
@@ -160,7 +165,7 @@ class Corners(Diversity):
         """The exact verdict on one class."""
         scale = Fraction(sum(vector))
         row = np.array([[float(v / scale) for v in vector]])
-        for raised in self._raised(len(vector)):
+        for raised in self._raised(row[0] > 0):
             slack = float(self.plain.slack(row * np.where(raised, float(self.odds), 1.0))[0])
             if slack > BOUNDARY:
                 continue
@@ -488,7 +493,7 @@ _MOST_ENTROPIES, _BLOCK = 20, 1 << 21
 class ClosenessAtOdds(Diversity):
     """No set of values has a share that exceeds its share of the whole table by more than t, its values weighed by `odds`.
 
-    overall: rows of the whole table by value, not all 0. Reached: the largest excess. Classes may have 20 values at most;
+    overall: rows of the whole table by value, not all 0. Reached: the largest excess. 20 values at most may have rows;
     CriterionError is raised for more.
     """
 
@@ -497,10 +502,15 @@ class ClosenessAtOdds(Diversity):
     odds: Fraction
 
     def __post_init__(self) -> None:
-        if len(self.overall) > _MOST_ENTROPIES:
+        if len(self._places) > _MOST_ENTROPIES:
             raise CriterionError(
-                f"t-closeness is decided at odds for {_MOST_ENTROPIES} sensitive values at most, not for {len(self.overall)}"
+                f"t-closeness is decided at odds for {_MOST_ENTROPIES} sensitive values at most, not for {len(self._places)}"
             )
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """The values that have rows; no others are published."""
+        return [place for place, rows in enumerate(self.overall) if rows]
 
     def __str__(self) -> str:
         return f"t-closeness:{spelled(self.t)} {AT_ODDS} {spelled(self.odds)}"
@@ -512,14 +522,14 @@ class ClosenessAtOdds(Diversity):
     def reached(self, vectors: Vectors) -> FloatArray:
         """The largest excess of each class."""
         shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
-        block = max(_BLOCK >> len(self.overall), 1)
+        block = max(_BLOCK >> len(self._places), 1)
         parts = [self._excesses(shares[i : i + block]).max(axis=1) for i in range(0, len(shares), block)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _excesses(self, shares: FloatArray) -> FloatArray:
-        """Of every set of values: shape (classes, sets), bit i of a set saying whether it holds value i."""
-        whole = np.array([self.overall], dtype=np.float64)
-        own, expected = _subset_sums(shares), _subset_sums(whole / whole.sum())
+        """Of every set of values with rows: shape (classes, sets), bit i of a set saying whether it holds the i-th."""
+        whole = np.array([self.overall], dtype=np.float64)[:, self._places]
+        own, expected = _subset_sums(shares[:, self._places]), _subset_sums(whole / whole.sum())
         odds = float(self.odds)
         return np.asarray(odds * own / (1 + (odds - 1) * own) - expected, dtype=np.float64)
 
@@ -530,7 +540,7 @@ class ClosenessAtOdds(Diversity):
         if (excesses > BOUNDARY).any():
             return False
         for number in np.flatnonzero(excesses >= -BOUNDARY).tolist():
-            held = [value for value in range(len(vector)) if number >> value & 1]
+            held = [value for bit, value in enumerate(self._places) if number >> bit & 1]
             own = sum((Fraction(vector[value]) for value in held), Fraction(0)) / rows
             expected = Fraction(sum(self.overall[value] for value in held), total)
             if self.odds * own / (1 + (self.odds - 1) * own) - expected > self.t:

@@ -35,7 +35,7 @@ from checks.diversity.cuts import TailCases, empty_tails, too_rare
 from checks.diversity.odds import ClosenessAtOdds
 from checks.errors import CriterionError
 from models.arrays import FloatArray
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import MAX_LEVELS, Hierarchy
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,12 @@ class Distance(Protocol):
     def name(self) -> str:
         """What a reader calls it."""
 
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The least work of each class. differences: shape (classes, values), floats, or objects for exact numbers."""
+    @property
+    def unit(self) -> Fraction:
+        """The work that a step is."""
 
-
-def _costing(unit: Fraction, work: NDArray[Any]) -> NDArray[Any]:
-    """What the work costs, exactly where it is counted exactly. unit: what a difference of 1 in one set of values costs."""
-    return np.asarray((unit if work.dtype == object else float(unit)) * work)
+    def steps(self, differences: NDArray[Any]) -> NDArray[Any]:
+        """The least work of each class, in steps. differences: shape (classes, values), whole numbers, floats or objects."""
 
 
 @dataclass(frozen=True)
@@ -155,21 +154,32 @@ class EqualDistance:
 
     name: ClassVar[str] = "equal"
 
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the single values. A half of each counts: what is missing at one value is too much at another."""
-        return _costing(Fraction(1, 2), np.abs(differences).sum(axis=1))
+    @property
+    def unit(self) -> Fraction:
+        """A half: what is missing at one value is too much at another."""
+        return Fraction(1, 2)
+
+    def steps(self, differences: NDArray[Any]) -> NDArray[Any]:
+        """The sets are the single values."""
+        return np.asarray(np.abs(differences).sum(axis=1))
 
 
 @dataclass(frozen=True)
 class OrderedDistance:
-    """Values lie evenly on a line in the order of their codes, the first and the last 1 apart."""
+    """Values lie evenly on a line, the first and the last 1 apart. order: their codes, lowest first; others have no rows."""
 
+    order: tuple[int, ...]
     name: ClassVar[str] = "ordered"
 
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the first 1, 2, ... values. Each is one step along the line."""
-        step = Fraction(1, max(differences.shape[1] - 1, 1))
-        return _costing(step, np.abs(np.cumsum(differences, axis=1)[:, :-1]).sum(axis=1))
+    @property
+    def unit(self) -> Fraction:
+        """One step along the line."""
+        return Fraction(1, max(len(self.order) - 1, 1))
+
+    def steps(self, differences: NDArray[Any]) -> NDArray[Any]:
+        """The sets are the first 1, 2, ... values."""
+        along = differences[:, list(self.order)]
+        return np.asarray(np.abs(np.cumsum(along, axis=1)[:, :-1]).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -180,16 +190,20 @@ class HierarchicalDistance:
     level: int = 0
     name: ClassVar[str] = "hierarchical"
 
-    def work(self, differences: NDArray[Any]) -> NDArray[Any]:
-        """The sets are the values of the hierarchy below `*`. Each is half a step: moving is up and down again."""
+    @property
+    def unit(self) -> Fraction:
+        """Half a step: moving is up and down again."""
+        return Fraction(1, 2 * max(self.hierarchy.height - self.level, 1))
+
+    def steps(self, differences: NDArray[Any]) -> NDArray[Any]:
+        """The sets are the values of the hierarchy below `*`."""
         total = np.zeros(len(differences), dtype=differences.dtype)
         for level in range(self.level, self.hierarchy.height):
-            above = self.hierarchy.lift(self.level, level)
             merged = np.zeros((len(differences), self.hierarchy.size(level)), dtype=differences.dtype)
-            for value, parent in enumerate(above.tolist()):
+            for value, parent in enumerate(self.hierarchy.lift(self.level, level).tolist()):
                 merged[:, parent] += differences[:, value]
             total += np.abs(merged).sum(axis=1)
-        return _costing(Fraction(1, 2 * max(self.hierarchy.height - self.level, 1)), total)
+        return total
 
 
 @dataclass(frozen=True)
@@ -217,10 +231,16 @@ class TCloseness(Diversity):
         return float(self.t) - self.reached(vectors)
 
     def reached(self, vectors: NDArray[Any]) -> FloatArray:
-        """The distance of each class from the whole table."""
-        whole = np.array(self.overall, dtype=np.float64)
-        differences = vectors / vectors.sum(axis=1, keepdims=True) - whole / whole.sum()
-        return np.asarray(self.distance.work(differences), dtype=np.float64)
+        """The distance of each class from the whole table; of whole numbers of rows it is rounded once, at the end."""
+        rows, whole = vectors.sum(axis=1), np.array(self.overall, dtype=object)
+        total, unit = int(whole.sum()), self.distance.unit
+        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(whole) + MAX_LEVELS) < _MOST:
+            differences = vectors * np.int64(total) - np.outer(rows, whole.astype(np.int64))
+            steps = self.distance.steps(differences)
+            return np.asarray(steps * unit.numerator / (rows * np.float64(total * unit.denominator)), dtype=np.float64)
+        shares = whole.astype(np.float64) / float(total)
+        steps = self.distance.steps(vectors / rows[:, None] - shares)
+        return np.asarray(float(unit) * steps, dtype=np.float64)
 
     def at_odds(self, odds: Fraction) -> Diversity | None:
         """Over all sets of values, where all values are equally far apart."""
@@ -230,7 +250,11 @@ class TCloseness(Diversity):
         """The exact verdict on one class."""
         rows, total = sum(vector), sum(self.overall)
         differences = np.array([[v * total - w * rows for v, w in zip(vector, self.overall)]], dtype=object)
-        return bool(self.distance.work(differences)[0] <= self.t * rows * total)
+        return bool(self.distance.unit * self.distance.steps(differences)[0] <= self.t * rows * total)
+
+
+_MOST = 2**62
+"""Whole numbers up to here are added exactly."""
 
 
 _DISTANCES = ("equal", "ordered", "hierarchical")
@@ -263,13 +287,18 @@ class Closeness(RelativeDiversity):
         return None
 
     def among(self, values: SensitiveValues) -> TCloseness:
-        """With the distribution of the whole table."""
-        distances: dict[str, Distance] = {
-            "equal": EqualDistance(),
-            "ordered": OrderedDistance(),
-            "hierarchical": HierarchicalDistance(values.hierarchy, values.level),
-        }
-        return TCloseness(self.t, values.rows, distances[self.distance])
+        """With the distribution of the whole table. Raises CriterionError where values must have an order, and have none."""
+        return TCloseness(self.t, values.rows, self._distance(values))
+
+    def _distance(self, values: SensitiveValues) -> Distance:
+        """Over the values that have rows, since no others are published."""
+        if self.distance == "equal":
+            return EqualDistance()
+        if self.distance == "hierarchical":
+            return HierarchicalDistance(values.hierarchy, values.level)
+        if (order := values.order) is None:
+            raise CriterionError(f"{self} needs values that lie in an order, and nothing says in which these do")
+        return OrderedDistance(order)
 
     def meaning(self) -> str:
         """The distance."""

@@ -6,11 +6,14 @@ passes the criterion. Values are those of the finest published level of the sens
 collection that does not show the attribute says nothing about it, and passes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, inf, isfinite
+from math import floor, gcd, inf, isfinite, lcm
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, grouped
 from checks.diversity.criterion import BOUNDARY, Diversity, among, loosened_to, share_bound, slack_of_products
@@ -134,7 +137,20 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     if isinstance(diversity, Coarsened):
         labels, shown = diversity.labels, diversity.sums(shares)
     distribution = {label: share for label, share in zip(labels, shown[0].tolist()) if share}
-    return replace(tree.describe(combination), distribution=distribution, reached=float(diversity.reached(shares)[0]))
+    reached = float(diversity.reached(_whole(exact, shares))[0])
+    return replace(tree.describe(combination), distribution=distribution, reached=reached)
+
+
+def _whole(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
+    """A vector in whole numbers, as a table counts it, so that a criterion says the same of both; else its shares."""
+    scale = lcm(*(value.denominator for value in exact))
+    scaled = [int(value * scale) for value in exact]
+    whole = [value // gcd(*scaled) for value in scaled]
+    return np.array([whole], dtype=np.int64) if sum(whole) < _EXACT else shares
+
+
+_EXACT = 2**53
+"""Whole numbers up to here are the same as floats."""
 
 
 def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:

@@ -32,7 +32,7 @@ from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part
-from marginals.tables.attribute import COUNT, Codebook, Role
+from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
@@ -183,10 +183,33 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
             raise BundleError(path, f"{error} (the header not counted)") from None
         check_schema(resource, dict(zip(header, hierarchies[attribute].labels)))
         left -= sum(map(len, hierarchies[attribute].labels))
+        described = snapshot.descriptor.release["attributes"][attribute]
+        hierarchies[attribute] = _told(attribute, described, roles[attribute], hierarchies[attribute])
     for attribute in roles:
         if attribute not in hierarchies:
             raise BundleError(DESCRIPTOR, f"the attribute {attribute!r} has no hierarchy among the resources")
     return hierarchies
+
+
+def _told(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
+    """A hierarchy with the order of its base values, stated or known, and whether its labels are names.
+
+    Raises BundleError for an order that is none of its base values, or another form of labels.
+    """
+    where = f"release.attributes.{name}"
+    form = described.get("label_form", LABEL_FORMS[0])
+    if form not in LABEL_FORMS:
+        raise BundleError(DESCRIPTOR, f"{where}.label_form must be {' or '.join(LABEL_FORMS)}")
+    told = replace(hierarchy, has_names=form == "names")
+    if "order" not in described:
+        return told if told.has_names or role is not Role.SENSITIVE else in_known_order(told)
+    order = described["order"]
+    if not isinstance(order, list) or not all(isinstance(label, str) for label in order):
+        raise BundleError(DESCRIPTOR, f"{where}.order must be a list of base values, lowest first")
+    try:
+        return told.ordered_by(order)
+    except HierarchyError:
+        raise BundleError(DESCRIPTOR, f"{where}.order must list base values of its hierarchy, each once") from None
 
 
 def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -> ContingencyTable:
@@ -567,7 +590,9 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():
-        yield from _others(f"release.attributes.{name}", described, ("role", "description", "values"))
+        yield from _others(
+            f"release.attributes.{name}", described, ("role", "description", "values", "order", "label_form")
+        )
     claimed = ("criterion", "k", "diversity", "sensitive", "level", "basis")
     for number, claim in enumerate(release.get("privacy", [])):
         yield from _others(f"release.privacy[{number}]", claim, claimed)

@@ -18,11 +18,11 @@ from checks.claims import Claim, CountClaim, KCombinatorial, MinCell
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import counted_hierarchy, read_bundle, union
-from marginals.conditions import Range, interval
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.group_names import KeptNames
+from marginals.tables.intervals import Range, are_names, interval, numbers_of
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
@@ -102,10 +102,10 @@ _INFINITY = Decimal("Infinity")
 def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
     """The numbers that each value of a level stands for, by its label or those of its base values; None if unknown."""
     above = hierarchy.lift(0, level)
+    own_numbers, base_numbers = numbers_of(hierarchy, level), numbers_of(hierarchy)
     named: list[list[Range]] = []
-    for code, label in enumerate(hierarchy.labels[level]):
-        labels = [label, *(hierarchy.labels[0][base] for base in np.flatnonzero(above == code))]
-        own, *base = (interval(each) for each in labels)
+    for code in range(hierarchy.size(level)):
+        own, base = own_numbers[code], [base_numbers[base] for base in np.flatnonzero(above == code)]
         known = [each for each in ([own] if _begins(own) else base) if each is not None and _begins(each)]
         if len(known) < (1 if _begins(own) else len(base)):
             return None
@@ -441,8 +441,8 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
         return _array(list(pairs)), False
     is_clear = True
     own, others = (
-        [(h.labels[0][code], interval(h.labels[0][code])) for code in codes]
-        for h, codes in ((one, unmatched), (other, other_unmatched))
+        [(h.labels[0][code], numbers[code]) for code in codes]
+        for h, numbers, codes in ((one, numbers_of(one), unmatched), (other, numbers_of(other), other_unmatched))
     )
     for code, value in zip(unmatched, own):
         for other_code, other_value in zip(other_unmatched, others):
@@ -733,8 +733,8 @@ class ReleasedLadder:
         """
         paths = self.released.rows()
         rows, unknown = [], []
-        for value, *above in given.rows():
-            place = self._place([value, *above[:-1]])
+        for (value, *above), numbers in zip(given.rows(), numbers_of(given)):
+            place = self._place([value, *above[:-1]], numbers)
             if place is None:
                 unknown.append(value)
             else:
@@ -747,14 +747,15 @@ class ReleasedLadder:
         for value in unknown:
             known = known.with_value_apart(value)
         path_of = {path[0]: path for path in known.rows()}
-        return Hierarchy.from_rows(path_of[value] for value in given.labels[0])
+        ladder = Hierarchy.from_rows(path_of[value] for value in given.labels[0])
+        return replace(ladder, order=given.order, has_names=given.has_names or self.released.has_names)
 
-    def _place(self, path: list[str]) -> int | None:
-        """The value of the release that a base value is part of, by its own label and those above it; None for none."""
+    def _place(self, path: list[str], own: Range | None) -> int | None:
+        """The value of the release that a base value is part of, by label, those above it or numbers; None for none."""
         named = (self._by_label.get(label) for label in path)
         if (place := next((each for each in named if each is not None), None)) is not None:
             return place
-        if (own := interval(path[0])) is not None and not own.is_empty:
+        if own is not None:
             holding = [place for place, numbers in self._numbers if numbers.holds(own)]
             if len(holding) == 1:
                 return holding[0]
@@ -771,8 +772,10 @@ class ReleasedLadder:
 
     @cached_property
     def _numbers(self) -> list[tuple[int, Range]]:
+        if self.released.has_names or are_names(self.released):
+            return []
         numbers = ((place, interval(_without_missing(label))) for place, label in enumerate(self.released.labels[0]))
-        return [(place, own) for place, own in numbers if own is not None and not own.is_empty]
+        return [(place, own) for place, own in numbers if own is not None]
 
 
 def _without_missing(label: str) -> str:

@@ -37,6 +37,7 @@ from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import printable
 from marginals.named_rules import JudgedRule, NamedRule, rules_of
+from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
 from models.errors import ContradictionError
@@ -151,6 +152,7 @@ def _contents(
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
         warnings += _check_information(folder, snapshot.descriptor, published)
+        warnings += _misread(folder, published)
         warnings += _unjudged(folder, snapshot.descriptor)
         if published.rows_per_person == ANY:
             warnings.append(
@@ -204,6 +206,19 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
     elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(_decimals(stated)):
         raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
+
+
+def _misread(folder: str, published: BundleContent) -> Iterator[str]:
+    """The attributes whose labels look like intervals and do not hold what the release puts under them."""
+    for name, hierarchy in published.domain.items():
+        if rows := misplaced(hierarchy):
+            row, level, label = rows[0]
+            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            yield printable(
+                f"{folder}: the hierarchy of {name!r} puts the value of row {row + 1} under {label!r} at level {level}, an "
+                f"interval that does not hold it{more}; the labels of {name!r} are read as names, and no range is answered "
+                "from them"
+            )
 
 
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:

@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,9 @@ from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import PUBLIC, open_regular, remove_leftovers, replace_file, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
-from marginals.tables.attribute import COUNT
+from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
+from models.tables.hierarchy import Hierarchy
 
 Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
 """What notes that a bundle of these files is out in a folder, put there meanwhile; it raises where it cannot be."""
@@ -159,8 +160,10 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "rows": content.collection.cube.total,
         **({} if content.rows_per_person is None else {"rows_per_person": content.rows_per_person}),
         "attributes": {
-            name: {"role": content.roles[name].value} | content.codebook.as_json(name)
-            for name in content.domain.attributes
+            name: {"role": content.roles[name].value}
+            | content.codebook.as_json(name)
+            | _of_labels(hierarchy, content.roles[name])
+            for name, hierarchy in content.domain.items()
         },
         "privacy": [claim.as_json() for claim in content.claims],
         **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
@@ -183,6 +186,16 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
     files[DESCRIPTOR] = descriptor_bytes(package)
     files[SEAL] = seal_of(files[DESCRIPTOR])
     return files
+
+
+def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
+    """What a reader could not tell from the labels: the order of the base values, and whether labels are plain names."""
+    told: dict[str, Any] = {"label_form": "names"} if hierarchy.has_names else {}
+    by_labels = role is Role.SENSITIVE and not hierarchy.has_names
+    known = in_known_order(replace(hierarchy, order=None)).order if by_labels else None
+    if hierarchy.order is not None and hierarchy.order != known:
+        told["order"] = [hierarchy.labels[0][code] for code in hierarchy.order]
+    return told
 
 
 def _occurring(labels: ToldByLabels) -> dict[str, dict[str, int]]:

@@ -425,7 +425,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
     if config.person is not None:
         counts = (
-            "The first row of each counts"
+            "One row of each counts, drawn at random"
             if config.rows_of_each == 1
             else f"Up to {config.rows_of_each} rows of each count"
         )

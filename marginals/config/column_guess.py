@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import compress
 
 import numpy as np
 import pandas as pd
 
-from marginals.config import RARE
+from marginals.config import RARE, UNKNOWN
 from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
@@ -645,10 +646,6 @@ def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
     return own if own.why.startswith(why) else replace(own, why=f"{why}; {own.why}")
 
 
-UNKNOWN = "the name says nothing that init knows"
-"""The reason to ask for a column of which nothing is known but its values."""
-
-
 def _of_values(column: Column, rare: int, said: Said) -> Guess:
     if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, reason)
@@ -667,9 +664,10 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
 
 def _asked(column: Column, rare: int, said: Said) -> Guess:
     """The guess on a column of which nothing is sure: what it is taken for, and the question."""
-    maybe = next((found for text in (column.name, said.description) if (found := meaning_of(text)) is not None), None)
+    told = {"name": meaning_of(column.name), "description": meaning_of(said.description)}
+    by, maybe = next(((by, found) for by, found in told.items() if found is not None), ("", None))
     if maybe is not None:
-        question = f"the name says {maybe.word}, which can be about {maybe.about}"
+        question = f"the {by} says {maybe.word}, which can be about {maybe.about}"
         if maybe.default is Role.SENSITIVE:
             return protected(column, question, question, rare, said)
         return replace(_quasi_identifier(column, rare, said), question=question)
@@ -679,7 +677,12 @@ def _asked(column: Column, rare: int, said: Said) -> Guess:
     if _is_scale(column):
         question = "the numbers fill a scale such as people judge something on"
         return protected(column, question, question, rare, said)
-    return own if is_recognizable(said.description) else replace(own, question=UNKNOWN)
+    is_short = len(words_in_order(said.description)) <= _SHORT_DESCRIPTION
+    return own if is_short and is_recognizable(said.description) else replace(own, question=UNKNOWN)
+
+
+_SHORT_DESCRIPTION = 5
+"""Words of a description, at most, that is a name; in a question whatever it is about others can be mentioned."""
 
 
 _SCALES = {(low, high) for low, high in ((1, 5), (0, 10), (1, 10), (1, 7), (1, 11))}
@@ -839,22 +842,30 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
     try:
         grouped = in_groups(Attribute(Role.SENSITIVE, values=said.values), column.values, column.counts, column.decimal)
     except InputError:
-        mixed = f"{why}; nobody should learn it, but only some of its values can be read as numbers or dates"
-        return Guess(Role.IGNORED, mixed, question=question)
+        return _kept_back(why, "only some of its values can be read as numbers or dates")
     if grouped.intervals or grouped.dates:
         kind = "numbers" if grouped.intervals else "dates"
         why = f"{why}; its {len(column.values)} different {kind} are published in groups only"
         return Guess(Role.SENSITIVE, why, grouped.intervals, dates=grouped.dates, is_fitted=True, question=question)
+    named = column.counts >= rare
     if len(column.values) > _MOST_CATEGORIES:
-        why = (
-            f"{why}; nobody should learn it, but it has {len(column.values):,} different values: "
-            "group them in the table first"
-        )
-        return Guess(Role.IGNORED, why, question=question)
+        if not 2 <= named.sum() <= _MOST_CATEGORIES or 2 * column.counts[named].sum() < column.rows:
+            return _kept_back(why, f"it has {len(column.values):,} different values: group them in the table first")
+        why = f"{why}; of its {len(column.values):,} values those that fewer than {rare} rows have are merged"
+        column = replace(column, values=tuple(compress(column.values, named)), counts=column.counts[named])
+        fitted = True
+    else:
+        fitted = len(column.values) > 2 and not named.all()
     if _holds_long_texts(column, rare):
-        return Guess(Role.IGNORED, f"{why}, but some values are long texts, which may say anything")
-    has_rare = len(column.values) > 2 and bool((column.counts < rare).any())
-    return Guess(Role.SENSITIVE, why, is_fitted=has_rare, question=question)
+        return _kept_back(why, "some values are long texts, which may say anything")
+    return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
+
+
+def _kept_back(why: str, reason: str) -> Guess:
+    """The guess on a column that nobody should learn and that cannot be published as it is, which is asked about."""
+    return Guess(
+        Role.IGNORED, f"{why}; nobody should learn it, but {reason}", question=f"nobody should learn it, but {reason}"
+    )
 
 
 def _are_diagnoses(column: Column) -> bool:

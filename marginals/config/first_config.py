@@ -15,6 +15,7 @@ from decimal import Decimal
 from functools import partial
 from math import log, prod
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,10 @@ from marginals.config.column_guess import (
     missing_tokens,
 )
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
-from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_the_others, without_copies
+from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.names import number_of
+from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
@@ -60,11 +61,11 @@ from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
 _MOST_QUASI_IDENTIFIERS = 20
-_MOST_SENSITIVE = 12
-"""Sensitive columns: each of them is kept uncertain by itself, given all that is published of the others."""
-
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
+
+_REPEATED = 4
+"""Rows of each text of a column on average, at least, where each is kept once."""
 
 _LOOKED_AT = 20_000
 """Rows by which it is decided which columns tell least."""
@@ -153,19 +154,21 @@ def initial_config(
     table = _described(source, form, rare, chosen)
     guesses, person = _guesses(table, chosen)
     guesses = _of_kept_rows(table, guesses, person)
-    guesses, counted, rows_each = _publishable(table, guesses, person)
+    guesses, counted = _publishable(table, guesses, person)
     written = _hierarchy_files(guesses)
     text = config_text(
         source.name,
-        _data(source, beside, form, table.missing, counted, len(table.frame))
+        _data(source, beside, form, table.missing, counted.table, len(table.frame))
         + _decimal(table.decimal)
-        + ("" if person is None else f"\n{_whose(person, rows_each)}"),
+        + ("" if person is None else f"\n{_whose(person, counted)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         counted,
         wanted,
     )
-    return InitialConfig(text, dict(written.values()), guesses, table.missing, person, table.decimal, rows_each)
+    return InitialConfig(
+        text, dict(written.values()), guesses, table.missing, person, table.decimal, counted.rows_of_each
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +189,26 @@ class _DescribedTable:
     rare: int
 
 
+ONE_ROW = "random"
+"""Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
+
+    in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
+    them. more: the rows that count then.
+    """
+
+    table: Table
+    people: int
+    rows_of_each: int = 1
+    in_the_way: tuple[str, ...] = ()
+    several: int = 1
+    more: int = 0
+
+
 def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
     """The table in a file. Raises InputError for a file without a header, or where a column that is chosen is not there."""
     files = files_of(source, form)
@@ -193,7 +216,7 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
         raise InputError(f"{source.name} has two columns of one name, or no header line; give each column its own name")
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
     chosen.check(files.columns, source.name)
-    frame, labels = frame_of(files), column_labels(source)
+    frame, labels = _each_text_once(frame_of(files)), column_labels(source)
     read = [_column(frame, name) for name in map(str, frame.columns)]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
@@ -218,7 +241,7 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     # The values of an identifier tell it where its name does not.
     person = next(iter(table.keys or _keys(frame, made, missing)), None)
     made = by_the_others(made, columns, rare)
-    made = without_copies(frame, made, columns, missing, rare, chosen)
+    made = by_counting(frame, made, columns, missing, rare, chosen)
     codes = _coarse_codes(frame, made, missing, table.decimal.sign)
     return settled(made, _MOST_QUASI_IDENTIFIERS, codes, [*chosen.wanted, *chosen.roles]), person
 
@@ -235,23 +258,37 @@ def _of_kept_rows(table: _DescribedTable, guesses: dict[str, Guess], person: Rep
 
 def _publishable(
     table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
-) -> tuple[dict[str, Guess], Table, int]:
-    """The guesses, the table as publishing counts it, and how many rows of each person count.
+) -> tuple[dict[str, Guess], Counted]:
+    """The guesses, and the table as publishing counts it.
 
     Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
     """
 
-    def counted() -> tuple[Table, int]:
+    def counted() -> Counted:
         attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
         return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
-    count, rows_each = counted()
-    if hidden := {name: _left_out(guesses[name]) for name in count.sensitive if _demand(count, name) is None}:
+    found = counted()
+    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
-        count, rows_each = counted()
-    return guesses, count, rows_each
+        found = counted()
+    return guesses, found
+
+
+def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, with texts that repeat kept once and numbered, so that they are compared once for all that follows."""
+    return pd.DataFrame({name: _numbered(frame[name]) for name in frame}, copy=False)
+
+
+def _numbered(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if not isinstance(column.dtype, pd.StringDtype):
+        return column
+    codes, texts = pd.factorize(column)
+    if _REPEATED * len(texts) > len(column):
+        return column
+    return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
 
 
 def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
@@ -376,15 +413,15 @@ def _demand(table: Table, name: str) -> str | None:
     return proposed_diversity(table, name, _LEAST_CELL)
 
 
-def _all_can_be_shown(table: Table) -> bool:
-    """Whether something of each sensitive column can be shown."""
-    return all(_demand(table, name) is not None for name in table.sensitive)
+def _not_shown(table: Table) -> tuple[str, ...]:
+    """The sensitive columns of which nothing can be shown."""
+    return tuple(name for name in table.sensitive if _demand(table, name) is None)
 
 
 def _left_out(guessed: Guess) -> Guess:
     """A sensitive column that nothing can be told of."""
-    why = f"{guessed.why}, which nobody should learn, and nearly all rows that have a value have the same one"
-    return replace(guessed, role=Role.IGNORED, why=why)
+    reason = "nobody should learn it, and nearly all rows that have a value have the same one"
+    return replace(guessed, role=Role.IGNORED, why=f"{guessed.why}; {reason}", question=reason)
 
 
 def _counting(
@@ -432,21 +469,27 @@ def _counted(
     decimal: str,
     rare: int,
     person: RepeatingKey | None,
-) -> tuple[Table, int]:
-    """The table as publishing will count it, and how many rows of each person count.
+) -> Counted:
+    """The table as publishing will count it.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
     """
     read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
     if person is None:
-        return read(rows_per_person=1), 1
-    first = read(person=person.column, one_row="first")
+        table = read(rows_per_person=1)
+        return Counted(table, table.rows)
+    single = read(person=person.column, one_row=ONE_ROW)
+    one = Counted(single, single.rows)
     codes = factorized(frame[person.column], missing)[0]
-    for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if _all_can_be_shown(replace(first, rows_per_person=rows)):
-            several = read(person=person.column, rows_per_person=rows)
-            return (several, rows) if _all_can_be_shown(several) else (first, 1)
-    return first, 1
+    rows_of_each = np.bincount(codes[codes >= 0])
+    for rows in worth_counting(rows_of_each):
+        in_the_way = _not_shown(replace(single, rows_per_person=rows))
+        if not in_the_way:
+            table = read(person=person.column, rows_per_person=rows)
+            return one if _not_shown(table) else Counted(table, single.rows, rows)
+        if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
+            one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
+    return one
 
 
 def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes]]:
@@ -492,25 +535,42 @@ def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
 
 
-def _whose(person: RepeatingKey, rows: int) -> str:
-    lines = [f"# {one_line(person.column)} {person.why}. So what is promised is promised of people."]
+def _whose(person: RepeatingKey, counted: Counted) -> str:
+    rows = counted.rows_of_each
+    lines = [f"{person.column} {person.why}. So what is promised is promised of people."]
     if rows > 1:
-        lines += [
-            f"# Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it,",
-            '# one_row = "first", "last" or "random" counts one row of each.',
-        ]
+        lines.append(
+            f"Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it, "
+            'one_row = "first", "last" or "random" counts one row of each.'
+        )
     else:
-        lines += [
-            "# One row of each is counted, the first in the order of the table, of those that are not left out; or",
-            '# "last", or "random". Instead of one_row, rows_per_person = 5 counts so many rows of each.',
-        ]
-    lines += [
-        "# Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and",
-        '# rows_per_person = "any" that promises shall count rows.',
-        f"person = {quoted(person.column)}",
-        f"rows_per_person = {rows}" if rows > 1 else 'one_row = "first"',
+        lines.append(
+            "One row of each counts, drawn at random from those that are not left out, so that what changes with time is "
+            'told of all times; "first" and "last" are those in the order of the table.'
+        )
+        lines.append(_several(counted))
+    lines.append(
+        "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
+        'rows_per_person = "any" that promises shall count rows.'
+    )
+    said = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
+    comments = [
+        part for line in lines for part in wrap(one_line(line), 118, initial_indent="# ", subsequent_indent="# ")
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*comments, f"person = {quoted(person.column)}", said]) + "\n"
+
+
+def _several(counted: Counted) -> str:
+    """What it would take for several rows of each person to count."""
+    if not counted.in_the_way:
+        return "Instead of one_row, rows_per_person = 5 counts so many rows of each."
+    names = ", ".join(map(column_name, counted.in_the_way))
+    return (
+        f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
+        f'{counted.table.rows:,}, if {names} had the role "ignored" or were merged less: as any row of a person may be '
+        f"looked at, a value that more than one of {counted.several:,} rows have could be that of everybody. Then write "
+        f"rows_per_person = {counted.several} instead of one_row."
+    )
 
 
 def _from(folder: Path, file: Path) -> str:
@@ -536,14 +596,19 @@ _MEANINGS = {
 
 
 def config_text(
-    name: str, data: str, guesses: Mapping[str, Guess], files: Mapping[str, str], table: Table, wanted: Sequence[str]
+    name: str,
+    data: str,
+    guesses: Mapping[str, Guess],
+    files: Mapping[str, str],
+    counted: Counted,
+    wanted: Sequence[str],
 ) -> str:
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
     search = _SEARCH + _coarse_only(coarse) + _wanted(wanted, guesses)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(table), _base(table), search])
+    return "\n".join([*parts, _privacy(counted), _base(counted.table), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -608,15 +673,16 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _privacy(table: Table) -> str:
-    k = 10 if table.rows >= 500 else 5 if table.rows >= 100 else min(2, table.rows)
+def _privacy(counted: Counted) -> str:
+    table, people = counted.table, counted.people
+    k = 10 if people >= 500 else 5 if people >= 100 else min(2, people)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
         f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
         f"k_link = {k}",
         "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
-        f"# least {k} rows; in the data it can be rarer,",
+        f"# least {k} {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer,",
         f"k_combinatorial = {k}",
     ]
     lines += [
@@ -734,19 +800,12 @@ Codes = Mapping[str, IndexArray]
 
 
 def settled(guesses: Mapping[str, Guess], most: int, codes: Codes, wanted: Collection[str] = ()) -> dict[str, Guess]:
-    """The guesses on all columns together: at most `most` quasi-identifiers, and a dozen sensitive columns.
+    """The guesses on all columns together: at most `most` quasi-identifiers, and all sensitive columns.
 
-    Of more quasi-identifiers those are left out that tell least beside the others, of more sensitive columns those of which
-    it is asked, then the last; wanted ones stay as long as they are not more than `most`.
+    Of more quasi-identifiers those are left out that tell least beside the others; wanted ones stay as long as they are not
+    more than `most`.
     """
     result = dict(guesses)
-    sensitive = [name for name, guessed in guesses.items() if guessed.role is Role.SENSITIVE]
-    for name in sorted(sensitive, key=lambda name: (name not in wanted, bool(guesses[name].question)))[
-        _MOST_SENSITIVE:
-    ]:
-        many = f"left out of the release, as {_MOST_SENSITIVE} sensitive columns are much work already"
-        why = f"{guesses[name].why}; {many}"
-        result[name] = replace(guesses[name], role=Role.IGNORED, why=why)
     public = [name for name, guessed in result.items() if guessed.role is Role.QUASI_IDENTIFIER]
     if len(public) > most:
         for name, reason in _least_telling({name: codes[name] for name in public}, most, wanted).items():

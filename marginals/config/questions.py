@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from marginals.config import UNKNOWN
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 
@@ -32,10 +33,18 @@ class Question:
 
     def __str__(self) -> str:
         each = ", ".join(map(column_name, self.columns))
+        if not self.role.is_used:
+            one = len(self.columns) == 1
+            return f"{each}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
+        if self.reason == UNKNOWN and len(self.columns) > 1:
+            return (
+                f"{each}: is one of these, of whose names init knows nothing, something that nobody should learn about a "
+                "person? Until you say yes: quasi-identifiers."
+            )
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
-        }.get(self.role, "Until you say no: left out")
+        }[self.role]
         return f"{each}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
 
     def as_json(self) -> dict[str, object]:
@@ -48,7 +57,9 @@ def _sentence(text: str) -> str:
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
-    """What is asked, each reason once for each role. asked: a column, why it is asked, or nothing, and its role.
+    """What is asked, each reason once for each role, that without any evidence last.
+
+    asked: a column, why it is asked, or nothing, and its role.
 
     >>> (question,) = questions_of([("q1", "the name says nothing", Role.SENSITIVE), ("age", "", Role.QUASI_IDENTIFIER)])
     >>> question.columns
@@ -58,7 +69,8 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
     for name, reason, role in asked:
         if reason:
             groups.setdefault((reason, role), []).append(name)
-    return [Question(tuple(names), reason, role) for (reason, role), names in groups.items()]
+    ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
+    return [Question(tuple(names), reason, role) for (reason, role), names in ordered]
 
 
 def questions_text(guesses: "Mapping[str, Guess]") -> str:
@@ -152,8 +164,9 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    asked = [name for name, own in unconfirmed.items() if own.question]
-    others = [name for name in unconfirmed if name not in asked]
-    for said, names in (("It was not sure of", asked), ("It guessed", others)):
+    asked = [name for name, own in unconfirmed.items() if own.question and own.question != UNKNOWN]
+    unknown = [name for name, own in unconfirmed.items() if own.question == UNKNOWN]
+    others = [name for name, own in unconfirmed.items() if not own.question]
+    for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
             yield f"  {said}: {', '.join(f'{column_name(name)} ({roles[name].value})' for name in names)}."

@@ -46,7 +46,7 @@ from marginals.risk import (
     Similarity,
     with_values_of,
 )
-from marginals.tables.attribute import LABELS, LADDERS, MISSING_AS, Attribute, Role
+from marginals.tables.attribute import LABEL_FORMS, LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.engines import ENGINES
 from marginals.tables.files import SEPARATORS, is_encoding, read_frame
 from marginals.tables.levels import read_population
@@ -339,7 +339,7 @@ _DATA = (
 )  # fmt: skip
 _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
-    "ladder", "population", "single_values",
+    "ladder", "population", "single_values", "order", "label_form",
 )  # fmt: skip
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
 _SEARCH = (
@@ -619,6 +619,8 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     _require_one_of(LABELS, section, where, "labels")
     _require_one_of(MISSING_AS, section, where, "missing")
     _require_one_of(LADDERS, section, where, "ladder")
+    _require_one_of(LABEL_FORMS, section, where, "label_form")
+    _require(_is_texts(section.get("order", [])), f"{where}.order", "be a list of the values as texts, lowest first")
     _check_words(section, where)
     files = {"hierarchy": read_hierarchy, "population": read_population}
     for key in files:

@@ -1,22 +1,39 @@
 """The guesses on all columns of a table together: what the others say of a column, and what gives a sensitive one away."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from marginals.config.column_guess import UNKNOWN, Guess, protected
-from marginals.config.copies import Copy, Values, copies, kept_of, sums
-from marginals.config.vocabulary import is_recognizable, meaning_of
+from marginals.config import UNKNOWN
+from marginals.config.column_guess import Guess, protected
+from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
+from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import Column, Role
+from marginals.tables.attribute import Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import number_in
 
 _FEWEST_SURE = 3
 """Columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
+
+_MANY_MORE = 2
+"""Times as many as those by which people are recognized, at least."""
+
+_SHORTEST_STEM = 3
+"""Letters of a name, at least, by which another one is called like it."""
+
+_FEWEST_ANSWERS, _FEWEST_QUESTIONS = 4, 3
+"""Different answers, and columns that have them, from which on these are the questions of a survey."""
+
+_SHORTEST_ANSWER = 3
+"""Letters of an answer in words, at least."""
+
+_ALIKE = 0.75
+"""Share of the answers of two columns that both have, at least, where they are the same."""
 
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns give which away."""
@@ -61,30 +78,87 @@ NOTHING_CHOSEN = Chosen()
 
 
 def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], rare: int) -> dict[str, Guess]:
-    """The guesses, where of most columns whose names say something nobody should learn it: then neither of the unknown ones.
+    """The guesses on columns whose names say nothing, with what the other columns say of them.
 
+    A column that is numbered along with a sensitive one is sensitive too, and so are questions that have the same answers;
+    where most columns whose names do say something are about health, crime or the like, so are all others. Each is asked.
     columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
+    evidence = _numbered_along(guesses) | _same_answers(guesses, columns)
+    result = {
+        name: _asked_as_sensitive(own, evidence.get(name, ""), columns[name], rare) for name, own in guesses.items()
+    }
+    question = _most_others(result)
+    left = {name: question for name, own in result.items() if question and own.question == UNKNOWN}
+    return {name: _asked_as_sensitive(own, left.get(name, ""), columns[name], rare) for name, own in result.items()}
+
+
+def _asked_as_sensitive(own: Guess, why: str, column: Column, rare: int) -> Guess:
+    """The guess on a column that is sensitive for some reason, which is asked; the same guess where there is none."""
+    if not why:
+        return own
+    return replace(protected(column, why, why, rare, own.said), missing=own.missing, said=own.said)
+
+
+def _numbered_along(guesses: Mapping[str, Guess]) -> dict[str, str]:
+    """Why columns are sensitive that are called as a sensitive one, but for figures or a last letter: `readk`, `read1`."""
+    sensitive = [name for name, own in guesses.items() if own.role is Role.SENSITIVE]
+    of_stem = {_stem(name): name for name in reversed(sensitive) if len(_stem(name)) >= _SHORTEST_STEM}
+    found: dict[str, str] = {}
+    for name, own in guesses.items():
+        if own.question == UNKNOWN:
+            stem = _stem(name)
+            like = of_stem.get(stem) or of_stem.get(stem[:-1])
+            if like is not None and any(c.isdigit() for c in name + like):
+                found[name] = f"it is called like {like}, which is sensitive"
+    return found
+
+
+def _stem(name: str) -> str:
+    return "".join(words_in_order(name))
+
+
+def _same_answers(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -> dict[str, str]:
+    """Why columns are sensitive that have the same answers in words, as the questions of a survey have."""
+    sets: dict[frozenset[str], list[str]] = {}
+    for name, own in guesses.items():
+        answers = frozenset(own.said.values.get(text, text).strip().lower() for text in columns[name].values)
+        in_words = 2 * sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers) > len(
+            answers
+        )
+        if len(answers) >= _FEWEST_ANSWERS and in_words and own.role.is_used:
+            near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
+            sets.setdefault(next(near, answers), []).append(name)
+    found: dict[str, str] = {}
+    for names in sets.values():
+        unknown = [name for name in names if guesses[name].question == UNKNOWN]
+        if len(names) >= _FEWEST_QUESTIONS and not any(map(_is_known, names)):
+            found |= dict.fromkeys(
+                unknown, "it has the same answers as other columns, as questions about opinions or health have"
+            )
+    return found
+
+
+def _is_known(name: str) -> bool:
+    """Whether a name, or what is left of it without a last letter, is one by which people are recognized."""
+    return is_recognizable(name) or is_recognizable(_stem(name)[:-1])
+
+
+def _most_others(guesses: Mapping[str, Guess]) -> str:
+    """Why columns of which nothing is known are sensitive: of those whose names say something most are; else nothing."""
     sure = [name for name, own in guesses.items() if own.role is Role.SENSITIVE and not own.question]
     known = [name for name, own in guesses.items() if own.role is Role.QUASI_IDENTIFIER and not own.question]
-    if len(sure) < _FEWEST_SURE or len(sure) < len(known):
-        return dict(guesses)
+    if len(sure) < _FEWEST_SURE or len(sure) < _MANY_MORE * len(known):
+        return ""
     found = (meaning_of(name) or meaning_of(guesses[name].said.description) for name in sure)
     abouts = [meaning.about for meaning in found if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
-    question = f"{UNKNOWN}; of the columns whose names do, most are sensitive" + (
-        f", as those about {about}" if about else ""
-    )
-    result = dict(guesses)
-    for name, own in guesses.items():
-        if own.question == UNKNOWN:
-            result[name] = replace(
-                protected(columns[name], question, question, rare, own.said), missing=own.missing, said=own.said
-            )
-    return result
+    if about not in pervading():
+        return ""
+    return f"{UNKNOWN}; of the columns whose names do, most are sensitive, as those about {about}"
 
 
-def without_copies(
+def by_counting(
     frame: pd.DataFrame,
     guesses: Mapping[str, Guess],
     columns: Mapping[str, Column],
@@ -92,16 +166,43 @@ def without_copies(
     rare: int,
     chosen: Chosen = NOTHING_CHOSEN,
 ) -> dict[str, Guess]:
-    """The guesses, so that no column gives a sensitive one away that is published in another way than that.
+    """The guesses with what some rows say of columns together, so that none gives a sensitive one away.
 
-    A copy, or what determines a sensitive column or follows from it, is left out; what adds up with one is sensitive too.
+    A copy, or what determines a sensitive column or follows from it, is left out, and asked about; what adds up with one is
+    sensitive too. A column that follows from what everybody may know, as a square from an age, is not asked about.
     columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
-    if not any(guesses[name].role is Role.SENSITIVE for name in used):
-        return dict(guesses)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     values = {name: _values(some[name], missing, columns[name].decimal) for name in used}
+    result = _without_copies(values, guesses, columns, rare, chosen) if _any_sensitive(guesses) else dict(guesses)
+    open_ones = [name for name, own in result.items() if own.question == UNKNOWN and own.role.is_used]
+    known = [name for name in used if name not in open_ones and _may_be_known(name, result[name])]
+    fine, coarse = {name: values[name].fine for name in known}, {name: values[name].coarse for name in open_ones}
+    for name in open_ones:
+        told = next((other for other in known if determines(fine[other], coarse[name])), "")
+        if told:
+            why = f"{result[name].why}; in nearly all rows {told} tells it"
+            result[name] = replace(result[name], why=why, question="")
+    return result
+
+
+def _any_sensitive(guesses: Mapping[str, Guess]) -> bool:
+    return any(own.role is Role.SENSITIVE for own in guesses.values())
+
+
+def _may_be_known(name: str, own: Guess) -> bool:
+    return own.role is Role.QUASI_IDENTIFIER and not own.question and is_recognizable(name)
+
+
+def _without_copies(
+    values: Mapping[str, Values],
+    guesses: Mapping[str, Guess],
+    columns: Mapping[str, Column],
+    rare: int,
+    chosen: Chosen,
+) -> dict[str, Guess]:
+    """The guesses, so that no column gives a sensitive one away that is published in another way than that."""
     result = dict(guesses)
     for found in sums(values):
         members = (found.total, *found.parts)
@@ -114,11 +215,15 @@ def without_copies(
                 result[name] = replace(
                     protected(columns[name], why, "", rare, own.said), missing=own.missing, said=own.said
                 )
-    sensitive = [name for name in used if result[name].role is Role.SENSITIVE]
+    sensitive = [name for name in values if result[name].role is Role.SENSITIVE]
     pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]
-    first = {name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in used}
-    for name, pair in kept_of(pairs, sorted(used, key=lambda name: first[name])).items():
-        result[name] = replace(result[name], role=Role.IGNORED, why=f"{result[name].why}; {pair.why}", question="")
+    first = {
+        name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in values
+    }
+    for name, pair in kept_of(pairs, sorted(values, key=lambda name: first[name])).items():
+        of = "others may know" if result[pair.of].role is Role.QUASI_IDENTIFIER else "nobody should learn"
+        why = f"{pair.why}, which {of}"
+        result[name] = replace(result[name], role=Role.IGNORED, why=f"{result[name].why}; {why}", question=why)
     return result
 
 

@@ -48,11 +48,14 @@ class Kind:
     values: tuple[str, ...] = ()
     texts: frozenset[str] = frozenset()
     default: Role = Role.SENSITIVE
+    pervades: bool = False
 
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
         """A section of the table."""
-        listed = {key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default")}
+        listed = {
+            key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default", "pervades")
+        }
         words = listed.get("words", ())
         return cls(
             entry["about"],
@@ -66,6 +69,7 @@ class Kind:
             listed.get("values", ()),
             frozenset(listed.get("texts", ())),
             Role(entry.get("default", Role.SENSITIVE.value)),
+            entry.get("pervades") == "yes",
         )
 
     def sure_word(self, words: Sequence[str]) -> str:
@@ -88,7 +92,7 @@ class Kind:
         return "" if set(words) & self.excluded else next((word for word in words if word in self.maybe), "")
 
 
-_BEFORE = re.compile(r"[ahlmpfy]?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
+_BEFORE = re.compile(r"([ahlmpfy]|app|co)?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
 """What names of columns put before an abbreviation: whose it is, and of which kind."""
 
 
@@ -101,6 +105,12 @@ def kinds() -> tuple[Kind, ...]:
     """All kinds, in the order of the table."""
     entries: dict[str, dict[str, str]] = _read()["kinds"]
     return tuple(map(Kind.of, entries.values()))
+
+
+@cache
+def pervading() -> frozenset[str]:
+    """What tables are about that hold little else."""
+    return frozenset(kind.about for kind in kinds() if kind.pervades)
 
 
 @cache

@@ -427,13 +427,18 @@ class Policy:
         return max([*ruled, *([] if own is None else [own])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:
-        """What a collection of a table's margins must satisfy. Raises as `requirements` does.
+        """What a collection of a table's margins must satisfy.
+
+        Raises as `requirements` does, and InputError for a distance that the values of the table do not have.
 
         >>> from marginals.example import table
         >>> Policy(diversity="entropy:2").requirements_of(table).diversity_claims[0].sensitive
         'diagnosis'
         """
-        return self.requirements(table.sensitive, table.most_rows_of_a_person, table.counts_missing)
+        requirements = self.requirements(table.sensitive, table.most_rows_of_a_person, table.counts_missing)
+        for claim in requirements.diversity_claims:
+            _require_distance(table, claim)
+        return requirements
 
     def requirements(
         self,
@@ -465,6 +470,35 @@ class Policy:
             diversities=demanded,
             register=self.register,
             at_every_level=True,
+        )
+
+
+def _require_distance(table: Table, claim: MaxentDiversity) -> None:
+    """Raise InputError where values lie in no order though a criterion is about it, or readers do not know their levels."""
+    if claim.sensitive not in table.domain.attributes or claim.distance == "equal":
+        return
+    name, hierarchy = claim.sensitive, table.domain.hierarchy(claim.sensitive)
+    where = f"the diversity {str(claim.diversity)!r} of {name!r}"
+    if claim.distance == "hierarchical" and name in table.fitted:
+        raise InputError(
+            f"{where} is about the levels of its hierarchy, and those are fitted to the counts: give it a hierarchy or "
+            f'intervals with ladder = "given", or write t-closeness without "hierarchical"'
+        )
+    if claim.distance != "ordered":
+        return
+    known = [code for code, label in enumerate(hierarchy.labels[0]) if label not in claim.left_out]
+    judged = hierarchy.restricted_to(known) if known else hierarchy
+    if judged.order_among(0, range(judged.size(0))) is None:
+        raise InputError(
+            f"{where} needs values that lie in an order, and these are not all numbers, dates or bands of numbers: list "
+            f'them under [attributes.{name}], lowest first, order = ["mild", "severe"] (in a frame an ordered category), or '
+            'write t-closeness without "ordered"'
+        )
+    crossed = (level for level in range(judged.height) if judged.order_among(level, range(judged.size(level))) is None)
+    if (level := next(crossed, None)) is not None:
+        raise InputError(
+            f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
+            f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
 
 

@@ -288,12 +288,17 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
-def _judged_levels(requirements: Requirements) -> dict[str, set[int]]:
-    """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones."""
+def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
+    """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones.
+
+    Where values are as far apart as they must be generalized to merge, these are all.
+    """
     judged: dict[str, set[int]] = {}
     for claim in requirements.diversity_claims:
-        if claim.level:
-            judged.setdefault(claim.sensitive, set()).add(claim.level)
+        levels = judged.setdefault(claim.sensitive, set())
+        levels |= {claim.level} if claim.level else set()
+        if claim.distance == "hierarchical":
+            levels |= set(range(1, domain.hierarchy(claim.sensitive).height))
     return judged
 
 
@@ -307,7 +312,7 @@ def _content(
 ) -> BundleContent:
     """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, cliques)
-    judged = _judged_levels(prepared.requirements)
+    judged = _judged_levels(prepared.requirements, table.domain)
     marginals = releasable(chosen, table.public, judged, named)
 
     def known(claim: Claim) -> Claim:
@@ -439,8 +444,10 @@ def _counted_part(
     if named is None:
         return hierarchy.over_levels(levels, counted)
     kept = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
-    paths = {path[0]: path for path in named.hierarchy.over_levels(levels, counted).rows()}
-    return Hierarchy.from_rows([paths[label] for label in kept])
+    part = named.hierarchy.over_levels(levels, counted)
+    paths = {path[0]: path for path in part.rows()}
+    listed = replace(Hierarchy.from_rows([paths[label] for label in kept]), has_names=part.has_names)
+    return listed if part.order is None else listed.ordered_by([part.labels[0][code] for code in part.order])
 
 
 def _renumbered(

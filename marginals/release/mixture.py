@@ -20,11 +20,12 @@ from marginals import estimates
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
 from marginals.bundle.verification import demanded
-from marginals.conditions import Where, interval
+from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.published_values import values_meant
 from marginals.release.release import Release
+from marginals.tables.intervals import interval, numbers_of
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
@@ -183,13 +184,13 @@ def _codes(domain: Domain, attribute: str, level: int, values: "pd.Series[Any]")
     known: dict[str, int] = {}
     for finer in range(level, -1, -1):
         known |= dict(zip(hierarchy.labels[finer], hierarchy.lift(finer, level).tolist()))
-    intervals = [(interval(label), code) for code, label in enumerate(hierarchy.labels[level])]
+    intervals = [(numbers, code) for code, numbers in enumerate(numbers_of(hierarchy, level)) if numbers is not None]
 
     def code(value: str) -> int:
         if value in known:
             return known[value]
         own = interval(value)
-        around = [code for numbers, code in intervals if own and numbers and numbers.holds(own)]
+        around = [code for numbers, code in intervals if own and numbers.holds(own)]
         if len(around) != 1:
             raise InputError(f"a value of {attribute!r} in the rows is none that the releases show")
         return around[0]

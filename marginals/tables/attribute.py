@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 
@@ -13,12 +13,14 @@ import numpy as np
 from marginals.arguments import elements_of, kind_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
+from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.values import (
     check_units,
     consecutive,
     date_hierarchy,
     date_text,
     in_order,
+    known_order,
     number_in,
     number_text,
 )
@@ -35,6 +37,9 @@ MISSING = hierarchies.MISSING
 
 MISSING_AS = ("drop", "as a value")
 """What becomes of a row without a value: it is dropped, or counted under the value MISSING."""
+
+LABEL_FORMS = ("numbers", "names")
+"""Whether labels that look like numbers or intervals are such, or plain names."""
 
 LADDERS = ("given", "fitted", "alike")
 """Whether the levels are those that are given, or are fitted to how often each value occurs, or also to which are alike."""
@@ -80,7 +85,9 @@ class Attribute:
     together whose rows are distributed most alike over the other quasi-identifiers. population: public counts of each
     value, which the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among
     these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
-    single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`).
+    single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`). order:
+    the values lowest first, where they are words that lie in an order; numbers and dates have theirs. label_form: "names"
+    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -105,6 +112,8 @@ class Attribute:
     ladder: str = "given"
     population: Mapping[str, int] | None = field(default=None, hash=False)
     single_values: bool = False
+    order: tuple[str, ...] = ()
+    label_form: str = "numbers"
 
     def __init__(
         self,
@@ -121,6 +130,8 @@ class Attribute:
         ladder: str = "given",
         population: Mapping[str, int] | None = None,
         single_values: bool = False,
+        order: Iterable[str] = (),
+        label_form: str = "numbers",
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -141,6 +152,10 @@ class Attribute:
                 require(by_value, Mapping, name, 'something for each value, such as {"1": ...}')
         object.__setattr__(self, "values", dict(values or {}))
         object.__setattr__(self, "single_values", single_values)
+        object.__setattr__(self, "label_form", label_form)
+        object.__setattr__(
+            self, "order", tuple(elements_of(order, "order", 'a list of the values, lowest first, ["mild", "severe"]'))
+        )
         object.__setattr__(self, "population", None if population is None else dict(population))
         object.__setattr__(self, "intervals", tuple(widths))
         lengths = elements_of(prefixes, "prefixes", "a list of lengths such as [3, 2]")
@@ -171,6 +186,12 @@ class Attribute:
             raise InputError(f"ladder is {' or '.join(map(repr, LADDERS))}, not {ladder!r}")
         if population is not None:
             _check_population(population, ladder)
+        if label_form not in LABEL_FORMS:
+            raise InputError(f"label_form is {' or '.join(map(repr, LABEL_FORMS))}, not {label_form!r}")
+        if self.order:
+            self._check_order()
+        if hierarchy is not None and not self.has_names:
+            check_intervals(hierarchy)
         if not isinstance(single_values, bool) or (single_values and part is not Role.SENSITIVE):
             raise InputError(
                 "single_values is true or false, and says of a sensitive attribute whether its numbers or dates are "
@@ -191,6 +212,23 @@ class Attribute:
     def counts_missing(self) -> bool:
         """Whether rows without a value are counted, under the value MISSING."""
         return self.missing == "as a value"
+
+    @property
+    def has_names(self) -> bool:
+        """Whether labels that look like numbers or intervals are plain names."""
+        return self.label_form == "names"
+
+    def takes_order(self, order: Collection[str]) -> bool:
+        """Whether the categories of a frame, lowest first, say in which order its sensitive values lie."""
+        has_own = bool(self.order or self.intervals or self.dates) or self.role is not Role.SENSITIVE
+        return not has_own and (self.hierarchy is None or set(self.hierarchy.labels[0]) <= {*order})
+
+    def _check_order(self) -> None:
+        """Raise InputError for an order that is none, or that the values have by themselves."""
+        if not all(isinstance(value, str) for value in self.order) or len(set(self.order)) < len(self.order):
+            raise InputError("order is a list of the values as texts, lowest first, each once")
+        if self.intervals or self.dates:
+            raise InputError("intervals and dates lie in an order by themselves; leave out the key order, or them")
 
     @property
     def is_fitted(self) -> bool:
@@ -240,11 +278,28 @@ class Attribute:
         (('123', '145'), ('12*', '14*'), ('*',))
         """
         if not self.counts_missing:
-            return self._hierarchy_of_values(values)
+            return self._told(self._hierarchy_of_values(values))
         present = set(values) - {MISSING}
         # Of rows that all lack a value there is nothing to generalize.
-        own = self._hierarchy_of_values(present) if present or self.hierarchy is not None else Hierarchy.flat([MISSING])
-        return own.with_value_apart(MISSING)
+        if not present and self.hierarchy is None:
+            return Hierarchy.flat([MISSING])
+        return self._told(self._hierarchy_of_values(present)).with_value_apart(MISSING)
+
+    def _told(self, hierarchy: Hierarchy) -> Hierarchy:
+        """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
+        has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
+        labels = [label for label in hierarchy.labels[0] if not (self.counts_missing and label == MISSING)]
+        told = replace(hierarchy, has_names=has_names)
+        if self.order:
+            place = {value: number for number, value in enumerate(self.order)}
+            if lacking := sum(label not in place for label in labels):
+                raise HierarchyError(
+                    f"its order lacks {lacking:,} of the {len(labels):,} values; list each under order, lowest first"
+                )
+            return told.ordered_by(sorted(labels, key=place.__getitem__))
+        if self.role is not Role.SENSITIVE:
+            return told
+        return told.ordered_by(labels) if self.intervals or self.dates else in_known_order(told)
 
     def _hierarchy_of_values(self, values: Iterable[str]) -> Hierarchy:
         if self.hierarchy is not None:
@@ -271,6 +326,19 @@ class Attribute:
         if not ordered:
             raise HierarchyError("it has no values")
         return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
+
+
+def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
+    """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
+
+    One that stands for missing values has no place in it.
+
+    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
+    ((1, 0), None)
+    """
+    labels = [label for label in hierarchy.labels[0] if label != MISSING]
+    ordered = known_order(labels)
+    return hierarchy if ordered is None else hierarchy.ordered_by(ordered)
 
 
 def _check_population(population: Mapping[str, int], ladder: str) -> None:

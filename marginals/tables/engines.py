@@ -371,6 +371,30 @@ def frame_source(frame: object) -> Source:
     return LazyFrame(opened) if isinstance(opened, nw.LazyFrame) else EagerFrame(opened)
 
 
+def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
+    """The categories of each column of a frame that has them in an order, lowest first, where all are texts.
+
+    >>> import pandas as pd
+    >>> pain = pd.Categorical(["mild", "none"], categories=["none", "mild", "severe"], ordered=True)
+    >>> given_orders(pd.DataFrame({"pain": pain, "town": ["Ulm", "Ely"]}))
+    {'pain': ('none', 'mild', 'severe')}
+    """
+    listed: dict[str, Sequence[object]] = {}
+    if is_of_pandas(frame):
+        kinds = ((str(name), kind) for name, kind in frame.dtypes.items())
+        listed = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
+    else:
+        import narwhals as nw
+
+        opened: Any = nw.from_native(frame)
+        listed = {name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)}
+    return {
+        name: tuple(map(str, categories))
+        for name, categories in listed.items()
+        if all(isinstance(category, str) for category in categories)
+    }
+
+
 _EXTRAS = ("duckdb", "polars", "ibis")
 
 

@@ -27,6 +27,7 @@ from marginals.tables.scales import (
     decimal_bands,
     decimals,
     far_numbers,
+    in_given_order,
     texts,
     whole_numbers,
 )
@@ -307,7 +308,7 @@ class _Namer:
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
         occurring = {labels[finest][code]: name.occurring for code, name in known if several[code]}
         told = {label: number for label, number in occurring.items() if number or self._names_none(label)}
-        return NamedLevels(Hierarchy(tuple(labels), ladder.parents), tuple(order), told)
+        return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), told)
 
     def _as_it_is(self, label: str) -> GroupName:
         is_missing = label == MISSING and self._naming.missing is not None
@@ -430,6 +431,8 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
         return decimal_bands(labels)
     if attribute.dates:
         return dates(labels)
+    if attribute.order:
+        return in_given_order(labels, attribute.order)
     if attribute.prefixes or not labels:
         return None
     if attribute.hierarchy is None and (far := far_numbers(labels)):

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ def attribute_ladder(
         labels.append(given.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = own
-    ladder = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])))
+    ladder = replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
     finest = start + 1
     if finest >= ladder.height:
         return ladder
@@ -230,7 +231,8 @@ def _of_side(
         apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)
         yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
-    own = [value for value in names.scale.order if value in set(side.tolist())]
+    members = set(side.tolist())
+    own = [value for value in names.scale.order if value in members]
     missing = [value for value in side.tolist() if value == names.missing]
     order = np.searchsorted(side, [*own, *missing]).astype(np.intp)
     apart = len(own) if missing and own else None

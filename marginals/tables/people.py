@@ -60,7 +60,10 @@ _NO_IDS = (
 
 _NAMES = """
     name names firstname lastname forename surname address street phone telephone mobile fax birthday birth dob date comment
-    comments note notes text vorname nachname adresse strasse telefon nom prenom rue nombre apellido calle
+    comments note notes text fullname givenname maidenname nickname vorname nachname familienname adresse anschrift strasse
+    telefon handy nom prenom rue nombre apellido apellidos direccion calle telefono cognome indirizzo via naam voornaam
+    achternaam adres straat telefoon imie nazwisko nazwa ulica
+    geburtsdatum geburtstag naissance nacimiento nascita geboortedatum urodzenia
 """
 """Words for what names or describes people, and can be that of several."""
 

@@ -97,6 +97,9 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
             return None
     if len(set(ends)) < len(ends):
         return None  # one number under two labels
+    ascending = sorted((int(low), int(high)) for low, high in ends)
+    if any(low > high for low, high in ascending) or any(one[1] > two[0] for one, two in pairwise(ascending)):
+        return None  # codes such as 98102-5783
     order = np.array(sorted(range(len(ends)), key=lambda value: int(ends[value][0])), dtype=np.intp)
     return Scale(order, [ends[value] for value in order.tolist()], WHOLE_NUMBERS)
 
@@ -175,6 +178,16 @@ def dates(labels: Sequence[str]) -> Scale:
     'before 2024-01'
     """
     return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
+
+
+def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
+    """The scale of values in an order that is given for them.
+
+    >>> in_given_order(["severe", "mild"], ["mild", "severe"]).order.tolist()
+    [1, 0]
+    """
+    place = {label: number for number, label in enumerate(order)}
+    return Scale(np.array(sorted(range(len(labels)), key=lambda code: place[labels[code]]), dtype=np.intp))
 
 
 def texts(labels: Sequence[str]) -> Scale | None:

@@ -16,7 +16,7 @@ from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
-from marginals.tables.engines import ENGINES, file_source, frame_source, left_to_pandas, machine_memory
+from marginals.tables.engines import ENGINES, file_source, frame_source, given_orders, left_to_pandas, machine_memory
 from marginals.tables.files import (
     CsvFiles,
     CsvForm,
@@ -513,6 +513,17 @@ class TableSource:
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
 
     @property
+    def _ordered(self) -> dict[str, Attribute]:
+        """The attributes that are used; sensitive ones without an order with that of a frame, where it has their values."""
+        orders = given_orders(self.origin) if self.path is None else {}
+        return {
+            column: replace(attribute, order=orders[column])
+            if column in orders and attribute.takes_order(orders[column])
+            else attribute
+            for column, attribute in self.used.items()
+        }
+
+    @property
     def unit(self) -> Unit:
         """What is counted: rows, or people."""
         return Unit(self.person, self.one_row, self.rows_per_person)
@@ -688,7 +699,7 @@ class TableSource:
         most = self.unit.stated
         rows = k * most if isinstance(most, int) else k
         return Reading(
-            opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
+            opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
 
 

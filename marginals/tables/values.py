@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final, TypeAlias
 
 from models.errors import HierarchyError
@@ -88,6 +88,33 @@ def in_natural_order(values: Iterable[str]) -> list[str] | None:
         if places is not None:
             return [text for _, text in sorted(zip(places, texts))]
     return None
+
+
+def known_order(values: Iterable[str]) -> list[str] | None:
+    """The values lowest first, where each is a number, date, time or band of numbers that has its own place; None elsewhere.
+
+    Bands that overlap have none, nor have words among them, or one number in two spellings.
+
+    >>> known_order(["100", "20", "3"]), known_order(["30 and over", "under 20", "20-29"])
+    (['3', '20', '100'], ['under 20', '20-29', '30 and over'])
+    >>> known_order(["mild", "severe"]), known_order(["0-9", "5-14"]), known_order(["1", "1.0"]), known_order(["1", "?"])
+    (None, None, None, None)
+    """
+    texts = sorted(values)
+    if len(texts) < 2:
+        return texts
+    for kind in _KINDS:
+        if (places := kind(texts)) is not None:
+            ordered = sorted(zip(places, texts))
+            are_apart = all(_is_below(low, high, kind) for (low, _), (high, _) in pairwise(ordered))
+            has_words = kind is _of_bands and any(place[0] == _INFINITY for place in places)
+            return [text for _, text in ordered] if are_apart and not has_words else None
+    return None
+
+
+def _is_below(low: Place, high: Place, kind: Callable[[Sequence[str]], list[Place] | None]) -> bool:
+    """Whether one place ends where another begins, at the latest."""
+    return low < high and (kind is not _of_bands or low[1] <= high[0])
 
 
 MOST_CONSECUTIVE = 10_000

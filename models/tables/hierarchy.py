@@ -1,7 +1,7 @@
 """Hierarchies, domains and margins: how values merge level by level, and which levels a table shows."""
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -77,7 +77,11 @@ class Hierarchy:
     `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`. Of height 0
     is the hierarchy of an attribute of which nothing is told.
     `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
-    Raises HierarchyError when a level repeats a label or has one that is no text, or when a parent is missing.
+    `order`: the codes of the base values that lie on a line, lowest first; a value that is not among them, such as one that
+    stands for none, has no place there. None where the values have no order. `has_names`: the labels are plain names, even
+    where they look like numbers or intervals.
+    Raises HierarchyError when a level repeats a label or has one that is no text, when a parent is missing, or when the
+    order is none of base values.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
     ('Germany', 'England')
@@ -85,6 +89,8 @@ class Hierarchy:
 
     labels: tuple[tuple[str, ...], ...]
     parents: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...] | None = None
+    has_names: bool = False
 
     def __post_init__(self) -> None:
         if not self.labels or self.labels[-1] != (SUPPRESSED,):
@@ -99,6 +105,10 @@ class Hierarchy:
                 raise HierarchyError(f"level {level} names a value twice")
             if len(parents) != len(children) or set(parents) != set(range(len(above))):
                 raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
+        if self.order is not None and not set(self.order) <= set(range(self.size(0))):
+            raise HierarchyError("an order is one of base values")
+        if self.order is not None and len(set(self.order)) < len(self.order):
+            raise HierarchyError("an order has a base value twice")
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
@@ -296,6 +306,44 @@ class Hierarchy:
         """
         return np.bincount(self._generalizations[level], minlength=self.size(level)).astype(np.int64)
 
+    def ordered_by(self, labels: Sequence[str]) -> "Hierarchy":
+        """The hierarchy with an order of its base values, lowest first; others have no place in it.
+
+        Raises HierarchyError for what is no base value, or is named twice.
+
+        >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
+        (1, 0)
+        """
+        codes = [self.code(label, 0) for label in labels]
+        if None in codes:
+            raise HierarchyError("an order is one of base values")
+        return replace(self, order=tuple(code for code in codes if code is not None))
+
+    def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
+        """Some values of a level, lowest first, as their base values lie.
+
+        None where they have no order: a base value has no place, or those of one value lie between those of another.
+
+        >>> ages = Hierarchy.from_rows([("1", "odd", "*"), ("2", "even", "*"), ("3", "odd", "*")]).ordered_by("123")
+        >>> ages.order_among(0, [2, 0]), ages.order_among(1, [0, 1])
+        ((0, 2), None)
+        """
+        if self.order is None:
+            return None
+        ranks = np.full(self.size(0), -1, dtype=np.int64)
+        ranks[list(self.order)] = np.arange(len(self.order))
+        above, chosen = self._generalizations[level], np.unique(np.fromiter(codes, dtype=np.intp))
+        inside = np.isin(above, chosen)
+        if (ranks[inside] < 0).any():
+            return None
+        lowest, highest = np.full((2, self.size(level)), self.size(0), dtype=np.int64) * np.array([[1], [-1]])
+        np.minimum.at(lowest, above[inside], ranks[inside])
+        np.maximum.at(highest, above[inside], ranks[inside])
+        ascending = chosen[np.argsort(lowest[chosen])]
+        if (highest[ascending[:-1]] > lowest[ascending[1:]]).any():
+            return None
+        return tuple(ascending.tolist())
+
     def rows(self) -> list[tuple[str, ...]]:
         """One row a base value, `value, level1, ..., *`: what `from_rows` reads.
 
@@ -320,7 +368,9 @@ class Hierarchy:
             tuple(np.searchsorted(above, np.array(parents)[own]).tolist())
             for parents, own, above in zip(self.parents, codes, codes[1:])
         )
-        return Hierarchy(labels, parents)
+        places = {code: place for place, code in enumerate(kept.tolist())}
+        order = None if self.order is None else tuple(places[code] for code in self.order if code in places)
+        return Hierarchy(labels, parents, order, self.has_names)
 
     def with_value_apart(self, label: str) -> "Hierarchy":
         """The hierarchy with one more base value, the last, like no other: its name is the same at all levels below `*`.
@@ -341,7 +391,7 @@ class Hierarchy:
             above = None if level + 1 == self.height else self.code(label, level + 1)
             top = 0 if level + 1 == self.height else len(self.labels[level + 1]) if above is None else above
             parents[level] = (*parents[level], top)
-        return Hierarchy(tuple(labels), tuple(parents))
+        return replace(self, labels=tuple(labels), parents=tuple(parents))
 
     def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
         """The hierarchy with some values of one level as its base values, and of the levels from there on only some.
@@ -363,7 +413,17 @@ class Hierarchy:
         finest = sorted(set(codes))
         paths = zip(*(self.lift(kept[0], level)[finest].tolist() for level in [*kept, self.height]))
         labels = [self.labels[level] for level in [*kept, self.height]]
-        return Hierarchy.from_rows([tuple(own[code] for own, code in zip(labels, path)) for path in paths])
+        part = Hierarchy.from_rows([tuple(own[code] for own, code in zip(labels, path)) for path in paths])
+        return replace(part, order=self._order_of_some(kept[0], finest), has_names=self.has_names)
+
+    def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
+        """The order of some values of a level by their places among these; those of no base value in the order have none."""
+        if self.order is None:
+            return None
+        without = set(self.lift(0, level)[sorted(set(range(self.size(0))) - set(self.order))].tolist())
+        order = self.order_among(level, [code for code in codes if code not in without])
+        places = {code: place for place, code in enumerate(codes)}
+        return None if order is None else tuple(places[code] for code in order)
 
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:

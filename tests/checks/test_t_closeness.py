@@ -39,7 +39,7 @@ def pairs(size: int, hierarchy: Hierarchy) -> list[tuple[Distance, Ground]]:
     """Each distance with what it says about two values."""
     return [
         (EqualDistance(), lambda i, j: Fraction(i != j)),
-        (OrderedDistance(), lambda i, j: Fraction(abs(i - j), max(size - 1, 1))),
+        (OrderedDistance(tuple(range(size))), lambda i, j: Fraction(abs(i - j), max(size - 1, 1))),
         (HierarchicalDistance(hierarchy), lambda i, j: generalizations_apart(hierarchy, i, j)),
     ]
 
@@ -68,7 +68,7 @@ def test_the_distance_is_the_least_work_of_moving_rows(hierarchy: Hierarchy, dat
 
 def test_the_salaries_of_the_paper() -> None:
     """Li, Li, Venkatasubramanian, section 5: of nine salaries 3k to 11k, {3, 4, 5} is 0.375 away, {6, 8, 11} 0.167."""
-    criterion = TCloseness(Fraction(3, 8), (1,) * 9, OrderedDistance())
+    criterion = TCloseness(Fraction(3, 8), (1,) * 9, OrderedDistance(tuple(range(9))))
     low, spread = [1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]
     assert criterion.reached(np.array([low, spread])) == pytest.approx([0.375, 1 / 6])
 
@@ -145,5 +145,5 @@ def test_values_published_generalized_climb_from_their_level() -> None:
 
 
 def test_it_is_a_diversity_and_says_which() -> None:
-    criterion: Diversity = TCloseness(Fraction(1, 5), (1, 2), OrderedDistance())
+    criterion: Diversity = TCloseness(Fraction(1, 5), (1, 2), OrderedDistance((0, 1)))
     assert str(criterion) == "t-closeness:0.2 (ordered distance)"

@@ -149,11 +149,13 @@ def _with_steps(dice: Dice, domain: Domain, cliques: list[Mask], sensitive: str)
 
 @Thrown
 def sensitive_domains(dice: Dice, max_cells: int, max_values: int) -> tuple[Domain, str]:
-    """A domain of 3 or 4 attributes, each of at least 2 base values, and the name of one of up to max_values values.
+    """A domain of 3 or 4 attributes, each of at least 2 base values, and the name of one of up to max_values values, which
+    lie in the order of their codes.
 
     (Domain(b: 2 values, 1 levels, s: 4 values, 3 levels, a: 3 values, 2 levels), "s")
     """
-    several = {"s": hierarchies.of(dice, max_values, min_values=2)}
+    tree = hierarchies.of(dice, max_values, min_values=2)
+    several = {"s": tree.ordered_by(tree.labels[0])}
     room = max_cells // several["s"].size(0)
     for name in "abc"[: dice.between(2, 3)]:
         if room > 1:

@@ -54,7 +54,7 @@ odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in rang
 def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
     """The criterion among five values, the classes being the whole table."""
     whole = tuple(np.sum(classes, axis=0).tolist())
-    return among(parse_diversity(text), SensitiveValues(Hierarchy.flat(LABELS), 0, whole))
+    return among(parse_diversity(text), SensitiveValues(Hierarchy.flat(LABELS).ordered_by(LABELS), 0, whole))
 
 
 def at_corners(diversity: Diversity, row: Sequence[Fraction | int], by: Fraction) -> bool:

@@ -263,7 +263,12 @@ def adult(shared_data: Path) -> Table:
     folder = shared_data / "adult"
     names = ("age", "sex", "race", "marital-status", "education")
     attributes = {
-        n: Attribute(Role.QUASI_IDENTIFIER, read_hierarchy(folder / "hierarchies" / f"{n}.csv")) for n in names
+        n: Attribute(
+            Role.QUASI_IDENTIFIER,
+            read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
+            label_form="names" if n == "age" else "numbers",
+        )
+        for n in names
     }
     secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
     return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], "observed")

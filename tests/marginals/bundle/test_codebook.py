@@ -63,7 +63,7 @@ def described(folder: Path) -> dict[str, Any]:
 def test_words_stand_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path) -> None:
     folder = release(tmp_path, words=True)
     said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
-    assert described(folder)["smokes"] == {"role": "quasi-identifier", **said}
+    assert described(folder)["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
     assert "two people only" not in "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
     verified = marginals.verify(folder)
     assert verified.ok
@@ -79,7 +79,7 @@ def test_words_stand_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Pat
 
 def test_a_config_without_words_gives_the_bundle_that_it_always_gave(tmp_path: Path) -> None:
     assert described(release(tmp_path, words=False)) == {
-        "smokes": {"role": "quasi-identifier"},
+        "smokes": {"role": "quasi-identifier", "label_form": "names"},  # 1 stands for 9 as well
         "age": {"role": "quasi-identifier"},
         "ill": {"role": "sensitive"},
     }

@@ -63,13 +63,13 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
     assert f"marginals of {counting} rows (at most {MOST} of a person) in" in published.stdout
     verified = run("verify", tmp_path / "out")
     assert verified.exit_code == 0
-    assert f"k-link k = 10, of people with at most {MOST} rows each" in verified.stdout
+    assert f"k-link k = 5, of people with at most {MOST} rows each" in verified.stdout
     smallest = min(cell["count"] for cell in cells_of(tmp_path / "out"))
-    assert smallest >= 10 * MOST
+    assert smallest >= 5 * MOST
     asked = run("query", tmp_path / "out", "sex=f").stdout
     assert "rows" in asked
     assert "people" not in asked
-    assert f"k-link 10 of people with at most {MOST} rows each" in run("attack", tmp_path / "out").stdout
+    assert f"k-link 5 of people with at most {MOST} rows each" in run("attack", tmp_path / "out").stdout
 
 
 def cells_of(folder: Path) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def test_one_row_of_each_is_published_and_verified_as_people(config: Path, tmp_p
     assert "marginals of 300 people in" in published.stdout
     verified = run("verify", tmp_path / "out")
     assert verified.exit_code == 0
-    assert "k-link k = 10, of people" in verified.stdout
+    assert "k-link k = 5, of people" in verified.stdout
     assert "rows each" not in verified.stdout
     assert "people" in run("query", tmp_path / "out", "sex=f").stdout
     assert "of people" in run("attack", tmp_path / "out").stdout

@@ -119,3 +119,15 @@ def test_independent_columns_give_nothing_away() -> None:
     columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
     assert copies(columns, list(columns)) == []
     assert sums(columns) == []
+
+
+def test_copies_are_asked_about_and_what_follows_from_a_known_column_is_not(tmp_path: Path) -> None:
+    frame = people().assign(agesq=lambda own: own["age"] ** 2)
+    found = guessed(frame, tmp_path)
+    assert found["q1"].question == "in nearly all rows it says the same as income, which nobody should learn"
+    config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    asked = {question.columns: str(question) for question in config.questions}
+    assert asked[("q1",)].startswith("q1: shall it stay left out? In nearly all rows it says the same as income")
+    assert (found["agesq"].role, found["agesq"].question) == (Role.QUASI_IDENTIFIER, "")
+    assert "in nearly all rows age tells it" in found["agesq"].why
+    assert found["q3"].question, "nothing known tells it"

@@ -156,7 +156,7 @@ def test_init_counts_households_and_says_why_and_not_numbers_of_purchases(tmp_pa
     assert answer.exit_code == 0, answer.output
     assert "'Ketchup.hid' looks like a key and repeats: 400 values in" in answer.output
     text = (tmp_path / "release.toml").read_text()
-    assert "Ketchup.id numbers the rows of each. So what is promised" in text
+    assert "Ketchup.id numbers the rows of each. So what is promised" in " ".join(text.replace("\n# ", " ").split())
     assert 'person = "Ketchup.hid"' in text
     config = marginals.read_config(tmp_path / "release.toml")
     assert config.source.attributes["Ketchup.hid"].role is marginals.Role.IDENTIFIER

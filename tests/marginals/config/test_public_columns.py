@@ -151,7 +151,7 @@ COLUMNS = (
     Public(
         "pydataset flchain",
         "creatinine",
-        QUASI,
+        SENSITIVE,
         "numbers",
         Numbers((0.4, 0.8, 0.9, 1, 1.2, 1.5, 10.8), 1),
         missing=17.1,
@@ -184,7 +184,12 @@ COLUMNS = (
     Public("pydataset flchain", "futime", QUASI, "numbers", Numbers((0, 470.3, 2852, 4302, 4773, 4977, 5215), 0)),
     Public("pydataset colon", "id", IDENTIFIER, "none", Keys(929, 2)),
     Public(
-        "pydataset colon", "nodes", QUASI, "numbers", Numbers((0, 1, 1, 2, 5, 11, 33), 0, as_floats=True), missing=1.9
+        "pydataset colon",
+        "nodes",
+        SENSITIVE,
+        "numbers",
+        Numbers((0, 1, 1, 2, 5, 11, 33), 0, as_floats=True),
+        missing=1.9,
     ),
     Public(
         "pydataset pbc",
@@ -193,7 +198,7 @@ COLUMNS = (
         "numbers",
         Numbers((26.2779, 33.839, 42.8323, 51.0007, 58.2409, 67.9209, 78.4394), 5),
     ),
-    Public("pydataset pbc", "bili", QUASI, "numbers", Numbers((0.3, 0.5, 0.8, 1.4, 3.4, 14, 28), 1)),
+    Public("pydataset pbc", "bili", SENSITIVE, "numbers", Numbers((0.3, 0.5, 0.8, 1.4, 3.4, 14, 28), 1)),
     Public(
         "pydataset pbc", "stage", SENSITIVE, "categories", {"3.0": 376, "4.0": 350, "2.0": 223, "1.0": 51}, missing=1.4
     ),

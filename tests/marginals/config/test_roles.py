@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 import marginals
 from marginals import InputError, Role
 from marginals.commands.main import main
-from marginals.config.column_guess import guess
+from marginals.config.column_guess import Said, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
@@ -189,7 +189,7 @@ def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_re
     assert set(config.unconfirmed) == set(config.source.attributes)
     assert {name for name, own in config.unconfirmed.items() if own.question} == {"result", "q9"}
     told = run("publish", path, "--out", tmp_path / "out").stderr
-    assert "It was not sure of: result (sensitive), q9 (quasi-identifier)." in told
+    assert "It was not sure of: result (sensitive).\n  It knows nothing of: q9 (quasi-identifier)." in told
     path.write_text(text.replace("reviewed = false", "reviewed = true"))
     assert not marginals.read_config(path).unconfirmed
     assert "confirmed" not in run("publish", path, "--out", tmp_path / "out").output
@@ -283,3 +283,110 @@ def test_what_to_remove_beside_no_diversity_is_said_where_it_is_there_and_done_i
     ) == (2, True)
     (tmp_path / "release.toml").write_text(f"{head}{_}{none}\n".replace("\nregister = true\n", "\n"))
     assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0
+
+
+def found_in(frame: pd.DataFrame, folder: Path) -> marginals.config.first_config.InitialConfig:
+    frame.to_csv(folder / "t.csv", index=False)
+    return initial_config(folder / "t.csv", folder / "release.toml")
+
+
+def test_columns_that_are_called_alike_are_treated_alike(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    names = ["sex", "region", "score1", "score2", "scorek", "scores_of", "room1", "roomk"]
+    found = found_in(pd.DataFrame({name: rng.choice(["u", "v", "w"], 400) for name in names}), tmp_path).guesses
+    assert {name for name, own in found.items() if own.role is Role.SENSITIVE} == {
+        "score1", "score2", "scorek", "scores_of",
+    }  # fmt: skip
+    assert found["scorek"].question == "it is called like score1, which is sensitive"
+    assert found["roomk"].role is Role.QUASI_IDENTIFIER
+
+
+def test_questions_with_the_same_answers_are_those_of_a_survey(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    answers = ["never", "sometimes", "often", "always"]
+    frame = pd.DataFrame({name: rng.choice(answers, 500) for name in ("c82", "c83", "c84")})
+    frame["d1"] = rng.choice([*answers[:3], "no"], 500)
+    frame["letters"] = rng.choice(list("abcd"), 500)
+    for name in ("e1", "e2"):
+        frame[name] = rng.choice(["north", "east", "south", "west"], 500)
+    found = found_in(frame, tmp_path).guesses
+    assert {name for name, own in found.items() if own.role is Role.SENSITIVE} == {"c82", "c83", "c84"}
+    assert all("the same answers as other columns" in found[name].question for name in ("c82", "c83", "c84"))
+
+
+def test_what_nothing_is_known_of_is_one_question_and_the_last(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    names = ["v1x", "result", "v2y", "v3z"]
+    config = found_in(pd.DataFrame({name: rng.choice(["u", "v", "w"], 400) for name in names}), tmp_path)
+    first, last = config.questions
+    assert (first.columns, last.columns) == (("result",), ("v1x", "v2y", "v3z"))
+    assert "is one of these, of whose names init knows nothing, something that nobody should learn" in str(last)
+
+
+def test_sensitive_texts_of_many_values_are_merged_and_free_text_is_not_published(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    frequent = [f"illness {letter}" for letter in "abcdefgh"]
+    rare = [f"rarity {n}" for n in range(150)]
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 3000), "diagnosis": rng.choice(frequent, 3000)})
+    frame.loc[:149, "diagnosis"] = rare
+    frame["symptoms"] = [f"since {n} days he is not well at all, he says, and sleeps badly" for n in range(3000)]
+    config = found_in(frame, tmp_path)
+    assert config.guesses["diagnosis"].role is Role.SENSITIVE
+    assert "of its 158 values those that fewer than 10 rows have are merged" in config.guesses["diagnosis"].why
+    assert config.guesses["symptoms"].role is Role.IGNORED
+    config.write(tmp_path / "release.toml")
+    assert run("publish", tmp_path / "release.toml", "--out", tmp_path / "out").exit_code == 0
+    told = "".join(
+        path.read_text() for path in (tmp_path / "out").rglob("*") if path.suffix in (".csv", ".json", ".html")
+    )
+    assert "illness a" in told
+    assert not any(text in told for text in rare)
+
+
+def test_more_than_a_dozen_columns_are_sensitive(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    names = [f"diagnosis{letter}" for letter in "abcdefghijklmnop"]
+    found = found_in(pd.DataFrame({name: rng.choice(["u", "v", "w"], 400) for name in names}), tmp_path).guesses
+    assert [own.role for own in found.values()] == [Role.SENSITIVE] * len(names)
+
+
+def test_of_a_panel_a_row_of_each_person_at_random_counts_and_what_keeps_more_from_counting_is_said(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(4)
+    people, each = 120, 6
+    frame = pd.DataFrame(
+        {
+            "patient": np.repeat(np.arange(people) * 7 + 1000, each),
+            "year": np.tile(np.arange(2000, 2000 + each), people),
+            "sex": np.repeat(rng.choice(["f", "m"], people), each),
+            "smoker": rng.choice(["yes", "no"], people * each),
+        }
+    )
+    config = found_in(frame, tmp_path)
+    assert (config.person is not None and config.person.column, config.rows_of_each) == ("patient", 1)
+    assert "k_link = 5" in config.text, "120 people, though 720 rows"
+    said = " ".join(config.text.replace("\n# ", " ").split())
+    assert "Up to 6 rows of each could count, 720 rows in all instead of 120, if smoker had the role" in said
+    config.write(tmp_path / "release.toml")
+    table = marginals.read_config(tmp_path / "release.toml").read_table()
+    assert table.rows == people
+    years = table.cube.table(table.domain.mask({"year": 0})).counts
+    assert (years > 0).sum() > 1, "not the first year of everybody alone"
+
+
+@pytest.mark.parametrize("name", ["imie", "first_name", "cognome", "voornaam", "apellidos"])
+def test_names_that_several_people_share_number_nobody(tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(4)
+    config = found_in(
+        pd.DataFrame({name: rng.choice([f"A{n}" for n in range(60)], 600), "sex": ["f", "m"] * 300}), tmp_path
+    )
+    assert (config.person, config.guesses[name].role) == (None, Role.IDENTIFIER)
+
+
+def test_what_a_question_mentions_does_not_say_that_people_are_recognized_by_its_answer() -> None:
+    column = Column.of("c86", ["1", "2", "3", "4"] * 50)
+    asked = "does caregiving cause difficulties in your relationship with your family?"
+    assert guess(column, said=Said(asked)).question
+    assert not guess(column, said=Said("Size of the family")).question
+    assert guess(column, said=Said("Result of it")).question.startswith("the description says result")

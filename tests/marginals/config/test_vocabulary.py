@@ -36,6 +36,10 @@ SURE = {
     "cigarettes_per_day": "drugs, alcohol or tobacco",
     "trust_in_police": "opinions or judgements",
     "abortions": "sexual life",
+    "Grunderkrankung": "health or treatment",
+    "lowbirthweight": "health or treatment",
+    "cumgpa": "test scores or grades",
+    "Gesamtverm\u00f6gen": "income, wealth, benefits or debt",
 }
 
 

@@ -26,6 +26,7 @@ def write_config(
     for name in names:
         file = adult / hierarchies / f"{name}.csv"
         text += f'[attributes.{name}]\nrole = "quasi-identifier"\nhierarchy = "{file}"\n'
+        text += 'label_form = "names"\n' if name == "age" else ""  # ARX's file puts 65 under 60-64
     path = folder / "release.toml"
     path.write_text(f"{text}{more}[privacy]\n{privacy}\n")
     return path

@@ -31,6 +31,10 @@ CRITERIA = {
 """A text that a release of the small table can keep, and one of the same kind that it does not."""
 
 
+DISEASE = '[attributes.disease]\nrole = "sensitive"\n'
+ORDER = """order = ['a "b"', "cold", "flu", "none, yet"]\n"""
+
+
 def test_no_criterion_is_left_out() -> None:
     tried = {parse_diversity(text).name for text in CRITERIA}
     assert tried == {form.partition(":")[0] for form in spellings()}
@@ -46,7 +50,9 @@ def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> 
     config = write_config(tmp_path)
     demanded = json.dumps(diversity)
     config.write_text(
-        CONFIG.replace('diversity = "entropy:2"', f"diversity = {demanded}")
+        CONFIG.replace(DISEASE, DISEASE + ORDER * ("ordered" in diversity)).replace(
+            'diversity = "entropy:2"', f"diversity = {demanded}"
+        )
         + "[search]\nmax_attributes = 2\n[base]\ntable = 'none'\n"
     )
     release = tmp_path / "release"

@@ -107,7 +107,11 @@ def test_null_and_nan_are_missing_and_change_no_other_value(way: str, column: st
 
 def adult_bundle(folder: Path, data: Path, source: object, engine: str) -> dict[str, bytes]:
     attributes: dict[str, Attribute | str] = {
-        name: Attribute("quasi-identifier", read_hierarchy(data / "adult" / "hierarchies" / f"{name}.csv"))
+        name: Attribute(
+            "quasi-identifier",
+            read_hierarchy(data / "adult" / "hierarchies" / f"{name}.csv"),
+            label_form="names" if name == "age" else "numbers",
+        )
         for name in ("race", "sex", "age", "marital-status")
     }
     table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], "observed", engine)

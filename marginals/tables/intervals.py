@@ -1,0 +1,179 @@
+"""The numbers that labels stand for: `37`, `20-24`, `18.5-<25`, `90+`, `under 30`.
+
+A label reads as numbers only after each base value that its hierarchy puts under it was found among these (design 4.19): a
+file that puts 65 under `60-64` would have a range counted wrong and called exact. Codes are no numbers: `98102-5783` runs
+backwards, and of `555-1234` and `555-9876` each would lie in the other. Whoever answers a range asks `numbers_of`.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import pairwise
+from typing import NamedTuple
+
+from marginals.errors import InputError
+from models.tables.hierarchy import Hierarchy
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?"
+_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
+_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
+_OPEN = re.compile(rf"\s*({_NUMBER})\s*(?:\+| and over)\s*")
+_UNDER = re.compile(rf"\s*under ({_NUMBER})\s*")
+_INFINITY = Decimal("Infinity")
+
+
+class Range(NamedTuple):
+    """Ends of a range of numbers, exactly, and whether each belongs to it."""
+
+    low: Decimal
+    high: Decimal
+    with_low: bool = True
+    with_high: bool = True
+
+    @classmethod
+    def of(cls, text: str) -> "Range | None":
+        """The range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
+
+        >>> Range.of("20-39")
+        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
+        >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
+        (True, None)
+        """
+        if match := _RANGE.fullmatch(text):
+            return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
+        if match := _BEYOND.fullmatch(text):
+            closed = match[1].endswith("=")
+            end = Decimal(match[2])
+            return (
+                cls(-_INFINITY, end, False, closed) if match[1].startswith("<") else cls(end, _INFINITY, closed, False)
+            )
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number lies in it."""
+        return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
+
+    def meets(self, other: "Range") -> bool:
+        """Whether some number lies in both."""
+        low = max((self.low, not self.with_low), (other.low, not other.with_low))
+        high = min((self.high, self.with_high), (other.high, other.with_high))
+        return not Range(low[0], high[0], not low[1], high[1]).is_empty
+
+    def holds(self, other: "Range") -> bool:
+        """Whether all of another one lies in it."""
+        low = max((self.low, not self.with_low), (other.low, not other.with_low))
+        high = min((self.high, self.with_high), (other.high, other.with_high))
+        return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
+
+
+def interval(label: str) -> Range | None:
+    """The numbers that a label looks like by itself, None where it looks like none.
+
+    Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`. What a label of a hierarchy stands
+    for, `numbers_of` says.
+    """
+    if re.fullmatch(_NUMBER, label.strip()):
+        return Range(Decimal(label.strip()), Decimal(label.strip()))
+    if match := _OPEN.fullmatch(label):
+        return Range(Decimal(match[1]), _INFINITY, True, False)
+    if match := _UNDER.fullmatch(label):
+        return Range(-_INFINITY, Decimal(match[1]), False, False)
+    numbers = Range.of(label)
+    return None if numbers is None or numbers.is_empty else numbers
+
+
+_Read = list[list[Range | None]]
+"""For each level below `*` what each label reads as by itself."""
+
+
+def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
+    """For each value of a level the numbers that its label stands for, None for one that is a name.
+
+    All are names where the hierarchy says so, where a label does not hold what is under it, and where the base values are
+    codes.
+
+    >>> ages = Hierarchy.from_rows([("64", "60-64", "*"), ("65", "65+", "*")])
+    >>> numbers_of(ages, 1)[0] == Range(Decimal(60), Decimal(64))
+    True
+    >>> numbers_of(Hierarchy.from_rows([("64", "60-64", "*"), ("65", "60-64", "*")]), 0)
+    [None, None]
+    """
+    if level == hierarchy.height or hierarchy.has_names or are_names(hierarchy):
+        return [None] * hierarchy.size(level)
+    return list(map(interval, hierarchy.labels[level]))
+
+
+def are_names(hierarchy: Hierarchy) -> bool:
+    """Whether labels cannot stand for the numbers that they look like.
+
+    >>> are_names(Hierarchy.flat(["98102", "98102-5783"])), are_names(Hierarchy.flat(["555-1234", "555-9876"]))
+    (True, True)
+    >>> are_names(Hierarchy.from_rows([("112", "11", "*"), ("113", "11", "*")])), are_names(Hierarchy.flat(["0-9", "10+"]))
+    (True, False)
+    """
+    if hierarchy.height < 2 and not any("-" in label or ".." in label for label in hierarchy.labels[0]):
+        return False
+    read = _read(hierarchy)
+    return _are_codes(hierarchy, read) or next(_outside(hierarchy, read), None) is not None
+
+
+def check_intervals(hierarchy: Hierarchy) -> None:
+    """Raise InputError, naming rows, where a label reads as an interval and numbers are under it that it does not hold."""
+    rows = misplaced(hierarchy)
+    if not rows:
+        return
+    shown = "; ".join(f"row {row + 1} under {label!r} at level {level}" for row, level, label in rows[:_SHOWN])
+    more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+    raise InputError(
+        f"the hierarchy puts values under intervals that do not hold them: {shown}{more}. A range such as >=65 would be "
+        'counted wrong: correct these rows, or write label_form = "names" for labels that are plain names'
+    )
+
+
+def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
+    """The base values that lie under an interval which does not hold them: base code, level and label, by base code.
+
+    None where no base value is a number: then no label is an interval of numbers.
+    """
+    if hierarchy.height < 2 or hierarchy.has_names:
+        return []
+    read = _read(hierarchy)
+    if not any(read[0]):
+        return []
+    outside = (
+        (base, level, code) for base, level, code in _outside(hierarchy, read) if not _is_number(read[level][code])
+    )
+    return sorted((base, level, hierarchy.labels[level][code]) for base, level, code in outside)
+
+
+_SHOWN = 3
+"""Rows that a message names at most."""
+
+
+def _read(hierarchy: Hierarchy) -> _Read:
+    return [list(map(interval, labels)) for labels in hierarchy.labels[:-1]]
+
+
+def _is_number(numbers: Range | None) -> bool:
+    return numbers is not None and numbers.low == numbers.high
+
+
+def _outside(hierarchy: Hierarchy, read: _Read) -> Iterator[tuple[int, int, int]]:
+    """The base values that are not among the numbers over them, each with the level and the code of these."""
+    for level in range(1, hierarchy.height):
+        if not any(read[level]):
+            continue
+        for base, code in enumerate(hierarchy.lift(0, level).tolist()):
+            numbers, member = read[level][code], read[0][base]
+            if numbers is not None and (member is None or not numbers.holds(member)):
+                yield base, level, code
+
+
+def _are_codes(hierarchy: Hierarchy, read: _Read) -> bool:
+    """Whether base values look like ranges and run backwards, or lie in each other."""
+    backwards = (own is None and (_RANGE.fullmatch(label)) for own, label in zip(read[0], hierarchy.labels[0]))
+    if any(backwards):
+        return True
+    ascending = sorted(own for own in read[0] if own is not None)
+    return any(low.high > high.low for low, high in pairwise(ascending))
