@@ -192,8 +192,10 @@ def measured(folder: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 def page(kept: Path) -> str:
     """One row for each size, and for all samples, in Markdown. Raises OSError where there is no such file."""
     lines = pd.DataFrame([json.loads(line) for line in kept.read_text().splitlines()])
+    lines = lines.drop_duplicates(["table", "rows", "seed", "objective"], keep="last")
     kinds = {name: own.set_index(["table", "rows", "seed"]) for name, own in lines.groupby("objective")}
     before, after = (kinds[name] for name in OBJECTIVES)
+    after = after.loc[after.index.intersection(before.index)]
     before = before.loc[after.index]
     rows = [["rows", "samples", "loss better", "worse", "two-way better", "worse", "visible", "false"], ["---"] * 8]
     sizes = after.index.get_level_values("rows")
