@@ -22,6 +22,7 @@ from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, resolved
 from marginals.messages import installing, suggested
 from marginals.tables.intervals import Range, interval
+from marginals.tables.values import Figure, NumberFormat, count_in, figure_in
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
@@ -32,8 +33,6 @@ _SEPARATORS = ",;\t|"
 _NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
 _LONG = 60
 """Characters beyond which a line of one text below a table is a note."""
-
-_NUMBER = re.compile(r"\d[\d,. ]*%?")
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,13 @@ class PublishedFile:
     def name(self) -> str:
         """What messages call it."""
         return self.path.name
+
+    @cached_property
+    def decimal(self) -> str:
+        """The sign before fractions, where the table shows it: the comma, if points stand between thousands; else empty."""
+        german = NumberFormat(",", ".")
+        cells = (text for row in self.rows for text in row[1:])
+        return "," if any(text.count(".") > 1 and german.is_number(text) for text in cells) else ""
 
     def column(self, number: int) -> list[str]:
         """The texts of a column."""
@@ -100,7 +106,7 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
 
     The first of them begins like a note or a source, is long, or stands below an empty line; no row with a number follows.
     """
-    last = max((n for n, line in enumerate(lines) if any(map(_NUMBER.fullmatch, line[1:]))), default=len(lines))
+    last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
     for number, line in enumerate(lines[last + 1 :], start=last + 1):
         is_single = bool(line) and bool(line[0]) and not any(line[1:])
         if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
@@ -138,9 +144,7 @@ def _sheet(path: Path) -> list[list[str]]:
     except Exception as error:  # whatever a damaged archive raises
         raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
     with_numbers = (
-        lines
-        for lines in sheets
-        if sum(any(map(_NUMBER.fullmatch, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
+        lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
     )
     return next(with_numbers, sheets[0])
 
@@ -162,11 +166,8 @@ UNKNOWN: Interval = (0, UNBOUNDED)
 """Of a cell that says nothing."""
 
 _DASHES = "-\u2013\u2014"
-_GROUPED = re.compile("\\d{1,3}(?:[,' \\u2019\\u00a0\\u2009\\u202f]\\d{3})+|\\d{1,3}(?:\\.\\d{3}){2,}")
-_WHOLE = re.compile(r"(\d{1,12})(?:\.0{1,2})?")  # 12.000 is twelve here and twelve thousand there
-_BETWEEN = re.compile(rf"(\d{{1,12}})\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\d{{1,12}})")
-_BELOW = re.compile("(<=|<|\u2264|less than |fewer than )\\s*(\\d{1,9})")
-_PERCENT = re.compile(r"(\d{1,3})(?:[.,](\d{1,9}))?\s*%?")
+_BETWEEN = re.compile(rf"(.*?\S)\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\S.*)")
+_BELOW = re.compile("(<=|<|\u2264|less than |fewer than |under )(.+)")
 
 
 class Rounding(Enum):
@@ -194,11 +195,15 @@ class Rounding(Enum):
 
 @dataclass(frozen=True)
 class CellTexts:
-    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts."""
+    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
+
+    decimal: the sign before fractions, where the table shows it.
+    """
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
+    decimal: str = ""
 
     def interval(self, text: str) -> Interval | None:
         """The range of counts that a text means; None where it has no meaning.
@@ -210,20 +215,12 @@ class CellTexts:
         text = text.strip()
         if text in self.markers:
             return self.markers[text]
-        if (count := whole(text)) is not None:
+        if (count := count_in(text, self.decimal)) is not None:
             return self.rounding.before(count, self.base)
-        if (match := _BETWEEN.fullmatch(text)) and int(match[1]) <= int(match[2]):
-            return int(match[1]), int(match[2])
-        return None
-
-
-def whole(text: str) -> int | None:
-    """The whole number that a text is, with separators of thousands or without; None for another text."""
-    text = text.strip()
-    if _GROUPED.fullmatch(text):
-        return int(re.sub(r"\D", "", text))
-    match = _WHOLE.fullmatch(text)
-    return int(match[1]) if match else None
+        if (match := _BETWEEN.fullmatch(text)) is None:
+            return None
+        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
+        return None if low is None or high is None or low > high else (low, high)
 
 
 def below(text: str) -> int | None:
@@ -233,9 +230,9 @@ def below(text: str) -> int | None:
     (4, 5, None)
     """
     match = _BELOW.fullmatch(text.strip().lower())
-    if not match:
+    if not match or (count := count_in(match[2])) is None:
         return None
-    return int(match[2]) - (match[1] not in ("<=", "\u2264"))
+    return count - (match[1] not in ("<=", "\u2264"))
 
 
 _OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\]]?\s*$")
@@ -256,16 +253,17 @@ def share_of(text: str, total: Interval) -> Interval | None:
     >>> share_of("12.5%", (80, 80)), share_of("33", (10, 10))
     ((10, 10), None)
     """
-    match = _PERCENT.fullmatch(text.strip())
-    if not match:
+    figure = figure_in(text)
+    if figure is None or not 0 <= figure.number < _MOST_PERCENT:
         return None
-    decimals = match[2] or ""
-    percent = Fraction(int(match[1] + decimals), 10 ** len(decimals))
-    half = Fraction(1, 2 * 10 ** len(decimals))
+    percent, half = Fraction(figure.number), Fraction(1, 2 * 10**figure.decimals)
     low = max(ceil((percent - half) * total[0] / 100), 0)
     high = floor((percent + half) * total[1] / 100) if total[1] < UNBOUNDED else UNBOUNDED
     return (low, high) if low <= high else None
 
+
+_MOST_PERCENT = 1000
+"""Of a total that is smaller than its part, as rates are."""
 
 SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables")
 TABLE_KEYS = (
@@ -293,7 +291,8 @@ class TableSpec:
     values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
     rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. absent: the range of
     counts of cells that the table does not list. complete: whether it counts everybody, with whatever values, and leaves out
-    only cells without people. people: whom it counts; tables of other people are not combined.
+    only cells without people. people: whom it counts; tables of other people are not combined. why_ignored: what each column
+    does that is guessed to be none of counts or values.
     """
 
     attributes: tuple[str, ...]
@@ -307,6 +306,7 @@ class TableSpec:
     absent: Interval = UNKNOWN
     complete: bool = False
     people: str = "everybody"
+    why_ignored: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def every_attribute(self) -> tuple[str, ...]:
@@ -530,7 +530,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
     for name in wanted:
         if name not in file.header:
             raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
-    texts = CellTexts(markers, table.base, table.rounding)
+    texts = CellTexts(markers, table.base, table.rounding, file.decimal)
     labels = [file.header.index(name) for name in table.attributes]
     if table.count:
         counts = [file.header.index(table.count)]
@@ -871,7 +871,7 @@ def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[
         ignored = beside_counts(file, count)
         others = tuple(name for name in file.header if name != count and name not in ignored)
         why = [f"{name!r} is left out: it {reason}" for name, reason in ignored.items()]
-        return TableSpec(others, count=count, ignore=tuple(ignored)), [
+        return TableSpec(others, count=count, ignore=tuple(ignored), why_ignored=ignored), [
             f"{count!r} is the column of counts, the others are attributes",
             *why,
         ]
@@ -889,7 +889,8 @@ def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[
             else []
         ),
     ]
-    return TableSpec(attributes, across=across, ignore=ignore), reasons
+    left_out = dict.fromkeys(ignore, _DECIMALS)
+    return TableSpec(attributes, across=across, ignore=ignore, why_ignored=left_out), reasons
 
 
 def _of_percentages(
@@ -932,7 +933,9 @@ def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Inter
             yield text, (1, most), "from 1, since zeros are shown"
         elif most is not None:
             yield text, (0, most), "from 0, since no zero is shown"
-        elif CellTexts().interval(text) is None and not (table.percent_of and share_of(text, (1_000, 1_000))):
+        elif CellTexts(decimal=file.decimal).interval(text) is None and not (
+            table.percent_of and share_of(text, (1_000, 1_000))
+        ):
             yield text, (0, UNBOUNDED), "it says nothing of the count"
 
 
@@ -1074,7 +1077,6 @@ _MARKERS = frozenset(
     {"*", "**", "c", "x", "s", "-", "\u2013", "..", "...", ":", ".", "n/a", "na", "suppressed", "conf", "z", "\u2020"}
     | {"..c", "c..", "np", "n.p.", "(x)", "(d)", "(s)", "#", "~", "^", "unreliable", "not applicable", "missing", "nr"}
 )
-_DECIMAL = re.compile(r"-?\d+[.,]\d+%?")
 _DECIMALS = "holds percentages, rates or other numbers with decimals"
 _OTHER = "is another count"
 _SUPPRESSED = 15
@@ -1084,28 +1086,30 @@ _SUPPRESSED = 15
 def looks_counted(file: PublishedFile, number: int) -> bool:
     """Whether a column seems to hold counts, some of them suppressed."""
     filled = [text for text in file.column(number) if text]
-    if not filled or not all(map(_is_cell, filled)):
+    if not filled or not all(_is_cell(text, file.decimal) for text in filled):
         return False
-    if any(whole(text) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled):
-        return any(whole(text) is not None for n in range(len(file.header)) for text in file.column(n))
+    if any(
+        count_in(text, file.decimal) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled
+    ):
+        return any(count_in(text, file.decimal) is not None for n in range(len(file.header)) for text in file.column(n))
     return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
 
 
 def looks_like_percentages(file: PublishedFile, number: int) -> bool:
-    """Whether a column seems to hold percentages: its name or its texts say so."""
+    """Whether a column seems to hold percentages: its name or its texts say so. Counts such as 12.0 are none."""
     filled = [text for text in file.column(number) if text and text.lower() not in _MARKERS]
-    numbers = [text.rstrip("% ").replace(",", ".") for text in filled]
-    if not filled or not all(re.fullmatch(r"\d{1,3}(\.\d+)?", text) and float(text) <= 100 for text in numbers):
+    figures = [figure for text in filled if (figure := figure_in(text, file.decimal)) is not None]
+    if not filled or len(figures) < len(filled) or not all(0 <= figure.number <= 100 for figure in figures):
         return False
     named = _PERCENT_NAME.match(file.header[number]) is not None
-    return named or any(text.endswith("%") or _DECIMAL.fullmatch(text) for text in filled)
+    return named or any(figure.is_percent or _is_fraction(figure) for figure in figures)
 
 
 def count_column(file: PublishedFile) -> str:
     """The one column of counts of a long table, empty for none."""
     counted = [n for n in range(len(file.header)) if looks_counted(file, n) and not _PERCENT_NAME.match(file.header[n])]
     named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
-    hidden = [n for n in named if any(text and whole(text) is None for text in file.column(n))]
+    hidden = [n for n in named if any(text and count_in(text, file.decimal) is None for text in file.column(n))]
     if named:
         return file.header[(hidden or named)[-1]]
     return file.header[counted[0]] if len(counted) == 1 else ""
@@ -1139,9 +1143,9 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
     return left_out
 
 
-def _is_cell(text: str) -> bool:
+def _is_cell(text: str, decimal: str) -> bool:
     return (
-        CellTexts().interval(text) is not None
+        CellTexts(decimal=decimal).interval(text) is not None
         or below(text) is not None
         or text.lower() in _MARKERS
         or text.endswith("%")
@@ -1149,8 +1153,12 @@ def _is_cell(text: str) -> bool:
 
 
 def _has_decimals(texts: list[str]) -> bool:
-    filled = [text for text in texts if text and text.lower() not in _MARKERS]
-    return any(map(_DECIMAL.fullmatch, filled)) and all(_DECIMAL.fullmatch(t) or whole(t) is not None for t in filled)
+    figures = [figure_in(text) for text in texts if text and text.lower() not in _MARKERS]
+    return all(figures) and any(figure is not None and _is_fraction(figure) for figure in figures)
+
+
+def _is_fraction(figure: Figure) -> bool:
+    return figure.number != figure.number.to_integral_value()
 
 
 def _same(one: list[str], other: list[str]) -> bool:

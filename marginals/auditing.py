@@ -372,6 +372,10 @@ def _nothing_certain(audit: Audit) -> Iterator[str]:
 
 
 def _not_examined(audit: Audit) -> Iterator[str]:
+    for path, table in audit.spec.tables.items():
+        for column in table.ignore:
+            why = f"it {table.why_ignored[column]}" if column in table.why_ignored else "the spec ignores it"
+            yield f"Not examined: the column {column!r} of {path.name}; {why}."
     if not audit.spec.sensitive:
         yield "Not examined: whether everybody of a group has one sensitive value. Name the attributes with --sensitive."
     for part in audit.parts:

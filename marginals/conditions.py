@@ -31,9 +31,10 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -41,8 +42,9 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, interval, numbers_of
+from marginals.tables.values import PLAIN, POINT, NumberFormat, has_leading_zero
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import SUPPRESSED, Hierarchy
+from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,10 @@ class Scanned(NamedTuple):
 
 _SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
 _IS_CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+(?![\[(])", re.DOTALL)
-_NUMBER_OR = re.compile(r"\s*[<>]=?\s*[-+]?\d+(?:\.\d+)?\s*\|")
+_NUMBER_OR = re.compile(rf"\s*[<>]=?\s*{PLAIN}\s*\|")
 _WORD = re.compile(r"[^\W\d]\w*")
 _BEFORE_TERM = re.compile(r"(?:[\s(~]|not\b)*")
-_CONSTANT = re.compile(rf"(?:{QUOTED}|[-+]?\d[\d.]*)", re.DOTALL)
+_CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
 _ELSEWHERE = re.compile(rf"{QUOTED}|\s+|\w+|[=!<>]=|.", re.DOTALL)
 
 
@@ -566,6 +568,44 @@ def unquoted(text: str) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Meaning:
+    """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
+
+    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number.
+    """
+
+    surely: BoolArray
+    possibly: BoolArray
+
+    @classmethod
+    def certain(cls, inside: BoolArray) -> "Meaning":
+        """Of a condition that can be judged of every value."""
+        return cls(inside, inside)
+
+    @property
+    def unjudged(self) -> BoolArray:
+        """The values of which it cannot be judged."""
+        return self.possibly & ~self.surely
+
+    def __or__(self, other: "Meaning") -> "Meaning":
+        return Meaning(self.surely | other.surely, self.possibly | other.possibly)
+
+    def __and__(self, other: "Meaning") -> "Meaning":
+        return Meaning(self.surely & other.surely, self.possibly & other.possibly)
+
+    def __invert__(self) -> "Meaning":
+        return Meaning(~self.possibly, ~self.surely)
+
+
+class UnjudgedError(InputError):
+    """A condition that cannot be judged of some values of an attribute."""
+
+    def __init__(self, attribute: str, message: str) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+
+
+@dataclass(frozen=True, eq=False)
 class Labels:
     """The labels that an attribute has. finest: its finest published level. of_table: whether base values are those of a
     table, whose numbers are what they are, whatever labels are above them.
@@ -576,15 +616,15 @@ class Labels:
     finest: int = 0
     of_table: bool = False
 
-    def meant(self, text: str) -> BoolArray:
-        """For each base value whether a text means it: shape (size(0),).
+    def meant(self, text: str) -> Meaning:
+        """Which base values a text means, and of which that cannot be judged.
 
         Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in or that
         cuts through one.
         """
         inside = self.labelled(text)
         if inside is None and len(parts := self.parts(text)) > 1:
-            return np.asarray(np.logical_or.reduce([self.meant(part) for part in parts]))
+            return reduce(or_, map(self.meant, parts))
         if inside is None and (between := Range.of(text)) is not None and self._has_numbers:
             return self.between(between, text)
         if inside is None and Range.of(text) is not None and self._look_like_numbers:
@@ -601,7 +641,7 @@ class Labels:
             inside = self.labelled(exact)
         if inside is None:
             raise self.no_value(text)
-        return inside
+        return Meaning.certain(inside)
 
     def is_value(self, text: str) -> bool:
         """Whether a text means values that there may be: every part of it is a label, or a range of what are numbers."""
@@ -613,7 +653,10 @@ class Labels:
         return Range.of(text) is not None and self._has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
-        """The base values under a label, at its finest published level where it has several meanings; None for none."""
+        """The base values under a label, at its finest published level where it has several meanings; None for none.
+
+        A number has one label, however the text spells it.
+        """
         hierarchy = self.hierarchy
         levels = [level for level in range(hierarchy.height + 1) if hierarchy.code(text, level) is not None]
         if levels:
@@ -623,7 +666,8 @@ class Labels:
         if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
-        return None
+        canonical = POINT.canonical(text)
+        return None if canonical == text or has_leading_zero(text) else self.labelled(canonical)
 
     def parts(self, text: str) -> Sequence[str]:
         """The texts with | between them; a | within quotes divides nothing, unless what it divides are labels."""
@@ -632,8 +676,11 @@ class Labels:
             return divided
         return parts(text)
 
-    def between(self, numbers: Range, text: str) -> BoolArray:
-        """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does."""
+    def between(self, numbers: Range, text: str) -> Meaning:
+        """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does.
+
+        Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
+        """
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
         read = [] if numbers.is_empty else self._numbers
         for code, (label, own) in enumerate(zip(self.hierarchy.labels[0], read)):
@@ -643,9 +690,11 @@ class Labels:
                 without = f"; to leave {own.low} out, write ..<{own.low}" if own.low == numbers.high else ""
                 raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
             inside[code] = True
-        if not inside.any():
+        is_open = [own is None and label != MISSING for own, label in zip(read, self.hierarchy.labels[0])]
+        unjudged = np.array(is_open or np.zeros_like(inside), dtype=np.bool_)
+        if not inside.any() and not unjudged.any():
             raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
-        return inside
+        return Meaning(inside, inside | unjudged)
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
@@ -686,17 +735,14 @@ def parts(text: str) -> list[str]:
 
 # Which rows of a table a condition means, the same by every engine.
 #
-# A column in which every value is a number is compared with numbers, any other with texts in quotes, in the order of
-# their characters; nothing else is guessed, for a rule that silently holds for nobody discloses what it should hide.
+# A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
+# quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, for a rule that
+# silently holds for nobody discloses what it should hide.
 # What is missing equals nothing and is neither less nor greater, so != and not in hold for it, as does the negation of
 # the rest.
 #
 # A choice, such as `age in 20-39`, means the labels that an attribute has, of any level, and numbers; `bound` makes
 # the comparison of it that an engine executes.
-
-
-NUMBER = r" *[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})? *"
-"""The texts that are numbers, as a regular expression of Python and of DuckDB."""
 
 
 class Kind(Enum):
@@ -707,11 +753,11 @@ class Kind(Enum):
     TEXTS = "texts"
 
     @classmethod
-    def of(cls, values: int, numbers: int) -> "Kind":
-        """From the number of values that are neither missing nor the empty text, and how many of them are numbers."""
+    def of(cls, values: int, numbers: NumberFormat | None) -> "Kind":
+        """From the number of values that are neither missing nor the empty text, and the format in which all are numbers."""
         if not values:
             return cls.NOTHING
-        return cls.NUMBERS if numbers == values else cls.TEXTS
+        return cls.TEXTS if numbers is None else cls.NUMBERS
 
 
 def check_columns(condition: Where, formula: Formula, columns: Sequence[str]) -> None:
@@ -747,8 +793,8 @@ def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind],
                 )
             if kind is Kind.TEXTS and Kind.NUMBERS in of_constants:
                 raise InputError(
-                    f"{rule} compares column {name!r}, in which not every value is a number, with a number; write it as "
-                    "a text in quotes, or name in data.missing what stands for no value"
+                    f"{rule} compares column {name!r}, in which not every value is a number, with a number (codes with "
+                    "leading zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
                 )
         if {Kind.NUMBERS, Kind.TEXTS} <= set(of_columns.values()):
             raise InputError(f"{rule} compares columns {' and '.join(map(repr, of_columns))}, numbers and texts")
@@ -759,6 +805,20 @@ def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind],
                         f"{rule} asks for a value of column {next(iter(of_columns))!r} that data.missing says stands for "
                         "no value, which equals nothing"
                     )
+
+
+def spellings(texts: Iterable[str], decimal: str = ".") -> dict[str, list[str]]:
+    """The texts of a column for each label that a table of it has.
+
+    >>> spellings(["1e+05", "100000", "refused"])
+    {'100000': ['1e+05', '100000'], 'refused': ['refused']}
+    """
+    values = list(texts)
+    own = NumberFormat.of([text for text in values if text], decimal)
+    found: dict[str, list[str]] = {}
+    for text in values:
+        found.setdefault(text if own is None else own.canonical(text), []).append(text)
+    return found
 
 
 def chosen_columns(formula: Formula) -> tuple[str, ...]:
@@ -781,12 +841,14 @@ class ColumnValues:
     """What is known of the values of the columns that a condition is about.
 
     kinds: of the columns. hierarchies: of those whose labels are known; for another column of texts that has choices, the
-    texts that occur, flat. missing: texts that stand for no value.
+    texts that occur, flat. missing: texts that stand for no value. spelled: of columns in which words stand among numbers,
+    the texts for each label, since a number has one label however it is spelled.
     """
 
     kinds: Mapping[str, Kind]
     hierarchies: Mapping[str, Hierarchy]
     missing: frozenset[str]
+    spelled: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -823,11 +885,18 @@ class _Binding:
         if labels is None:  # it has no value
             return Membership(column, (text,))
         try:
-            return self._among(column, labels, labels.meant(text))
+            meaning = labels.meant(text)
         except InputError:  # whose sentence may quote values of rows
             raise self._refusal(
                 column, "that it does not have, or by a range that is not of numbers or cuts through one of its values"
             ) from None
+        if unjudged := int(meaning.unjudged.sum()):
+            raise self._refusal(
+                column,
+                f"in a range, and {unjudged:,} of its different values are no numbers: list them under data.missing if they "
+                "stand for no value, or name values with | between",
+            )
+        return self._among(column, labels, meaning.surely)
 
     def _labels(self, column: Column) -> Labels | None:
         hierarchy = self.values.hierarchies.get(column.name)
@@ -836,13 +905,15 @@ class _Binding:
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
         """The values under a label; of several, those that do not stand for no value."""
         texts = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
+        spelled = self.values.spelled.get(column.name, {})
+        texts = [text for label in texts for text in spelled.get(label, [label])]
         kept = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
         return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept))
 
     def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
         """A number that the column may have, or a range of numbers, which may hold for nobody."""
-        if re.fullmatch(NUMBER, text):
-            if labels is not None and number_of(text) not in map(number_of, labels.hierarchy.labels[0]):
+        if POINT.is_number(text):
+            if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
                 raise self._refusal(column, "that it does not have")
             return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
         numbers = Range.of(text)
@@ -856,7 +927,7 @@ class _Binding:
         return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
 
     def _constant(self, text: str, kind: Kind) -> Constant:
-        return self._exact(number_of(text)) if kind is Kind.NUMBERS and re.fullmatch(NUMBER, text) else text
+        return self._exact(POINT.real(text)) if kind is Kind.NUMBERS and POINT.is_number(text) else text
 
     def _exact(self, number: float) -> int | float:
         if not abs(number) < EXACT:
@@ -877,28 +948,33 @@ def _either(terms: Sequence[Formula]) -> Formula:
     return terms[0] if len(terms) == 1 else Disjunction(tuple(terms))
 
 
-def number_of(text: str | None) -> float:
-    """The number that a text is; NaN for none."""
-    return float(text) if text is not None and re.fullmatch(NUMBER, text) else float("nan")
+def written_as(texts: Iterable[str], decimal: str = ".") -> NumberFormat | None:
+    """The format in which all values of a column are numbers, the empty text being none; None where there is none.
 
-
-def kind_of_texts(texts: Iterable[str]) -> Kind:
-    """The kind of a column with these values, the empty text being none."""
+    decimal: the sign before the fraction of a number.
+    """
     values = [text for text in texts if text]
-    return Kind.of(len(values), sum(np.isfinite(number_of(text)) for text in values))
+    own = NumberFormat.of(values, decimal)
+    return own if own is not None and all(map(own.is_number, values)) else None
+
+
+def kind_of_texts(texts: Collection[str], decimal: str = ".") -> Kind:
+    """The kind of a column with these values, the empty text being none."""
+    return Kind.of(sum(map(bool, texts)), written_as(texts, decimal))
 
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
-    """A column in memory. codes: positions in its texts, -1 where a value is missing; shape (rows,)."""
+    """A column in memory. codes: positions in its texts, -1 where a value is missing; shape (rows,). format: of numbers."""
 
     codes: "np.ndarray[tuple[int], np.dtype[np.intp]]"
     texts: tuple[str, ...]
+    format: NumberFormat = POINT
 
     @cached_property
     def numbers(self) -> FloatArray:
         """The numbers that its values are, NaN for those that are none: shape (rows,)."""
-        of_texts: FloatArray = np.array([*map(number_of, self.texts), np.nan])
+        of_texts: FloatArray = np.array([*map(self.format.real, self.texts), np.nan])
         return of_texts[self.codes]
 
 
@@ -956,4 +1032,4 @@ def _kind_of_constant(constant: Constant) -> Kind:
 def _is_missing(constant: Constant, missing: frozenset[str]) -> bool:
     if isinstance(constant, str):
         return constant in missing
-    return any(number_of(text) == constant for text in missing)
+    return any(POINT.real(text) == constant for text in missing)

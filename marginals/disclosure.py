@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias, TypeGuard
 
 import numpy as np
@@ -19,7 +20,7 @@ from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from marginals.arguments import elements_of, require
 from marginals.conditions import (
-    NUMBER,
+    EXACT,
     Atom,
     Choice,
     CodedColumn,
@@ -42,6 +43,8 @@ from marginals.conditions import (
     holds,
     kind_of,
     kind_of_texts,
+    spellings,
+    written_as,
 )
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file
@@ -53,6 +56,7 @@ from marginals.tables.files import CsvFiles, ParquetFiles
 from marginals.tables.frames import sql_name, sql_text
 from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
+from marginals.tables.values import ALIKE, BLANKS, END_ZEROS, POINT, NumberFormat, formats
 from models.arrays import BoolArray, IndexArray
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -199,7 +203,7 @@ class DisclosedTable:
         """The original columns that predicates are about, as numbers where all values are."""
         import pandas as pd
 
-        return pd.DataFrame({str(name): _typed(column) for name, column in self.rows.frame.items()})
+        return pd.DataFrame({str(name): _typed(column, self.rows) for name, column in self.rows.frame.items()})
 
     def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":
         """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
@@ -289,25 +293,40 @@ def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
     names = [str(name) for name in rows.frame.columns]
     formula = formula_of(condition, names)
     check_columns(condition, formula, names)
-    columns = {}
+    columns, decimals = {}, {}
     for name in columns_of(formula):
-        codes, texts = factorized(rows.frame.iloc[:, names.index(name)].rename(name), rows.no_value)
-        columns[name] = CodedColumn(codes, tuple(texts))
-    kinds = {name: kind_of_texts(column.texts) for name, column in columns.items()}
-    labels = dict(rows.domain.items())
+        own = rows.frame.iloc[:, names.index(name)].rename(name)
+        # A column of numbers has a point before their fraction, whatever the texts of the table have.
+        decimals[name] = "." if own.dtype.kind in "iufb" else rows.decimal
+        codes, texts = factorized(own, rows.no_value, decimals[name])
+        columns[name] = CodedColumn(codes, tuple(texts), written_as(texts, decimals[name]) or POINT)
+    kinds = {name: kind_of_texts(column.texts, decimals[name]) for name, column in columns.items()}
+    labels, spelled = dict(rows.domain.items()), {}
     for name in chosen_columns(formula):
-        if name not in labels and kinds[name] is Kind.TEXTS:
+        if kinds[name] is Kind.TEXTS and name in labels:
+            spelled[name] = spellings(columns[name].texts, decimals[name])
+        elif kinds[name] is Kind.TEXTS:
             labels[name] = Hierarchy.flat(columns[name].texts)
-    return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value)), columns, kinds)
+    return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value, spelled)), columns, kinds)
 
 
-def _typed(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
+    """A column of texts that are all numbers as these numbers, whole ones as such; any other as it is."""
     import pandas as pd
 
-    try:
-        return pd.to_numeric(column)
-    except (ValueError, TypeError):
+    if column.dtype.kind in "iufbmM":
         return column
+    try:
+        codes, texts = factorized(column, {*rows.no_value, ""}, rows.decimal)
+    except InputError:  # lists and the like
+        return column
+    written = written_as(texts, rows.decimal)
+    if written is None:
+        return column
+    numbers = np.array([*map(written.real, texts), np.nan])
+    own = numbers[codes]
+    is_whole = bool((codes >= 0).all()) and bool((numbers[:-1] == np.floor(numbers[:-1])).all())
+    return pd.Series(own.astype(np.int64) if is_whole and np.abs(own).max() < EXACT else own, index=column.index)
 
 
 # Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).
@@ -335,7 +354,7 @@ def disclose_file(
     with fresh_file(target, PRIVATE) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
         try:
             with connected(memory) as connection:
-                rows = _view_disclosed(connection, files, domain, rules, source.missing, memory)
+                rows = _view_disclosed(connection, files, domain, rules, source, memory)
                 blocks = _codes(connection, source, domain)
                 _write_labels(stream, domain, in_order(order, blocks, rows, memory))
                 return rows
@@ -348,7 +367,7 @@ def _view_disclosed(
     files: CsvFiles | ParquetFiles,
     domain: Domain,
     rules: Sequence[DisclosureRule],
-    missing: Sequence[str],
+    source: TableSource,
     memory: int,
 ) -> int:
     """Make the view `disclosed`, as `disclosure_query` says; returns the number of its rows."""
@@ -362,19 +381,27 @@ def _view_disclosed(
         check_columns(condition, formula, files.columns)
     columns = list(dict.fromkeys([*domain.attributes, *named]))
     files.check(columns)
-    absent = f"IN ({', '.join(map(sql_text, missing))})" if missing else "IS NULL"
-    without_missing = ", ".join(f"CASE WHEN {n} {absent} THEN NULL ELSE {n} END AS {n}" for n in map(sql_name, columns))
+    decimals = {name: "." if _is_typed(files, name) else source.decimal for name in columns}
+    without_missing = ", ".join(
+        f"CASE WHEN {is_missing_sql(sql_name(name), source.missing, decimals[name])} THEN NULL ELSE {sql_name(name)} END "
+        f"AS {sql_name(name)}"
+        for name in columns
+    )
     kept = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
     texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns, memory)})"
     connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
-    kinds = _kinds(connection, named)
-    hierarchies = dict(domain.items())
+    kinds, written = _kinds(connection, {name: decimals[name] for name in named})
+    hierarchies, spelled = dict(domain.items()), {}
     for name in dict.fromkeys(name for _, formula in formulas.values() for name in chosen_columns(formula)):
-        if name not in hierarchies and kinds[name] is Kind.TEXTS:
-            hierarchies[name] = _occurring(connection, name)
-    values = ColumnValues(kinds, hierarchies, frozenset(missing))
+        if kinds[name] is Kind.TEXTS:
+            texts_there = _occurring(connection, name)
+            if name in hierarchies:
+                spelled[name] = spellings(texts_there, decimals[name])
+            else:
+                hierarchies[name] = Hierarchy.flat(texts_there)
+    values = ColumnValues(kinds, hierarchies, frozenset(source.missing), spelled)
     texts_of_rules = {
-        number: formula_sql(executable(condition, formula, values), kinds)
+        number: formula_sql(executable(condition, formula, values), kinds, written)
         for number, (condition, formula) in formulas.items()
     }
     connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, texts_of_rules)}")
@@ -394,8 +421,7 @@ def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain:
         block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
         for number, (attribute, hierarchy) in enumerate(domain.items()):
             values = batch.column(2 * number).dictionary_encode()
-            texts = (source.base_value(attribute, text) for text in values.dictionary.to_pylist())
-            codes = [None if text is None else hierarchy.code(text, 0) for text in texts]
+            codes = [source.base_code(attribute, text, hierarchy) for text in values.dictionary.to_pylist()]
             base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
             levels = batch.column(2 * number + 1).to_numpy()
             unknown += int((base < 0).sum())
@@ -435,23 +461,105 @@ def _write_labels(stream: TextIO, domain: Domain, blocks: Iterable[NDArray[np.in
             frame.to_csv(stream, header=False, index=False, lineterminator="\n")
 
 
-def _kinds(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> dict[str, Kind]:
-    """The kinds of some columns of `original`."""
-    if not columns:
-        return {}
-    counts = []
-    for name in map(sql_name, columns):
-        number = f"regexp_full_match({name}, {sql_text(NUMBER)}) AND isfinite({_number(name)})"
-        counts += [f"count(*) FILTER ({name} <> '')", f"count(*) FILTER ({name} <> '' AND {number})"]
-    [numbers] = connection.execute(f"SELECT {', '.join(counts)} FROM original").fetchall()
-    return {column: Kind.of(*numbers[2 * i : 2 * i + 2]) for i, column in enumerate(columns)}
+def _is_typed(files: CsvFiles | ParquetFiles, column: str) -> bool:
+    """Whether the values of a column are no texts, so that numbers have a point before their fraction."""
+    if isinstance(files, CsvFiles):
+        return False
+    kinds = {str(schema.field(column).type) for schema in files.schemas.values()}
+    return not any("string" in kind or "utf8" in kind for kind in kinds)
 
 
-def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> Hierarchy:
+def _kinds(
+    connection: "duckdb.DuckDBPyConnection", decimals: Mapping[str, str]
+) -> tuple[dict[str, Kind], dict[str, NumberFormat]]:
+    """The kinds of some columns of `original`, and how those write numbers that are of numbers.
+
+    decimals: of each column the sign before the fraction of a number.
+    """
+    kinds, written = {}, {}
+    for column, decimal in decimals.items():
+        values, own = _written_as(connection, sql_name(column), decimal)
+        kinds[column] = Kind.of(values, own)
+        if own is not None:
+            written[column] = own
+    return kinds, written
+
+
+def _written_as(connection: "duckdb.DuckDBPyConnection", name: str, decimal: str) -> tuple[int, NumberFormat | None]:
+    """How many values a column of `original` has, and the format in which all are numbers, as `written_as` finds it."""
+    plain, *others = formats(decimal)
+    shows_groups = f"contains({name}, ',') OR regexp_matches({name}, '[.].*[.]')"
+    same = f"{name} SIMILAR TO {sql_text('.*' + END_ZEROS.format(f'[{decimal}]').removesuffix('$'))}"
+    told_apart = f"{same} AND rtrim({name}, '0') IN (SELECT {name} FROM original)"
+    values, codes, grouped, numbers = _counted_where(
+        connection, name, [f"{is_code_sql(name)} OR ({told_apart})", shows_groups, is_number_sql(name, plain)]
+    )
+    if codes or not values:
+        return values, None
+    if numbers == values:
+        return values, plain
+    counts = _counted_where(connection, name, [is_number_sql(name, own) for own in others])[1:]
+    fitting = (own for own, count in zip(others, counts) if count == values and (own.thousands != "." or grouped))
+    return values, next(fitting, None)
+
+
+def _counted_where(connection: "duckdb.DuckDBPyConnection", name: str, conditions: Sequence[str]) -> list[int]:
+    """How many values of `original` there are, and for how many of them each condition holds."""
+    held = "".join(f", count(*) FILTER ({condition})" for condition in conditions)
+    [counts] = connection.execute(f"SELECT count(*){held} FROM original WHERE {name} <> ''").fetchall()
+    return list(counts)
+
+
+def plain_sql(name: str) -> str:
+    """A text in SQL as `NumberFormat` matches it: without blanks around it, with one spelling of signs that are alike."""
+    alike, same = "".join(map(chr, ALIKE)), "".join(map(str, ALIKE.values()))
+    return f"translate(trim({name}, {sql_text(BLANKS)}), {sql_text(alike)}, {sql_text(same)})"
+
+
+def is_code_sql(name: str) -> str:
+    """Whether a text begins with a zero that says nothing of a number, in SQL."""
+    return f"regexp_matches({plain_sql(name)}, '^[-+]*0[0-9]')"
+
+
+def is_number_sql(name: str, numbers: NumberFormat) -> str:
+    """Whether a text is a number, in SQL."""
+    return (
+        f"(regexp_full_match({plain_sql(name)}, {sql_text(numbers.pattern)}) AND isfinite({number_sql(name, numbers)}))"
+    )
+
+
+def number_sql(name: str, numbers: NumberFormat) -> str:
+    """The number that a text is, in SQL, null for none."""
+    plain = plain_sql(name)
+    for sign, instead in (("%", ""), (numbers.thousands, ""), (numbers.decimal, ".")):
+        if sign and sign != instead and (sign != "%" or numbers.percent):
+            plain = f"replace({plain}, {sql_text(sign)}, {sql_text(instead)})"
+    return f"TRY_CAST({f'trim({plain})' if numbers.percent else plain} AS DOUBLE)"
+
+
+def is_missing_sql(name: str, marks: Sequence[str], decimal: str) -> str:
+    """Whether a text stands for no value, in SQL, as `missing_among` says it."""
+    if not marks:
+        return f"{name} IS NULL"
+    listed = ", ".join(map(sql_text, marks))
+    told = f"{name} IN ({listed})"
+    if filled := [mark for mark in marks if mark]:
+        told += f" OR trim({name}, {sql_text(BLANKS)}) IN ({', '.join(map(sql_text, filled))})"
+    numbers = sorted({POINT.real(mark) for mark in marks if POINT.is_number(mark)})
+    if not numbers:
+        return told
+    own = NumberFormat(decimal)
+    among = ", ".join(f"CAST({sql_text(repr(number))} AS DOUBLE)" for number in numbers)
+    return (
+        f"{told} OR ({is_number_sql(name, own)} AND NOT {is_code_sql(name)} AND {number_sql(name, own)} IN ({among}))"
+    )
+
+
+def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> list[str]:
     """The texts of a column of `original`."""
     name = sql_name(column)
     rows = connection.execute(f"SELECT DISTINCT {name} FROM original WHERE {name} IS NOT NULL ORDER BY 1").fetchall()
-    return Hierarchy.flat([text for (text,) in rows])
+    return [text for (text,) in rows]
 
 
 def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions: Mapping[int, str]) -> str:
@@ -481,42 +589,42 @@ def is_text(condition: Condition) -> TypeGuard[Where]:
     return condition is not None
 
 
-def formula_sql(formula: Formula, kinds: Mapping[str, Kind]) -> str:
+def formula_sql(
+    formula: Formula, kinds: Mapping[str, Kind], written: Mapping[str, NumberFormat] = MappingProxyType({})
+) -> str:
     """A formula without choices as SQL that is true or false, never null.
 
+    written: how columns write numbers; as programs do where nothing is said.
+
     >>> from marginals.conditions import parsed
-    >>> print(formula_sql(parsed("age not in [1]"), {"age": Kind.NUMBERS}))
-    (NOT coalesce(TRY_CAST(trim(original."age") AS DOUBLE) IN (CAST('1' AS DOUBLE)), FALSE))
+    >>> print(formula_sql(parsed("name in ['Ann']"), {"name": Kind.TEXTS}))
+    coalesce(original."name" IN ('Ann'), FALSE)
     """
+
+    def operand(operand: Operand, atom: Atom) -> str:
+        if isinstance(operand, Column):
+            column = f"original.{sql_name(operand.name)}"
+            is_number = kind_of(atom, kinds) is Kind.NUMBERS
+            return number_sql(column, written.get(operand.name, POINT)) if is_number else column
+        return sql_text(operand) if isinstance(operand, str) else f"CAST({sql_text(repr(operand))} AS DOUBLE)"
+
     match formula:
         case Negation(term=term):
-            return f"(NOT {formula_sql(term, kinds)})"
+            return f"(NOT {formula_sql(term, kinds, written)})"
         case Conjunction(terms=terms):
-            return "(" + " AND ".join(formula_sql(term, kinds) for term in terms) + ")"
+            return "(" + " AND ".join(formula_sql(term, kinds, written) for term in terms) + ")"
         case Disjunction(terms=terms):
-            return "(" + " OR ".join(formula_sql(term, kinds) for term in terms) + ")"
+            return "(" + " OR ".join(formula_sql(term, kinds, written) for term in terms) + ")"
         case Choice():
             raise TypeError("choices must be bound before")
         case Membership(values=()):
             return "FALSE"
         case Membership(column=column, values=values):
-            listed = ", ".join(_operand(value, formula, kinds) for value in values)
-            return f"coalesce({_operand(column, formula, kinds)} IN ({listed}), FALSE)"
+            listed = ", ".join(operand(value, formula) for value in values)
+            return f"coalesce({operand(column, formula)} IN ({listed}), FALSE)"
         case Comparison(left=left, sign=sign, right=right):
             compared = "=" if sign == "==" else sign
-            return f"coalesce({_operand(left, formula, kinds)} {compared} {_operand(right, formula, kinds)}, FALSE)"
-
-
-def _operand(operand: Operand, atom: Atom, kinds: Mapping[str, Kind]) -> str:
-    if isinstance(operand, Column):
-        column = f"original.{sql_name(operand.name)}"
-        return _number(column) if kind_of(atom, kinds) is Kind.NUMBERS else column
-    return sql_text(operand) if isinstance(operand, str) else f"CAST({sql_text(repr(operand))} AS DOUBLE)"
-
-
-def _number(column: str) -> str:
-    """The number that a text is, null for the empty one."""
-    return f"TRY_CAST(trim({column}) AS DOUBLE)"
+            return f"coalesce({operand(left, formula)} {compared} {operand(right, formula)}, FALSE)"
 
 
 class DisclosedFile(NamedTuple):

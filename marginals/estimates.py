@@ -1,16 +1,16 @@
 """Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from warnings import warn
 
 import numpy as np
 
 from marginals.arguments import elements_of
-from marginals.conditions import Where
+from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
-from marginals.published_values import known_attribute, values_meant
+from marginals.published_values import known_attribute, meanings, values_meant
 from marginals.tables.intervals import Range as Numbers
 from marginals.tables.intervals import numbers_of
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
@@ -181,13 +181,22 @@ Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
 """One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
 
 
+class Unjudged(NamedTuple):
+    """Values of an attribute that are no numbers, of which a range cannot be judged; rows: how many have one at most."""
+
+    attribute: str
+    values: tuple[str, ...]
+    rows: int
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
 
     expected: None where the time was over before the distribution was fitted.
     sharp: whether both bounds are proven to be attained by tables with the published marginals.
-    basis: what the expectation rests on.
+    basis: what the expectation rests on. unjudged: values that the condition cannot be judged of; the bounds hold with their
+    rows and without, the expectation is without.
     """
 
     expected: float | None
@@ -195,6 +204,7 @@ class Estimate:
     upper: int
     sharp: bool
     basis: Basis
+    unjudged: tuple[Unjudged, ...] = field(default=(), repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -333,12 +343,30 @@ def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
 
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
-    """The number of rows that a condition means."""
-    meant = values_meant(model.domain, model.finest_levels, where)
+    """The number of rows that a condition means.
+
+    Of values that it cannot be judged of no row is expected; the bounds hold with all of their rows and without.
+    """
+    judged = meanings(model.domain, model.finest_levels, where)
+    meant = {attribute: meaning.surely for attribute, meaning in judged.items()}
     box = model.box(meant)
     bounds = box.bounds(seconds)
+    unjudged = tuple(_unjudged(model, judged))
+    if unjudged:
+        most = model.box({attribute: meaning.possibly for attribute, meaning in judged.items()}).bounds(seconds)
+        bounds = replace(bounds, upper=most.upper, sharp=bounds.sharp and most.sharp)
     basis = CERTAIN if bounds.lower == bounds.upper else basis_in(model, distinctions(model, {}, meant))
-    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp, basis)
+    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp, basis, unjudged)
+
+
+def _unjudged(model: MarginalModel, judged: Mapping[str, Meaning]) -> Iterator[Unjudged]:
+    """The values that a condition cannot be judged of, and how many rows have them that all else may hold for."""
+    possible = {attribute: meaning.possibly for attribute, meaning in judged.items()}
+    for attribute, meaning in judged.items():
+        if meaning.unjudged.any():
+            labels = np.array(model.domain.hierarchy(attribute).labels[0], dtype=object)[meaning.unjudged]
+            rows = model.box({**possible, attribute: meaning.unjudged}).bounds().upper
+            yield Unjudged(attribute, tuple(labels.tolist()), rows)
 
 
 def expected_count(model: MarginalModel, where: Where) -> Quantity:

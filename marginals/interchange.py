@@ -16,7 +16,6 @@ MARKOV
 
 import csv
 import io
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -39,6 +38,8 @@ from marginals.estimates import drawn, told
 from marginals.files import replace_file
 from marginals.messages import installing, printable
 from marginals.release.release import Release
+from marginals.tables.intervals import interval
+from marginals.tables.values import number_in
 from models.arrays import FloatArray
 from models.errors import TooManyCellsError
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
@@ -106,8 +107,6 @@ def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?[0-9][0-9.,+-]*")
-"""What begins with a sign and is no formula."""
 
 
 def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
@@ -131,7 +130,7 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
 def _csv(frame: pd.DataFrame) -> str:
     """Labels as they are, since they are data; people are warned of those that a spreadsheet would calculate."""
     texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
-    if any(text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) for text in texts):
+    if any(text.startswith(_FORMULA) and interval(text) is None and number_in(text) is None for text in texts):
         click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
     return frame.to_csv(index=False, lineterminator="\n")
 

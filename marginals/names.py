@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from marginals.tables.values import NUMERAL, POINT
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
 
@@ -34,12 +35,12 @@ def column_name(attribute: str) -> str:
 # alike.
 
 
-_NUMBER = r"[-+]?\d+(?:[.,]\d+)?"
-_BAND = re.compile(rf"[\[(]?({_NUMBER})(?: ?[-\u2013] ?(<?)| to |[,;] )({_NUMBER})[\])]?")
+_BAND = re.compile(rf"[\[(]?({NUMERAL})(?: ?[-\u2013] ?(<?)| to |[,;] )({NUMERAL})[\])]?")
 _OPEN_BAND = re.compile(
-    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){_NUMBER}"
-    rf"|{_NUMBER}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
+    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){NUMERAL}"
+    rf"|{NUMERAL}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
 )
+_POINT = re.compile(r"\.[0-9]")
 _WHOLE = re.compile(r"[-+]?\d+")
 _CALENDAR = {
     "days": re.compile(r"\d{4}-\d{2}-\d{2}"),
@@ -178,8 +179,8 @@ def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
         return None
     if len(closed) < len(labels):
         return f"{len(labels):,} bands"
-    whole = all(end == end.to_integral_value() and "." not in str(end) for band in closed for end in band)
-    whole = whole and not any("-<" in label for label in labels)
+    whole = all(end == end.to_integral_value() for band in closed for end in band)
+    whole = whole and not any("-<" in label or _POINT.search(label) for label in labels)
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
     widths = {high - low + whole for low, high in closed}
     if len(widths) > 1:
@@ -192,8 +193,8 @@ def _ends(label: str) -> tuple[Decimal, Decimal] | None:
     match = _BAND.fullmatch(label)
     if match is None:
         return None
-    low, high = (Decimal(match[end].replace(",", ".")) for end in (1, 3))
-    return (low, high) if low < high else None
+    low, high = (POINT.number(match[end].replace(",", ".")) for end in (1, 3))
+    return (low, high) if low is not None and high is not None and low < high else None
 
 
 def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:

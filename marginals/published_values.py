@@ -9,7 +9,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 
 import numpy as np
 
@@ -24,10 +26,12 @@ from marginals.conditions import (
     Disjunction,
     Formula,
     Labels,
+    Meaning,
     Membership,
     Negation,
     NothingInRangeError,
     NoValueError,
+    UnjudgedError,
     Where,
     columns_of,
     formula_of,
@@ -37,6 +41,7 @@ from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words, suggested
 from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
+from marginals.tables.values import POINT, number_text
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
@@ -49,6 +54,27 @@ def values_meant(
     domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
 ) -> dict[str, BoolArray]:
     """For each attribute of a condition whether each base value is meant, shape (size(0),).
+
+    of_table: as for `meanings`. Raises InputError as it does, and UnjudgedError where the condition cannot be judged of some
+    value: only a count has bounds with and without such rows.
+    """
+    meant = {}
+    for attribute, meaning in meanings(domain, finest_levels, where, of_table=of_table).items():
+        if count := int(meaning.unjudged.sum()):
+            values = "1 value" if count == 1 else f"{count:,} values"
+            raise UnjudgedError(
+                attribute,
+                f"whether {values} of {attribute!r} lie in the range cannot be judged: such a value is no number; count() "
+                "gives bounds with and without these rows, and values can be named with | between",
+            )
+        meant[attribute] = meaning.surely
+    return meant
+
+
+def meanings(
+    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
+) -> dict[str, Meaning]:
+    """For each attribute of a condition which base values it means, and of which it cannot be judged.
 
     of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above.
 
@@ -68,20 +94,21 @@ def values_meant(
 _CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribute, {"sex": "Female"}'
 
 
-def values_told(domain: Domain, text: str) -> dict[str, BoolArray]:
-    """As `values_meant`, of those of the conditions that must all hold that the labels of a domain decide.
+def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
+    """Which base values are meant, by those of the conditions that must all hold that the labels of a domain decide.
 
     Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
     no condition.
     """
     values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
     formula = values.parsed(text)
-    told: dict[str, BoolArray] = {}
+    told: dict[str, Meaning] = {}
     for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
         try:
             meant = values.meant(term)
         except NothingInRangeError as error:
-            meant = {error.attribute: np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)}
+            nothing = np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)
+            meant = {error.attribute: Meaning.certain(nothing)}
         except InputError:
             continue
         for name, inside in meant.items():
@@ -121,20 +148,15 @@ class _PublishedValues:
     def _is_value(self, name: str, text: str) -> bool:
         return name in self._domain.attributes and self._labels(name).is_value(text)
 
-    def meant(self, formula: Formula) -> dict[str, BoolArray]:
-        """For each attribute whether each base value is meant."""
+    def meant(self, formula: Formula) -> dict[str, Meaning]:
+        """For each attribute which base values are meant."""
         match formula:
             case Choice(column=column, texts=texts):
                 labels = self._labels(column.name)
-                inside = np.zeros(labels.hierarchy.size(0), dtype=np.bool_)
-                for text in texts:
-                    inside |= labels.meant(text)
-                return {column.name: inside}
+                return {column.name: reduce(or_, map(labels.meant, texts), self._nothing(column.name))}
             case Membership(column=column, values=values):
-                inside = np.zeros(self._labels(column.name).hierarchy.size(0), dtype=np.bool_)
-                for value in values:
-                    inside |= self._equal(column.name, value)
-                return {column.name: inside}
+                chosen = (self._equal(column.name, value) for value in values)
+                return {column.name: reduce(or_, chosen, self._nothing(column.name))}
             case Comparison():
                 return self._compared(formula)
             case Conjunction(terms=terms):
@@ -148,7 +170,10 @@ class _PublishedValues:
         name = known_attribute(self._domain, attribute)
         return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table)
 
-    def _compared(self, comparison: Comparison) -> dict[str, BoolArray]:
+    def _nothing(self, attribute: str) -> Meaning:
+        return Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
+
+    def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
         if not isinstance(left, Column):
             left, sign, right = right, _MIRRORED[sign], left
@@ -173,23 +198,28 @@ class _PublishedValues:
             raise _no_range(left.name, sign + right)
         return {left.name: labels.meant(sign + _digits(right))}
 
-    def _equal(self, attribute: str, value: Constant) -> BoolArray:
+    def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
         text = value if isinstance(value, str) else _digits(value)
         inside = labels.labelled(text)
-        if inside is None and not isinstance(value, str) and labels.is_value(f">={text}"):
-            return labels.between(Range(Decimal(text), Decimal(text)), text)
+        if (
+            inside is None
+            and (number := POINT.number(text)) is not None
+            and not isinstance(value, str)
+            and labels.is_value(f">={text}")
+        ):
+            return labels.between(Range(number, number), text)
         if inside is None:
             raise labels.no_value(text)
-        return inside
+        return Meaning.certain(inside)
 
-    def _any_of(self, formula: Formula, terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+    def _any_of(self, formula: Formula, terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
         names = columns_of(formula)
         if len(names) > 1 or any(len(term) != 1 for term in terms):
             raise _of_several("or", names)
-        return {names[0]: np.asarray(np.logical_or.reduce([term[names[0]] for term in terms]))}
+        return {names[0]: reduce(or_, (term[names[0]] for term in terms))}
 
-    def _not(self, term: Formula) -> dict[str, BoolArray]:
+    def _not(self, term: Formula) -> dict[str, Meaning]:
         match term:
             case Negation(term=inner):
                 return self.meant(inner)
@@ -204,14 +234,14 @@ class _PublishedValues:
         return {name: ~inside}
 
 
-def _all_of(terms: list[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
     """The values of each attribute that all terms mean. Raises InputError where they exclude each other."""
-    meant: dict[str, BoolArray] = {}
+    meant: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
             before = meant.get(attribute, inside)
             meant[attribute] = before & inside
-            if before.any() and inside.any() and not meant[attribute].any():
+            if before.possibly.any() and inside.possibly.any() and not meant[attribute].possibly.any():
                 raise InputError(
                     f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
                     f"put | between: {attribute}=LABEL|LABEL"
@@ -235,7 +265,7 @@ def _no_range(attribute: str, text: str) -> InputError:
 
 def _digits(number: float) -> str:
     """A number as a label writes it."""
-    return str(int(number)) if number == number // 1 else format(Decimal(repr(number)), "f")
+    return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
 
 
 # One hierarchy for what several releases say of an attribute, each of which names no labels but those that it
@@ -472,6 +502,11 @@ class Part:
         """
         try:
             return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
+        except UnjudgedError as error:
+            raise InputError(
+                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those "
+                "that stand for no value under data.missing, or name the values of the part with | between"
+            ) from None
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(
                 f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "
@@ -490,8 +525,8 @@ class Part:
         """
         for name, inside in values_told(counted.domain, self.text).items():
             level = counted.margin.get(name)
-            if level is not None:
-                meant = values_at(counted.domain.hierarchy(name), inside, level)
+            if level is not None:  # of a value that cannot be judged it is not known
+                meant = values_at(counted.domain.hierarchy(name), inside.possibly, level)
                 if not meant[counted.column(name, level)].all():
                     return name
         return None
@@ -509,7 +544,7 @@ class Part:
             return
         for name, inside in told.items():
             place, hierarchy = list(meet.values).index(name), domain.hierarchy(name)
-            yield inside[[hierarchy.labels[0].index(label) for label in labels[place]]], place
+            yield inside.surely[[hierarchy.labels[0].index(label) for label in labels[place]]], place
 
 
 def inside_all(parts: Collection[Part]) -> Narrowing:

@@ -60,11 +60,12 @@ from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, gener
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.distinct_rows import factorized
+from marginals.tables.distinct_rows import factorized, reals
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
+from marginals.tables.values import BLANKS, NumberFormat, base_text
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
@@ -203,7 +204,8 @@ class PeopleTable:
     """A named table with one row a person.
 
     identifier: its column that names people, None where there is none. missing: texts that stand for no value.
-    is_row_by_row: whether its rows are about the people of the disclosed table, in the same order.
+    is_row_by_row: whether its rows are about the people of the disclosed table, in the same order. decimal: the sign before
+    the fraction of a number.
     """
 
     name: str
@@ -211,19 +213,22 @@ class PeopleTable:
     identifier: str | None = None
     missing: frozenset[str] = frozenset({""})
     is_row_by_row: bool = False
+    decimal: str = "."
 
     @classmethod
     def of_rows(cls, rows: Rows) -> "PeopleTable":
         """All columns of the table that is disclosed."""
         identifier = next((name for name, role in rows.roles.items() if role is Role.IDENTIFIER), None)
-        return cls("the table", rows.frame, identifier, rows.no_value, is_row_by_row=True)
+        return cls("the table", rows.frame, identifier, rows.no_value, is_row_by_row=True, decimal=rows.decimal)
 
     @classmethod
     def of_quasi_identifiers(cls, rows: Rows) -> "PeopleTable":
         """What somebody knows who knows the quasi-identifiers of everybody in the table that is disclosed."""
         columns = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
         whole = cls.of_rows(rows)
-        return cls("the table's quasi-identifiers", rows.frame[columns], whole.identifier, rows.no_value, True)
+        return cls(
+            "the table's quasi-identifiers", rows.frame[columns], whole.identifier, rows.no_value, True, rows.decimal
+        )
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -249,7 +254,7 @@ class PeopleTable:
         for axis, (attribute, taxonomy) in enumerate(zip(space.domain.attributes, space.taxonomies)):
             if attribute in self.frame.columns:
                 codes, labels = factorized(self.frame[attribute], {*self.missing, SUPPRESSED})
-                column = np.append(_nodes(taxonomy, labels), taxonomy.root)[codes]
+                column = np.append(_nodes(taxonomy, labels, self.decimal), taxonomy.root)[codes]
                 if np.any(column < 0):
                     row = int(np.argmax(column < 0)) + 1
                     raise InputError(
@@ -287,11 +292,13 @@ class PeopleTable:
         return np.array(labels, dtype=object)[codes]
 
 
-def _nodes(taxonomy: Taxonomy, labels: Sequence[str]) -> IndexArray:
-    """The lowest node of each label, -1 where there is none: shape (labels,)."""
+def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArray:
+    """The lowest node of each label, or of the number or date that it spells; -1 where there is none: shape (labels,)."""
     # Read from the top down, so that the lowest of equal labels stays.
     node_of = {label: node for node, label in reversed(list(enumerate(taxonomy.labels)))}
-    return np.array([node_of.get(label, -1) for label in labels], dtype=np.intp)
+    nodes = [node_of.get(label, -1) for label in labels]
+    spelled = (node_of.get(base_text(label, decimal), -1) if node < 0 else node for label, node in zip(labels, nodes))
+    return np.fromiter(spelled, dtype=np.intp, count=len(nodes))
 
 
 ALL_OTHERS = "*"
@@ -436,9 +443,9 @@ def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
 
 def _numbers(table: PeopleTable, column: str) -> FloatArray:
     """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
-    import pandas as pd
-
-    values = pd.to_numeric(table.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    own = table.frame[column]
+    forbidden = own.astype(str).str.strip(BLANKS).str.lower().isin(["inf", "infinity", "+inf"]).to_numpy()
+    values = np.where(forbidden, np.inf, reals(own))
     if not np.all(values >= 0):
         at_fault = int(np.argmax(~(values >= 0))) + 1
         raise InputError(f"column {column!r} of {table.name}: the weight in row {at_fault} is no number of 0 or more")
@@ -966,11 +973,10 @@ class RiskAssessment:
 
 
 def _row_weights(rows: Rows, column: str) -> FloatArray:
-    import pandas as pd
 
     if column not in rows.frame.columns:
         raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
-    weights = pd.to_numeric(rows.frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    weights = reals(rows.frame[column])
     wrong = ~((weights >= 0) & np.isfinite(weights))
     if wrong.any():
         raise InputError(
@@ -1007,6 +1013,8 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
             for other in others:
                 if name in other.frame.columns:
                     _, values = factorized(other.frame[name], {"", SUPPRESSED})
+                    if attribute.dates or NumberFormat.of(hierarchy.labels[0]) is not None:
+                        values = [v if v in labels else base_text(v, other.decimal) for v in values]
                     base_values |= {v for v in values if v not in labels and _is_base_value(attribute, v)}
             if len(base_values) > hierarchy.size(0):
                 hierarchies[name] = _with_values(attribute, rows, name, base_values, k)

@@ -30,6 +30,7 @@ from marginals.publishing.searching import Progress, no_progress
 from marginals.release.release import Release
 from marginals.steward import by_reason, search_trace
 from marginals.tables.attribute import Role
+from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Table
 from models.arrays import CodeArray, FloatArray
 from models.deadline import Deadline
@@ -173,7 +174,7 @@ def _is_cross_table(frame: pd.DataFrame) -> bool:
 
 def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
     """Counts of rows, none negative and none a fraction."""
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = reals(column)
     if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
         raise InputError(
             f"the counts in {name!r} must be whole numbers, 0 or more; round weights yourself if you want them as counts"

@@ -120,12 +120,21 @@ def another_release_line(page: Path, release: Path) -> str:
 
 
 def left_out_lines(table: "Table") -> Iterator[str]:
-    """What was left out of people who have more rows than count, and of whom the release will speak."""
+    """What was left out of people with more rows than count, of whom the release will speak, and how numbers are read."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
         yield f"Left out {number_of(table.left_out, 'more row')}, since {count}."
     if sentence := unit_in_words(table.rows_per_person):
         yield sentence
+    for name, numbers in table.numbers.items():
+        if numbers.format.is_grouped:
+            yield f"The numbers of {name} are read with {numbers.format}."
+        if numbers.unreadable:
+            has = "has a value" if numbers.unreadable == 1 else "have a value"
+            yield (
+                f"{number_of(numbers.unreadable, 'row')} {has} of {name} that is no number: ranges cannot be judged of it; "
+                "list what stands for no value under data.missing."
+            )
 
 
 _VERDICTS = {
@@ -870,6 +879,10 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
+_NAMED = 3
+"""Values that cannot be judged of which so many are named."""
+
+
 def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
     """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
@@ -884,6 +897,14 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
     else:
         yield f"about {estimate.expected:,.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower:,} and {estimate.upper:,} for certain; {best}"
+    for attribute, values, rows in estimate.unjudged:
+        named = ", ".join(map(repr, values[:_NAMED])) + (
+            f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+        )
+        yield (
+            f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
+            "upper bound and not in the expected number"
+        )
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

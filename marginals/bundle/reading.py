@@ -34,6 +34,7 @@ from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
+from marginals.tables.values import CANONICAL
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError
@@ -533,7 +534,7 @@ _SPELLINGS: Mapping[str, str] = {
     "string": r"(?s:.*)",
     "any": r"(?s:.*)",
     "integer": r"0|-?[1-9][0-9]*",
-    "number": r"0|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?",
+    "number": CANONICAL,
     "boolean": r"true|false",
     "year": r"[1-9][0-9]{3}",
     "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",

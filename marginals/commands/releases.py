@@ -149,7 +149,7 @@ def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Pat
     yield from map(printable, part_lines(table, ledger))
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
     yield from map(printable, unconfirmed_lines(configured.unconfirmed, roles, config.name))
-    yield from left_out_lines(table)
+    yield from map(printable, left_out_lines(table))
     if reason := table.left_to_pandas:
         yield f"{printable(reason)}: pandas reads it, which takes longer and more memory."
 
@@ -430,7 +430,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     if as_json:
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
         where = {"where": release.published.where} if release.published.where else {}
-        print_json({"expected": estimate.expected, **bounds, **where, **estimate.basis.as_json()})
+        unjudged = {"unjudged": [each._asdict() for each in estimate.unjudged]} if estimate.unjudged else {}
+        print_json({"expected": estimate.expected, **bounds, **unjudged, **where, **estimate.basis.as_json()})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")

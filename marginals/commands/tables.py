@@ -410,6 +410,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
                 "hierarchies": list(map(str, files[:-1])),
                 "attributes": config.as_json(),
                 "questions": [question.as_json() for question in config.questions],
+                "missing": dict(config.missing.cells),
+                **({"numbers": dict(config.formats)} if config.formats else {}),
                 **person,
                 **decimal,
             }
@@ -419,6 +421,10 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         click.echo(f"? {question}")
     if config.decimal.why:
         click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
+    for column, words in config.formats.items():
+        click.echo(f"The numbers of {column} are read with {words}.")
+    if config.missing.cells:
+        click.echo(str(config.missing))
     for token, why in config.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():

@@ -5,7 +5,7 @@ Guesses err on the side of publishing less. What they say of a column names no v
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -21,7 +21,7 @@ from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
 from marginals.tables.sensitive_groups import in_groups, inner_range, round_width
-from marginals.tables.values import MOST_CONSECUTIVE, date_text
+from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats
 from models.arrays import CountArray, IndexArray
 
 
@@ -227,7 +227,8 @@ def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexA
     """
     if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(own).max()):
         return False
-    numbers = pd.to_numeric(texts.iloc[some], errors="coerce").to_numpy(dtype=np.float64)
+    codes, values = pd.factorize(texts.iloc[some].astype(str))
+    numbers = np.array([NumberFormat().real(value) for value in values])[codes]
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
     order = np.lexsort((numbers, own))
@@ -278,7 +279,7 @@ _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
 
 def begin_with_year(values: Sequence[str]) -> bool:
     """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
-    return all(re.fullmatch(r"[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}([ T][0-9:.]+Z?)?", value) for value in values)
+    return all(value[:4].isdecimal() and date_text(value) is not None for value in values)
 
 
 def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -433,10 +434,26 @@ _FEW = 5
 
 @dataclass(frozen=True)
 class MissingTokens:
-    """What stands for no value. texts: all of it. why: of each number among them, for people."""
+    """What stands for no value. texts: all of it. why: of each number among them, for people. cells: how many each has."""
 
     texts: tuple[str, ...]
     why: Mapping[str, str]
+    cells: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def counted_in(self, columns: Sequence[Column]) -> "MissingTokens":
+        """The same, with how many cells of some columns have each; cells without a text count as empty ones."""
+        cells = dict.fromkeys(self.texts, 0)
+        for column in columns:
+            cells[""] += column.missing
+            for text, count in zip(column.values, column.counts.tolist()):
+                if text in cells:
+                    cells[text] += count
+        return replace(self, cells={text: count for text, count in cells.items() if count})
+
+    def __str__(self) -> str:
+        """How many cells are read as missing, and by which mark; empty where none is."""
+        marks = [f"{count:,} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
+        return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
 
 def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
@@ -449,7 +466,7 @@ def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
     """
     words = [word for word in WORDS if any(word in column.values for column in columns)]
     why: dict[str, str] = {}
-    numbers: dict[str, dict[str, Decimal]] = {}
+    numbers: dict[str, Mapping[str, Decimal]] = {}
     for token in (*_NEGATIVE, *_NINES):
         having = [column for column in columns if _spelling(token, column)]
         for column in having:
@@ -470,11 +487,12 @@ def _spelling(token: str, column: Column) -> str:
 
 def _numbers_by_text(column: Column) -> dict[str, Decimal]:
     """The values of a column as numbers, words for missing values left out; none where another is no number."""
-    try:
-        number_of = {v: Decimal(numeral) for v, numeral in zip(column.values, column.numerals) if v not in WORDS}
-    except ArithmeticError:
+    texts = [value for value in column.values if value not in WORDS]
+    numbers = NumberFormat.of(texts, column.decimal)
+    if numbers is None:
         return {}
-    return number_of if all(number.is_finite() for number in number_of.values()) else {}
+    number_of = {text: number for text in texts if (number := numbers.number(text)) is not None}
+    return number_of if len(number_of) == len(texts) else {}
 
 
 def _stands_apart(token: Decimal, column: Column, number_of: Mapping[str, Decimal]) -> str:
@@ -487,11 +505,6 @@ def _stands_apart(token: Decimal, column: Column, number_of: Mapping[str, Decima
     count = int(column.counts[[number_of.get(value) == token for value in column.values]].sum())
     is_far = 0 < _FAR * max(others) <= token and min(others) >= 0
     return f"all other numbers of {column.name} are no more than half of it" if is_far and count > 1 else ""
-
-
-_NUMBER_WITH = {sign: re.compile(rf"[-+]?[0-9]+(?:{re.escape(sign)}([0-9]+))?") for sign in ".,"}
-_THOUSANDS = {sign: re.compile(rf"[-+]?[1-9][0-9]{{0,2}}{re.escape(sign)}[0-9]{{3}}") for sign in ".,"}
-"""What may be a whole number, with a sign between its thousands."""
 
 
 @dataclass(frozen=True)
@@ -526,10 +539,12 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
 
 def _has_fractions(column: Column, sign: str) -> bool:
     """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
-    numbers = [value.strip() for value in column.values if value not in (*ALWAYS, *WORDS)]
-    is_number: Callable[[str], object] = _NUMBER_WITH[sign].fullmatch
-    fractions = [number for number in numbers if sign in number]
-    return all(map(is_number, numbers)) and not all(map(_THOUSANDS[sign].fullmatch, fractions))
+    texts = [value for value in column.values if value not in (*ALWAYS, *WORDS)]
+    own = NumberFormat.of(texts, sign)
+    if own is None or not all(map(own.is_number, texts)) or not any(sign in text for text in texts):
+        return False
+    others = [other for mark in DECIMAL_SIGNS if mark != sign for other in formats(mark)]
+    return not any(all(map(other.is_number, texts)) for other in others)
 
 
 _MOST_LEVELS = 3
@@ -700,7 +715,7 @@ def _is_scale(column: Column) -> bool:
 
 def _weighs_rows(column: Column) -> str:
     """Why the numbers of a column say how much a row counts, and nothing about anybody; or nothing."""
-    numbers = _numbers(column)
+    numbers = column.numbers
     if numbers is None or len(numbers) < 3:
         return ""
     sure = next((word for word in words_in_order(column.name) if word.startswith(_SURVEY_WEIGHTS)), "")
@@ -779,7 +794,7 @@ def _names_people(column: Column) -> str:
     if words & {"name", "names"} and words & _PARTS_OF_NAMES:
         return " ".join(word for word in words_in_order(column.name) if word in _PARTS_OF_NAMES | {"name", "names"})
     called = words & {"name", "names", "nom", "nombre", "naam", "nazwa"}
-    if called and len(words) == 1 and distinct >= _FEWEST_NAMES and _numbers(column) is None:
+    if called and len(words) == 1 and distinct >= _FEWEST_NAMES and column.numbers is None:
         return " ".join(called)
     return ""
 
@@ -840,7 +855,7 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
     rare, said: as `guess` takes them.
     """
     try:
-        grouped = in_groups(Attribute(Role.SENSITIVE, values=said.values), column.values, column.counts, column.decimal)
+        grouped = in_groups(Attribute(Role.SENSITIVE, values=said.values), column.values, column.counts, column.format)
     except InputError:
         return _kept_back(why, "only some of its values can be read as numbers or dates")
     if grouped.intervals or grouped.dates:
@@ -876,7 +891,7 @@ def _are_diagnoses(column: Column) -> bool:
 
 def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
     distinct = len(column.values)
-    numbers = _numbers(column)
+    numbers = column.numbers
     labelled = 2 * sum(value in said.values for value in column.values) > distinct
     if numbers is not None and not labelled and not (_are_codes_by_name(column) and _whole_numbers(column) is not None):
         return _of_numbers(column, numbers, rare)
@@ -923,7 +938,7 @@ def _are_codes_by_name(column: Column) -> bool:
     return (numbering and _lengths(column)) or bool(column.words & CATEGORIES and len(column.values) > 2)
 
 
-def _of_numbers(column: Column, numbers: list[Decimal], rare: int) -> Guess:
+def _of_numbers(column: Column, numbers: Sequence[Decimal], rare: int) -> Guess:
     distinct, span = len(numbers), max(numbers) - min(numbers)
     are_whole = all(number == number.to_integral_value() for number in numbers)
     if distinct == 2:
@@ -954,24 +969,15 @@ def _of_categories(column: Column, rare: int, kind: str = "categories") -> Guess
     return Guess(Role.QUASI_IDENTIFIER, why, is_fitted=True)
 
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,30})?")
-
-
-def _numbers(column: Column) -> list[Decimal] | None:
-    """The values as numbers, where all are spelled as numbers are."""
-    numerals = column.numerals
-    return list(map(Decimal, numerals)) if all(map(_NUMBER.fullmatch, numerals)) else None
-
-
-def _whole_numbers(column: Column) -> list[Decimal] | None:
+def _whole_numbers(column: Column) -> Sequence[Decimal] | None:
     """The values as numbers, where all are whole, such as 5 or 5.0."""
-    numbers = _numbers(column)
+    numbers = column.numbers
     return numbers if numbers and all(number == number.to_integral_value() for number in numbers) else None
 
 
 def has_decimals(column: Column) -> bool:
     """Whether all values are numbers and some not whole."""
-    return _numbers(column) is not None and _whole_numbers(column) is None
+    return column.numbers is not None and _whole_numbers(column) is None
 
 
 def _lengths(column: Column) -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from math import log, prod
@@ -56,7 +56,7 @@ from marginals.tables.people import (
 )
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
-from marginals.tables.values import number_in
+from marginals.tables.values import NumberFormat, in_order, missing_among, number_in
 from models.arrays import BoolArray, IndexArray, x_log_x
 from models.tables.hierarchy import Hierarchy
 
@@ -77,6 +77,7 @@ class InitialConfig:
 
     missing: what was taken for no value. person: the column that was taken to say whose row it is, since it looks like a
     key and repeats. decimal: the sign before the fraction of numbers. rows_of_each: how many rows of each person count.
+    formats: in words how columns write numbers that have signs between thousands, or in percent.
     """
 
     text: str
@@ -86,6 +87,7 @@ class InitialConfig:
     person: RepeatingKey | None = None
     decimal: DecimalSign = POINT
     rows_of_each: int = 1
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     def files(self, path: Path) -> dict[Path, bytes]:
         """All files for a config at `path`, which comes last."""
@@ -156,19 +158,21 @@ def initial_config(
     guesses = _of_kept_rows(table, guesses, person)
     guesses, counted = _publishable(table, guesses, person)
     written = _hierarchy_files(guesses)
+    used = [table.columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
+    formats = {c.name: _in_words(c, c.format) for c in used if c.format is not None and c.format.is_grouped}
     text = config_text(
         source.name,
         _data(source, beside, form, table.missing, counted.table, len(table.frame))
         + _decimal(table.decimal)
+        + _formats(formats)
         + ("" if person is None else f"\n{_whose(person, counted)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         counted,
         wanted,
     )
-    return InitialConfig(
-        text, dict(written.values()), guesses, table.missing, person, table.decimal, counted.rows_of_each
-    )
+    made = dict(written.values())
+    return InitialConfig(text, made, guesses, table.missing, person, table.decimal, counted.rows_of_each, formats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,14 +221,15 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     refuse_record(files, files.columns, (*ALWAYS, *WORDS))
     chosen.check(files.columns, source.name)
     frame, labels = _each_text_once(frame_of(files)), column_labels(source)
-    read = [_column(frame, name) for name in map(str, frame.columns)]
+    cells = [_column(frame, name) for name in map(str, frame.columns)]
+    read = [_without(column, ALWAYS) for column in cells]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
     if keys:
-        read = [_column(_of_each(frame, column.name, keys[0]), column.name) for column in read]
+        read = [_without(_column(_of_each(frame, c.name, keys[0]), c.name), ALWAYS) for c in read]
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
-    tokens = missing_tokens(read)
+    tokens = missing_tokens(read).counted_in(cells)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
     return _DescribedTable(source.name, frame, columns, keys, tokens, decimal, said, rare)
@@ -324,18 +329,24 @@ def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey | None) -> pd.
 
 
 def _column(frame: pd.DataFrame, name: str) -> Column:
-    """The values of a column as publishing would read them."""
+    """The values of a column, in their order, as publishing would read them; cells without a text are missing."""
     try:
-        table = read_table(frame[[name]], {name: "quasi-identifier"}, ALWAYS)
-    except (InputError, TypeError):  # no value at all, or none that could be counted
+        rows = PandasFrame(frame[[name]]).distinct_rows([name])
+    except (InputError, TypeError):  # none that could be counted
         return Column(name, (), np.zeros(0, dtype=np.int64), len(frame))
-    cells = list(table.counts.cells())
-    return Column(name, tuple(label for (label,), _ in cells), np.array([n for _, n in cells]), table.missing)
+    counts: Counter[str] = Counter()
+    for code, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
+        if (text := rows.values[name][code]) is not None:
+            counts[text] += count
+    values = in_order(counts)
+    sizes = np.array([counts[text] for text in values], dtype=np.int64)
+    return Column(name, tuple(values), sizes, len(frame) - int(sizes.sum()))
 
 
 def _without(column: Column, missing: Collection[str]) -> Column:
     """The column with these values counted as missing."""
-    kept = [i for i, value in enumerate(column.values) if value not in missing]
+    absent = missing_among(column.values, missing, column.decimal)
+    kept = [i for i, value in enumerate(column.values) if value not in absent]
     counts = column.counts[kept]
     gone = column.rows - int(counts.sum())
     return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
@@ -450,7 +461,7 @@ def _recounted(
     if not kept.all():
         for column, guessed in guesses.items():
             if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-                counted = replace(_column(frame[kept], column), decimal=decimal)
+                counted = replace(_without(_column(frame[kept], column), ALWAYS), decimal=decimal)
                 again = guess(_without(counted, missing), rare, guessed.said)
                 if again.role is guessed.role and not _of_bands(again):
                     result[column] = replace(again, missing=guessed.missing)
@@ -519,11 +530,12 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
         separator_line += f"encoding = {quoted(form.encoding)}\n"
     complete = table.rows + table.left_out
     kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
+    cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
-        f"# count as a value: {kept}.\n{numbers}"
+        f"# count as a value: {kept}.\n{cells}{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
         '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -533,6 +545,18 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
 
 def _decimal(decimal: DecimalSign) -> str:
     return f"# Guessed, for {one_line(decimal.why)}.\ndecimal = {quoted(decimal.sign)}\n" if decimal.why else ""
+
+
+def _in_words(column: Column, numbers: NumberFormat) -> str:
+    """How a column is read whose numbers have signs between thousands, or in percent."""
+    other = "," if numbers.decimal == "." else "."
+    if numbers.thousands == other and NumberFormat.of(column.values, other) is not None:
+        return f'{numbers}; if that sign stands before a fraction, write decimal = "{other}"'
+    return str(numbers)
+
+
+def _formats(formats: Mapping[str, str]) -> str:
+    return "".join(f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in formats.items())
 
 
 def _whose(person: RepeatingKey, counted: Counted) -> str:

@@ -722,7 +722,9 @@ def _people_table(config: Config, path: Path) -> PeopleTable:
     attributes = config.source.attributes.items()
     identifier = next((name for name, attribute in attributes if attribute.role is Role.IDENTIFIER), None)
     own_identifier = identifier if identifier in frame.columns else None
-    return PeopleTable(path.name, frame, own_identifier, frozenset(config.source.missing))
+    return PeopleTable(
+        path.name, frame, own_identifier, frozenset(config.source.missing), decimal=config.source.decimal
+    )
 
 
 def disclose_table(

@@ -15,7 +15,7 @@ from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.values import number_in
+from marginals.tables.values import NumberFormat
 
 _FEWEST_SURE = 3
 """Columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
@@ -241,8 +241,8 @@ def _to_leave_out(pair: Copy, guesses: Mapping[str, Guess], chosen: Chosen) -> l
 
 def _values(texts: pd.Series, missing: Collection[str], decimal: str) -> Values:
     codes, values = factorized(texts, missing)
-    numbers = [number_in(text, decimal) for text in values]
-    if any(number is None for number in numbers):
+    written = NumberFormat.of(values, decimal)
+    if written is None or not all(map(written.is_number, values)):
         return Values(codes)
-    own = np.array([*(float(number) for number in numbers if number is not None), np.nan])
-    return Values(codes, own[codes])
+    numbers = np.array([*map(written.real, values), np.nan])
+    return Values(codes, numbers[codes])

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import islice, product
 from math import isfinite
 
@@ -17,6 +17,7 @@ from checks.classes import nonsensitive_part
 from checks.finding import Finding
 from marginals.errors import NothingPublishableError
 from marginals.names import level_name, margin_in_words, number_of
+from marginals.tables.intervals import interval
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
@@ -289,7 +290,5 @@ def _core(rows: Sequence[int], k: int) -> tuple[int, int]:
 
 def _place(label: str) -> Decimal | None:
     """Where a number, or an interval of numbers, stands on its scale."""
-    try:
-        return Decimal(re.split(r"(?<=[0-9])[-\u2013]", label)[0])
-    except InvalidOperation:
-        return None
+    numbers = interval(label.replace("\u2013", "-"))
+    return numbers.low if numbers is not None and numbers.low.is_finite() else None

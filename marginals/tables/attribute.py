@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.values import (
+    NumberFormat,
     check_units,
     consecutive,
     date_hierarchy,
     date_text,
     in_order,
     known_order,
-    number_in,
     number_text,
 )
 from models.arrays import CountArray
@@ -250,26 +251,39 @@ class Attribute:
         """Whether its intervals are of numbers with decimals."""
         return isinstance(self.start, Decimal)
 
-    def base_value(self, text: str, decimal: str = ".") -> str | None:
-        """The base value that a text in the table stands for, None for one that its intervals or dates
-        cannot hold.
+    def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
+        """How its values are written as numbers; None where they are no numbers, but words, codes or dates.
 
-        decimal: the sign before the fraction of a number in the table.
+        texts: the distinct values of the column. decimal: the sign before the fraction of a number, as declared.
+        """
+        if self.dates:
+            return None
+        return NumberFormat.nearest(texts, decimal) if self.intervals else NumberFormat.of(texts, decimal)
+
+    def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
+        """The base value that a text in the table stands for, None for one that its intervals or dates cannot hold.
+
+        numbers: how the column writes numbers, each of which has one base value, however it is spelled; None for a column
+        of words or codes. A value of a hierarchy that is given stays as it is written there.
 
         >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
         ('163', None, '163.0')
+        >>> Attribute("sensitive").base_value("1e+05", NumberFormat())
+        '100000'
         """
         if self.counts_missing and text == MISSING:
             return text
         if self.dates:
             return date_text(text)
-        if not self.intervals:
+        if self.intervals:
+            number = (numbers or NumberFormat()).number(text)
+            if number is None or not (self.has_decimals or number == number.to_integral_value()):
+                return None
+            return number_text(number)
+        if numbers is None or (self.hierarchy is not None and self.hierarchy.code(text, 0) is not None):
             return text
-        number = number_in(text, decimal)
-        if number is None or not (self.has_decimals or number == number.to_integral_value()):
-            return None
-        return number_text(number)
+        return numbers.canonical(text)
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
         """The hierarchy for a column that holds these distinct base values. Raises HierarchyError where none fits.
@@ -306,7 +320,7 @@ class Attribute:
             return self.hierarchy
         ordered = sorted(values)
         if self.has_decimals and self.intervals:
-            numbers = map(number_in, ordered)
+            numbers = map(NumberFormat().number, ordered)
             widths, start = (tuple(map(Decimal, each)) for each in (self.intervals, [self.start]))
             return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0])
         if self.intervals:
@@ -369,9 +383,6 @@ def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[
     return exact
 
 
-_SWAPPED = str.maketrans(",.", ".,")
-
-
 @dataclass(frozen=True)
 class Column:
     """The values of a column as text, those that stand for nothing left out.
@@ -397,16 +408,21 @@ class Column:
         """Rows with a value."""
         return int(self.counts.sum())
 
-    @property
-    def numerals(self) -> tuple[str, ...]:
-        """The values, those that are numbers with a point before their fraction.
+    @cached_property
+    def format(self) -> NumberFormat | None:
+        """How its values are written as numbers; None for words and codes."""
+        return NumberFormat.of(self.values, self.decimal)
 
-        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numerals
-        ('21.5', '30', '1,234')
+    @cached_property
+    def numbers(self) -> tuple[Decimal, ...] | None:
+        """The numbers that its values are, where all are numbers.
+
+        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
+        (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
         """
-        if self.decimal == ".":
-            return self.values
-        return tuple(value.translate(_SWAPPED) for value in self.values)
+        own = self.format
+        read = () if own is None else tuple(n for value in self.values if (n := own.number(value)) is not None)
+        return read if read and len(read) == len(self.values) else None
 
     @property
     def words(self) -> frozenset[str]:

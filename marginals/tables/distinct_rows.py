@@ -5,14 +5,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
-from models.arrays import CodeArray, CountArray, IndexArray, smallest_code_dtype
+from marginals.tables.values import NumberFormat, missing_among
+from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Recoding = IndexArray
 def text_of(value: Any) -> str | None:
     """The text that a value of any type is taken as, the same from every source; None for null and NaN.
 
-    Floats that are whole numbers look as such, times with a zone are written in UTC, and midnight as its day.
+    Floats that are whole numbers look as such; times with a zone are the local time that is written, and midnight its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
     ['37', '37', '0.5', 'True', ' 037', None]
@@ -42,8 +43,7 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, datetime):
         if not MINYEAR <= value.year <= MAXYEAR:
             raise OverflowError("pandas knows years that no calendar of Python has")
-        value = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-        return str(value).removesuffix(" 00:00:00")
+        return str(value.replace(tzinfo=None)).removesuffix(" 00:00:00")
     return str(value)
 
 
@@ -244,14 +244,26 @@ class PandasFrame:
             return narrow, [*map(text_of, listed), None]
 
 
-def factorized(column: "pd.Series[Any]", missing: AnyCollection[str]) -> tuple[IndexArray, list[str]]:
-    """Codes of the values as text, -1 where missing, and the distinct texts."""
+def factorized(
+    column: "pd.Series[Any]", missing: AnyCollection[str], decimal: str = "."
+) -> tuple[IndexArray, list[str]]:
+    """Codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a fraction."""
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
     texts = rows.values[name]
-    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in missing))}
+    absent = missing_among(texts, missing, decimal)
+    distinct = {text: i for i, text in enumerate(dict.fromkeys(t for t in texts if t is not None and t not in absent))}
     recode = np.array([-1 if text is None else distinct.get(text, -1) for text in texts], dtype=np.intp)
     return recode[rows.codes[name]], list(distinct)
+
+
+def reals(column: "pd.Series[Any]") -> FloatArray:
+    """The numbers of a column, with a point before their fraction; NaN for what is none. Shape (rows,)."""
+    if column.dtype.kind in "iufb":
+        return column.to_numpy(dtype=np.float64)
+    codes, texts = factorized(column, ())
+    written = NumberFormat.nearest(texts)
+    return np.array([*map(written.real, texts), np.nan])[codes]
 
 
 COUNT = "anonymized marginals: count"

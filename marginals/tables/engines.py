@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import reduce
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -32,7 +33,7 @@ from marginals.tables.frames import EagerFrame, LazyFrame, sql_name, sql_text
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 _NO_TEXT = "\x01"
@@ -190,7 +191,9 @@ def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: i
 
     memory: bytes that DuckDB may take.
     """
-    return _csv_query(files, columns, memory) if isinstance(files, CsvFiles) else _parquet_query(files.paths, columns)
+    if isinstance(files, CsvFiles):
+        return _csv_query(files, columns, memory)
+    return _parquet_query(files.paths, columns, _zones(files))
 
 
 def texts_query(
@@ -229,8 +232,31 @@ def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
     return pa.array(texts_of(values, "a column"), pa.string())
 
 
-def _parquet_query(paths: Iterable[Path], columns: Sequence[str]) -> str:
-    selected = ", ".join(map(sql_name, columns))
+_OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
+"""A zone that is the same all the year."""
+
+
+def _zones(files: ParquetFiles) -> dict[str, str]:
+    """The zones of the columns whose times have one. DuckDB and Spark keep instants, and would write them in their own."""
+    fields = [field for schema in files.schemas.values() for field in schema]
+    return {field.name: zone for field in fields if (zone := getattr(field.type, "tz", None))}
+
+
+def _parquet_query(
+    paths: Iterable[Path], columns: Sequence[str], zones: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Some columns of Parquet files, times with a zone as the local time that is written."""
+
+    def selection(column: str) -> str:
+        name = sql_name(column)
+        if column not in zones:
+            return name
+        if offset := _OFFSET.fullmatch(zones[column]):  # which DuckDB knows no zone by
+            minutes = int(f"{offset[1]}1") * (60 * int(offset[2]) + int(offset[3]))
+            return f"timezone('UTC', {name}) + to_minutes({minutes}) AS {name}"
+        return f"timezone({sql_text(zones[column])}, {name}) AS {name}"
+
+    selected = ", ".join(map(selection, columns))
     files = ", ".join(map(sql_text, paths))
     return f"SELECT {selected} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
 
@@ -316,8 +342,19 @@ def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: i
     with engine_refusals(files.name):
         paths = [str(path.absolute()) for path in files.paths]
         rows = _spark_csv(session, files, columns) if isinstance(files, CsvFiles) else session.read.parquet(*paths)
-        selected = rows.select(*(f"`{column.replace('`', '``')}`" for column in columns))
+        zones = _zones(files) if isinstance(files, ParquetFiles) else {}
+        selected = rows.select(*(_spark_column(column, zones.get(column)) for column in columns))
         return LazyFrame(nw.from_native(selected), files.name, files)
+
+
+def _spark_column(column: str, zone: str | None) -> "Column":
+    """A column for Spark; times with a zone as the local time that is written there, not in the zone of the session."""
+    from pyspark.sql import functions
+
+    name = f"`{column.replace('`', '``')}`"
+    if zone is None:
+        return functions.col(name)
+    return functions.expr(f"convert_timezone({sql_text(zone)}, CAST({name} AS TIMESTAMP_NTZ))").alias(column)
 
 
 def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str]) -> "DataFrame":

@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from marginals.errors import InputError
+from marginals.tables.values import PLAIN, POINT
 from models.tables.hierarchy import Hierarchy
 
-_NUMBER = r"[-+]?\d+(?:\.\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*(?:-|\.\.)(<?)\s*({_NUMBER})\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({_NUMBER})\s*")
-_OPEN = re.compile(rf"\s*({_NUMBER})\s*(?:\+| and over)\s*")
-_UNDER = re.compile(rf"\s*under ({_NUMBER})\s*")
+_RANGE = re.compile(rf"\s*({PLAIN})\s*(?:-|\.\.)(<?)\s*({PLAIN})\s*")
+_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({PLAIN})\s*")
+_OPEN = re.compile(rf"\s*({PLAIN})\s*(?:\+| and over)\s*")
+_UNDER = re.compile(rf"\s*under ({PLAIN})\s*")
 _INFINITY = Decimal("Infinity")
 
 
@@ -73,8 +73,8 @@ def interval(label: str) -> Range | None:
     Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`. What a label of a hierarchy stands
     for, `numbers_of` says.
     """
-    if re.fullmatch(_NUMBER, label.strip()):
-        return Range(Decimal(label.strip()), Decimal(label.strip()))
+    if (number := POINT.number(label)) is not None:
+        return Range(number, number)
     if match := _OPEN.fullmatch(label):
         return Range(Decimal(match[1]), _INFINITY, True, False)
     if match := _UNDER.fullmatch(label):

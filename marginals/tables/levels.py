@@ -14,6 +14,7 @@ from marginals.files import bounded_content, reading
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.table import is_told, values_at
+from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -63,15 +64,15 @@ def read_population(path: str | Path) -> dict[str, int]:
     return counts
 
 
-def base_counts(attribute: Attribute, decimal: str = ".") -> dict[str, int]:
+def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> dict[str, int]:
     """How many people of its population have each base value of an attribute.
 
-    decimal: the sign before the fraction of a number. Raises InputError where a value of the population is no number or date
-    that the attribute needs.
+    numbers: how the column writes numbers. Raises InputError where a value of the population is no number or date that the
+    attribute needs.
     """
     counts: dict[str, int] = {}
     for text, count in (attribute.population or {}).items():
-        value = attribute.base_value(text, decimal)
+        value = attribute.base_value(text, numbers)
         if value is None:
             raise InputError("its population counts a value that its intervals or dates cannot hold")
         counts[value] = counts.get(value, 0) + count

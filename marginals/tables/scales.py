@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from marginals.tables.values import in_natural_order, number_in, number_text
+from marginals.tables.values import PLAIN, in_natural_order, number_in, number_text
 from models.arrays import IndexArray
 
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
@@ -17,7 +17,7 @@ _EXACT = Context(prec=200)
 _FAR = 3
 """Times as many whole numbers as values between the lowest and the highest, from which on they are far apart."""
 
-_DECIMAL_BAND = re.compile(r"(-?[0-9.]+)-<(-?[0-9.]+)")
+_DECIMAL_BAND = re.compile(rf"({PLAIN})-<({PLAIN})")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.values import date_text, is_measured, number_in
+from marginals.tables.values import POINT, NumberFormat, date_text, is_measured
 from models.arrays import CountArray
 
 CATEGORIES = 10
@@ -42,13 +42,16 @@ def is_in_groups(attribute: Attribute) -> bool:
     return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
 
 
-def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, decimal: str = ".") -> Attribute:
+def in_groups(
+    attribute: Attribute, values: Sequence[str], counts: CountArray, numbers: NumberFormat | None = POINT
+) -> Attribute:
     """The attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are given.
 
-    values: texts of the table, each once. counts: rows of each, shape (values,). decimal: the sign before the fraction of a
-    number. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and stay as they are;
-    so do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder = "fitted"`). Much
-    narrower bands with which a fitted ladder is said to begin are widened to these; with `ladder = "given"` they stay.
+    values: texts of the table, each once. counts: rows of each, shape (values,). numbers: how they are written as numbers,
+    None for words and codes. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and
+    stay as they are; so do at most ten different ones. The bands have round ends, and rare ones are merged
+    (`ladder = "fitted"`). Much narrower bands with which a fitted ladder is said to begin are widened to these; with
+    `ladder = "given"` they stay.
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
 
@@ -65,9 +68,9 @@ def in_groups(attribute: Attribute, values: Sequence[str], counts: CountArray, d
     texts, sizes = [values[place] for place in kept], counts[kept]
     if len(texts) <= CATEGORIES or 2 * sum(text in attribute.values for text in texts) >= len(texts):
         return attribute
-    numbers = [number for text in texts if (number := number_in(text, decimal)) is not None]
-    if len(numbers) == len(texts) and not attribute.dates:
-        return _in_bands(attribute, band_width(numbers, sizes))
+    read = [] if numbers is None else [number for text in texts if (number := numbers.number(text)) is not None]
+    if len(read) == len(texts) and not attribute.dates:
+        return _in_bands(attribute, band_width(read, sizes))
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(attribute, days)

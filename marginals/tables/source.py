@@ -1,6 +1,7 @@
 """Where a table comes from and how it is read, in one value: what every function takes that reads one."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -41,9 +42,27 @@ from marginals.tables.levels import (
 )
 from marginals.tables.people import PeopleReader, RowsPerPerson, Unit, kept_of_each, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
-from marginals.tables.table import OutOfCoreCounts, PartOf, RowChoice, Rows, Table, finest_levels, kept_counts
+from marginals.tables.table import (
+    NumbersRead,
+    OutOfCoreCounts,
+    PartOf,
+    RowChoice,
+    Rows,
+    Table,
+    finest_levels,
+    kept_counts,
+)
 from marginals.tables.table import Values as PartValues
-from marginals.tables.values import DECIMAL_SIGNS, number_in
+from marginals.tables.values import (
+    DECIMAL_SIGNS,
+    NumberFormat,
+    base_text,
+    has_digit,
+    has_leading_zero,
+    looks_like_a_date,
+    missing_among,
+    number_in,
+)
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
@@ -74,7 +93,9 @@ class Reading:
 
     attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
-    decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have.
+    decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have. numbers: of
+    each column how its values are written as numbers, None for words and codes; known when the values are (`knowing`).
+    unreadable: of columns of numbers, how many rows have a value that is none.
     ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
     table, which fitted ladders tell from the rest.
     """
@@ -87,6 +108,8 @@ class Reading:
     k: int = 1
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
     part: PartValues = field(default_factory=dict)
+    numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -94,22 +117,50 @@ class Reading:
         return {column: attribute.role for column, attribute in self.attributes.items()}
 
     def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
-        """The same reading, with bands for sensitive numbers and dates. occurring: the texts of each column, and their rows.
+        """The same reading, which knows how each column writes numbers, and has bands for sensitive numbers and dates.
 
-        Raises InputError as `in_groups` does.
+        occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
+        known = self.knowing(occurring)
         attributes = {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of = {
-                text: n for text, n in zip(self._texts(column, texts), counts.tolist()) if text is not None and n
+                text: n for text, n in zip(known._texts(column, texts), counts.tolist()) if text is not None and n
             }
             sizes = np.array(list(rows_of.values()), dtype=np.int64)
             try:
-                attributes[column] = in_groups(attribute, list(rows_of), sizes, self.decimal)
+                attributes[column] = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-        return replace(self, attributes=attributes)
+        return replace(known, attributes=attributes)
+
+    def knowing(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
+        """The same reading, which knows how each column writes numbers: a property of all values that occur in it.
+
+        Where it writes numbers, the words for its values are known by the numbers too.
+        """
+        numbers, attributes, unreadable = {}, {}, {}
+        for column, attribute in self.attributes.items():
+            texts, counts = occurring[column]
+            rows_of: Counter[str] = Counter()
+            for text, n in zip(self._texts(column, texts), counts.tolist()):
+                if n and text is not None and text != MISSING:
+                    rows_of[text] += n
+            own = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            if own is not None:
+                unreadable[column] = sum(n for text, n in rows_of.items() if not own.is_number(text))
+            attributes[column] = attribute
+            if own is not None and attribute.hierarchy is None and attribute.values:
+                words = {own.canonical(value): meaning for value, meaning in attribute.values.items()}
+                attributes[column] = replace(attribute, values=words)
+        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
+
+    @property
+    def _numbers_read(self) -> dict[str, NumbersRead]:
+        """How numbers are read of which somebody should be told."""
+        read = {name: NumbersRead(own, self.unreadable[name]) for name, own in self.numbers.items() if own is not None}
+        return {name: own for name, own in read.items() if own.format.is_grouped or own.unreadable}
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
@@ -132,6 +183,7 @@ class Reading:
             naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            numbers=self._numbers_read,
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -264,6 +316,7 @@ class Reading:
             naming=self._naming(domain),
             fitted=self._fitted,
             counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            numbers=self._numbers_read,
         )
 
     @property
@@ -310,7 +363,8 @@ class Reading:
         """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
         counts_missing = column in self.attributes and self.attributes[column].counts_missing
         instead = MISSING if counts_missing else None
-        return [instead if text is None or text in self.missing else text for text in texts]
+        absent = missing_among(texts, self.missing, self.decimal)
+        return [instead if text is None or text in absent else text for text in texts]
 
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
@@ -324,16 +378,16 @@ class Reading:
         a ladder is fitted, shape (base values, columns of the tables).
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
-        occurring = sizes > 0
+        occurring, numbers = sizes > 0, self.numbers[column]
         values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
         base_values = []
         for text in values:
-            value = attribute.base_value(text, self.decimal)
+            value = attribute.base_value(text, numbers)
             if value is None:
-                raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(attribute, text)}")
+                raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(column, text)}")
             base_values.append(value)
         try:
-            people = base_counts(attribute, self.decimal)
+            people = base_counts(attribute, numbers)
             if attribute.population is None:
                 hierarchy, counted = attribute.hierarchy_of(set(base_values)), None
             else:
@@ -381,18 +435,21 @@ class Reading:
         naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
         return attribute_ladder(naming, counts, self.k, alike, part)
 
-    def _no_base_value(self, attribute: Attribute, text: str) -> str:
+    def _no_base_value(self, column: str, text: str) -> str:
         """Why a text is none of the numbers or dates that are needed, without quoting it."""
+        attribute = self.attributes[column]
         if attribute.dates:
             return "is no date such as 2023-11-12, 2023-11-12 14:30 or 12.11.2023, which dates need"
         if not attribute.has_decimals:
-            if number_in(text, self.decimal) is not None:
+            if (self.numbers.get(column) or NumberFormat(self.decimal)).is_number(text):
                 return (
                     "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
                     "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
                 )
             return "is not a whole number, which intervals need"
-        if number_in(text) is not None or number_in(text, ",") is not None:
+        if NumberFormat.of([text], self.decimal) is not None:
+            return f"is not written as most numbers of the column are, with {self.numbers[column]}"
+        if any(number_in(text, sign) is not None for sign in DECIMAL_SIGNS):
             return f"is not a number whose decimal sign is {self.decimal!r}, as data.decimal says"
         return "is not a number, which intervals need"
 
@@ -543,9 +600,15 @@ class TableSource:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
-    def base_value(self, column: str, text: str) -> str | None:
-        """The base value that a text in a column that is described stands for, None where its intervals hold none."""
-        return self.attributes[column].base_value(text, self.decimal) if column in self.attributes else text
+    def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
+        """The code of the base value that a text in a column stands for, None where the hierarchy has none for it.
+
+        hierarchy: that of the table, which was read before and has one base value for each number.
+        """
+        code = hierarchy.code(text, 0)
+        if code is not None or column not in self.attributes:
+            return code
+        return hierarchy.code(base_text(text, self.decimal), 0)
 
     def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
@@ -641,7 +704,7 @@ class TableSource:
             whole[whole] = kept_of_each(counting, self.unit, self.person, opened.name) > 0
             missing = len(every) - len(counting)
             every = every.taken(whole.astype(np.int64))
-        domain, codes, complete = reading.coded(every)
+        domain, codes, complete = reading.knowing(_occurring(every)).coded(every)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         if self.person is None:
             missing = int((~complete).sum())
@@ -649,7 +712,7 @@ class TableSource:
         keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: own.astype(np.intp) for column, own in codes.items()}
-        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating)
+        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
@@ -822,12 +885,6 @@ _ROWS = 10_000
 """Rows that are looked at."""
 
 
-_NUMBER = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?")
-
-
-_DATE = re.compile(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T][0-9:.]+)?")
-
-
 def check_header(files: Files, attributes: Mapping[str, Attribute], missing: Collection[str]) -> None:
     """Raise InputError for files that lack a column which is described, or whose first line looks like a record.
 
@@ -900,16 +957,16 @@ def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) 
     False
     """
     named = [column for column in columns if column.values and column.name not in missing]
-    numbers = [column.name for column in named if _all(_NUMBER, [column.name, *column.values])]
+    numbers = [column.name for column in named if _are_numbers([column.name, *column.values])]
     by_number = 0 if _can_be_names(numbers) else len(numbers)
     return by_number + sum(map(_is_value, named)) > sum(map(_is_name, named))
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:
     """Whether names that are numbers say no more than that: as years do, or places in a row."""
-    if any(re.fullmatch(r"[-+]?0[0-9].*", number) for number in numbers):
+    if any(map(has_leading_zero, numbers)):
         return False
-    values = list(map(Decimal, numbers))
+    values = [number for name in numbers if (number := number_in(name)) is not None]
     steps = [after - before for before, after in pairwise(values)]
     if not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
         return False
@@ -922,27 +979,27 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
 
 def _is_value(column: Column) -> bool:
     """Whether a name, not a number, can hardly be anything but a value of its column."""
-    if _all(_NUMBER, [column.name]):
+    if _are_numbers([column.name]):
         return False
-    if _all(_DATE, [column.name]):
-        return _all(_DATE, column.values)
+    if looks_like_a_date(column.name):
+        return all(map(looks_like_a_date, column.values))
     if len(column.values) < 3:
         return False
-    coded = re.search("[0-9]", column.name) and all(_shape(value) == _shape(column.name) for value in column.values)
-    return bool(coded) or column.name in column.values
+    coded = has_digit(column.name) and all(_shape(value) == _shape(column.name) for value in column.values)
+    return coded or column.name in column.values
 
 
 def _is_name(column: Column) -> bool:
     """Whether a name can hardly be a value of its column."""
-    if column.name in column.values or _all(_NUMBER, [column.name]) or _all(_DATE, [column.name]):
+    if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
-    if _all(_NUMBER, column.values) or _all(_DATE, column.values):
+    if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):
         return True
     return not _is_value(column) and len(column.values) <= 20 and int(column.counts.min()) >= 10
 
 
-def _all(pattern: re.Pattern[str], texts: Iterable[str]) -> bool:
-    return all(pattern.fullmatch(text.strip()) for text in texts)
+def _are_numbers(texts: Iterable[str]) -> bool:
+    return all(number_in(text) is not None for text in texts)
 
 
 def _shape(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from marginals.tables.attribute import Codebook, Role
 from marginals.tables.distinct_rows import Engine, Recoding
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
+from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube, InteractionCube
@@ -207,6 +208,13 @@ class PartOf:
     whole: "Table"
 
 
+class NumbersRead(NamedTuple):
+    """How a column writes its numbers, and how many rows have a value that is none."""
+
+    format: NumberFormat
+    unreadable: int
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """The rows of a table, counted by their base values.
@@ -223,7 +231,8 @@ class Table:
     are fitted to these rows, to a population or to those of an earlier release. left_to_pandas: why
     pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
     these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
-    the value "missing".
+    the value "missing". numbers: of attributes whose numbers have signs between thousands, or words among them, how they
+    are read.
 
     >>> from marginals.example import table
     >>> table
@@ -248,6 +257,7 @@ class Table:
     left_to_pandas: str = ""
     part: PartOf | None = None
     counts_missing: frozenset[str] = frozenset()
+    numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -364,7 +374,8 @@ class Rows:
 
     codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
     read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN. repeating:
-    columns that look like keys of people and repeat, where nobody has said whose rows these are.
+    columns that look like keys of people and repeat, where nobody has said whose rows these are. decimal: the sign before
+    the fraction of a number in texts.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows
@@ -380,6 +391,7 @@ class Rows:
     missing: int = 0
     no_value: frozenset[str] = frozenset({""})
     repeating: tuple[RepeatingKey, ...] = ()
+    decimal: str = "."
 
     def __len__(self) -> int:
         """Number of rows."""

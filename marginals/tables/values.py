@@ -1,11 +1,18 @@
-"""What the text of a value says: which number, which date or time, and where it stands among others."""
+"""What the text of a value says: which number, which date or time, and where it stands among others.
+
+This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages ask it, so
+that a text is the same number everywhere.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from itertools import pairwise, takewhile
-from typing import Final, TypeAlias
+from functools import cache
+from itertools import pairwise
+from math import isfinite, nan
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -14,30 +21,293 @@ _DIGITS = 15
 """Significant digits that a floating-point number of eight bytes surely keeps, of any decimal number (DBL_DIG of C)."""
 
 _ROUNDED = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN)
-_EXACT = Context(prec=200)
-_NUMBER = {
-    sign: re.compile(rf"[-+]?(?:[0-9]{{1,60}}(?:{sign}[0-9]{{0,60}})?|{sign}[0-9]{{1,60}})(?:[eE][-+]?[0-9]{{1,2}})?")
-    for sign in (r"\.", ",")
-}
+_EXACT = Context(prec=1000)
 
 DECIMAL_SIGNS = (".", ",")
 
+BLANKS = " \t\u00a0\u2009\u202f"
+"""What may stand around a number: spaces, among them those that do not break a line, and tabs."""
+
+ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
+"""Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow spaces and such as do not
+break a line."""
+
+_THOUSANDS = (",", ".", "'", " ")
+
+_LONG = 300
+"""Digits from which on a number may be larger than any floating-point number."""
+
+_WHOLE_DIGITS = "[0-9]{1,400}"
+
+PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
+"""A number inside a label or a condition, as a regular expression: with a point before its fraction."""
+
+NUMERAL = PLAIN.replace(r"\.", "[.,]")
+"""The same with a point or a comma before its fraction."""
+
+CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
+"""The one spelling that `number_text` gives a number, as a regular expression."""
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """How a column writes its numbers: a property of the whole column, never of one value.
+
+    decimal: the sign before the fraction. thousands: the sign between groups of digits, of three, or of two above the last
+    three as in India; "" for none. percent: whether a percent sign follows each number.
+
+    Signs (the Unicode minus too), exponents, `5.` and `.5` are read; numbers that no floating-point number can be are not.
+
+    >>> swiss, indian = NumberFormat(".", "'"), NumberFormat(".", ",")
+    >>> swiss.number("1\u2019234.50"), indian.number("1,00,000"), indian.number("1,2"), NumberFormat().number("\u22125e3")
+    (Decimal('1234.5'), Decimal('1E+5'), None, Decimal('-5E+3'))
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    percent: bool = False
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", re.compile(self.pattern))
+
+    @classmethod
+    def of(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat | None":
+        """The format in which all values of a column are numbers; None where they are words, or codes.
+
+        texts: distinct. decimal: the sign before the fraction, which is declared. Words without a digit may stand among the
+        numbers, as long as these are as many: they are what cannot be read. Codes have leading zeros, as `007`, or zeros at
+        the end that tell them apart, as `250.1` and `250.10` of a classification.
+
+        >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
+        (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
+        >>> NumberFormat.of(["1e+05", "75000", "NA"]), NumberFormat.of(["007", "12"]), NumberFormat.of(["1.5", "1,5"])
+        (NumberFormat(decimal='.', thousands='', percent=False), None, None)
+        >>> NumberFormat.of(["250.1", "250.10"]), NumberFormat.of(["250.10", "250.20"]) is None
+        (None, False)
+        """
+        numerals = [text for text in texts if has_digit(text)]
+        if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
+            return None
+        written = next((own for own in formats(decimal) if own._is_of(numerals)), None)
+        known = frozenset(numerals)
+        return None if any(_without_end_zeros(text, decimal) in known for text in numerals) else written
+
+    @classmethod
+    def nearest(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat":
+        """The format in which most of some values are numbers, for a column that is declared to hold numbers."""
+        whole = next((own for own in formats(decimal) if own._is_of(texts)), None)
+        return whole or max(
+            (own for own in formats(decimal) if own.is_shown_by(texts)),
+            key=lambda own: sum(map(own.is_number, texts)),
+        )
+
+    def _is_of(self, texts: Collection[str]) -> bool:
+        return all(map(self.is_number, texts)) and self.is_shown_by(texts)
+
+    def is_shown_by(self, texts: Iterable[str]) -> bool:
+        """Whether a point between thousands is none before a fraction, as in a `1.234` of a program without commas."""
+        return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it has signs that programs do not write, so that whoever reads a column should be told of it."""
+        return bool(self.thousands) or self.percent
+
+    @property
+    def pattern(self) -> str:
+        """The texts that are numbers, as a regular expression of Python and of RE2.
+
+        They have no `BLANKS` around them, and one spelling of the signs that are `ALIKE`.
+        """
+        sign, digits = re.escape(self.decimal), _WHOLE_DIGITS
+        if self.thousands:
+            between = re.escape(self.thousands)
+            groups = (
+                rf"[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+|[1-9][0-9]?(?:{between}[0-9]{{2}})+{between}[0-9]{{3}}"
+            )
+            digits = f"(?:{groups}|{digits})"
+        body = rf"(?:{digits}(?:{sign}[0-9]{{0,400}})?|{sign}[0-9]{{1,400}})"
+        return rf"[-+]?{body}(?:[eE][-+]?[0-9]{{1,3}})?" + (" ?%" if self.percent else "")
+
+    def plain(self, text: str) -> str | None:
+        """The number as programs spell it, with a point and without signs between digits; None for what is none.
+
+        >>> NumberFormat(",", ".").plain(" 1.234,50 "), NumberFormat().plain("1e999"), NumberFormat().plain("NaN")
+        ('1234.50', None, None)
+        """
+        if not self._compiled.fullmatch(text):
+            text = text.strip(BLANKS).translate(ALIKE)
+            if not self._compiled.fullmatch(text):
+                return None
+        if self.percent:
+            text = text[:-1].rstrip(" ")
+        if self.thousands:
+            text = text.replace(self.thousands, "")
+        if self.decimal != ".":
+            text = text.replace(self.decimal, ".")
+        is_surely_finite = len(text) < _LONG and "e" not in text and "E" not in text
+        return text if is_surely_finite or isfinite(float(text)) else None
+
+    def is_number(self, text: str) -> bool:
+        """Whether a text is a number."""
+        return self.plain(text) is not None
+
+    def number(self, text: str) -> Decimal | None:
+        """The number that a text is, None where it is none.
+
+        A number with a fraction is read to fifteen significant digits, so that 0.30000000000000004, which computers make of
+        0.1 + 0.2, is 0.3; whole numbers are read as they are.
+        """
+        plain = self.plain(text)
+        if plain is None:
+            return None
+        number = Decimal(plain)
+        if len(plain) > _DIGITS and number != number.to_integral_value():
+            number = _ROUNDED.plus(number)
+        return number.normalize(_EXACT) if number else Decimal(0)
+
+    def real(self, text: str) -> float:
+        """The floating-point number that a text is, as every engine has it; NaN for none."""
+        plain = self.plain(text)
+        return nan if plain is None else float(plain)
+
+    def canonical(self, text: str) -> str:
+        """The one spelling of the number that a text is; the text where it is none.
+
+        >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
+        ['100000', '37', '0.5', 'refused']
+        """
+        if len(text) <= _DIGITS and self.decimal == "." and _canonical().fullmatch(text):
+            return text
+        number = self.number(text)
+        return text if number is None else number_text(number)
+
+    def __str__(self) -> str:
+        """In words, for whoever wonders how a column was read."""
+        said = "point" if self.decimal == "." else "comma"
+        between = {"": "", ",": ", a comma between thousands", ".": ", a point between thousands"}.get(
+            self.thousands,
+            ", an apostrophe between thousands" if self.thousands == "'" else ", a space between thousands",
+        )
+        return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
+
+
+POINT = NumberFormat()
+"""Numbers as programs write them."""
+
+_DIGIT = re.compile("[0-9]")
+_LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has one of the digits 0 to 9."""
+    return _DIGIT.search(text) is not None
+
+
+END_ZEROS = r"{}[0-9]*[1-9]0+$"
+"""Zeros at the end of a fraction that has other digits, as a regular expression around the sign before the fraction."""
+
+
+def _without_end_zeros(text: str, decimal: str) -> str | None:
+    """A number without the zeros at the end of its fraction, None where it has none, or no other digit there."""
+    if text[-1:] != "0" or decimal not in text:
+        return None
+    plain = text.rstrip("0")
+    return plain if plain[-1] in "123456789" and plain.rpartition(decimal)[2].isdecimal() else None
+
+
+def has_leading_zero(text: str) -> bool:
+    """Whether a text begins with a zero that says nothing of a number, so that it is a code: `007`, but not `0.7`."""
+    return _LEADING_ZERO.match(text) is not None
+
+
+@cache
+def formats(decimal: str) -> tuple[NumberFormat, ...]:
+    """All formats with a sign before the fraction, those without other signs first.
+
+    A text is the same number in all of them in which it is one.
+    """
+    between = ("", *(sign for sign in _THOUSANDS if sign != decimal))
+    return tuple(NumberFormat(decimal, thousands, percent) for percent in (False, True) for thousands in between)
+
+
+@cache
+def _canonical() -> re.Pattern[str]:
+    return re.compile(CANONICAL)
+
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
-    """The number that a text is, None where it is none. decimal: the sign before its fraction.
+    """The number that one text is, whatever it has between thousands, None where it is none.
 
-    A number with a fraction is read to fifteen significant digits, so that 0.30000000000000004, which computers make of
-    0.1 + 0.2, is 0.3; whole numbers are read as they are.
+    What a value of a column is, its `NumberFormat` says. decimal: the sign before its fraction.
 
     >>> number_in("163.0"), number_in("18,5", ","), number_in("1e3"), number_in("0.30000000000000004"), number_in("-")
     (Decimal('163'), Decimal('18.5'), Decimal('1E+3'), Decimal('0.3'), None)
     """
-    if not _NUMBER[r"\." if decimal == "." else ","].fullmatch(text := text.strip()):
+    if not has_digit(text):
         return None
-    number = Decimal(text.replace(",", "."))
-    if number != number.to_integral_value():
-        number = _ROUNDED.plus(number)
-    return number.normalize(_EXACT) if number else Decimal(0)
+    return next((number for own in formats(decimal) if (number := own.number(text)) is not None), None)
+
+
+def base_text(text: str, decimal: str = ".") -> str:
+    """The text that stands for a value in the hierarchy of a table: of a number or a date its one spelling, else the text.
+
+    >>> [base_text(text) for text in ("1e+05", "18.0", "2.11.2023", "007", "refused")]
+    ['100000', '18', '2023-11-02', '007', 'refused']
+    """
+    if has_leading_zero(text) or not has_digit(text):
+        return date_text(text) or text
+    number = number_in(text, decimal)
+    return number_text(number) if number is not None else date_text(text) or text
+
+
+_MOST_COUNTED = 10**12
+"""No table counts more people."""
+
+
+def count_in(text: str, decimal: str = "") -> int | None:
+    """The count that a cell of a published table is: a whole number, whatever signs it has between thousands.
+
+    A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 is twelve
+    here and twelve thousand there, so it is none, unless the table shows which sign stands before its fractions.
+
+    >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
+    [1234, 1234567, 12, 12, 1234, None, None, None, None]
+    """
+    figure = figure_in(text, decimal)
+    if figure is None or figure.is_percent or (figure.decimals == 3 and "." in text and "," not in text):
+        return None
+    number = figure.number
+    return int(number) if 0 <= number < _MOST_COUNTED and number == number.to_integral_value() else None
+
+
+class Figure(NamedTuple):
+    """A number as a published table prints it. decimals: how many stand behind its point or comma."""
+
+    number: Decimal
+    decimals: int
+    is_percent: bool
+
+
+def figure_in(text: str, decimal: str = "") -> Figure | None:
+    """The number that a cell of a published table is, with a decimal point or comma; None for another text.
+
+    decimal: the sign before a fraction where the table shows it; else what the cell itself shows.
+
+    >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
+    (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
+is_percent=False), None)
+    """
+    if not has_digit(text):
+        return None
+    for sign in decimal or DECIMAL_SIGNS:
+        for own in formats(sign):
+            if (plain := own.plain(text)) is not None and (decimal or own.is_shown_by([text])):
+                number = own.number(text) or Decimal(0)
+                behind = plain.partition(".")[2] if "e" not in plain.lower() else ""
+                return Figure(number, len(behind), own.percent)
+    return None
 
 
 def number_text(number: Decimal) -> str:
@@ -51,29 +321,59 @@ def number_text(number: Decimal) -> str:
     return "0" if written == "-0" else written
 
 
+def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: str = ".") -> frozenset[str]:
+    """Those of the values of a column that stand for no value: the marks, with blanks around them or without.
+
+    A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
+    decimal: the sign before the fraction of a number in the column.
+
+    >>> sorted(missing_among(["-9.0", " NA", "", "31", "-09"], ["", "NA", "-9"]))
+    ['', ' NA', '-9.0']
+    """
+    known = frozenset(marks)
+    numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
+    begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}
+    absent, spelled = set(), NumberFormat(decimal)
+    for text in texts:
+        if text is None:
+            continue
+        plain = text if text in known else text.strip(BLANKS) or text
+        if plain in known or (
+            numbers and plain[:1] in begins and not has_leading_zero(plain) and spelled.number(plain) in numbers
+        ):
+            absent.add(text)
+    return frozenset(absent)
+
+
 # The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
 #
-# Whole numbers without levels stay in the order of texts, so that releases of tables with them stay the same, byte for
-# byte: ties between collections are broken by the order of values. Which order it is depends on all values together,
-# and only on values that are published whenever their order is.
+# Which order it is depends on all values together, and only on values that are published whenever their order is.
 
 
-Place: TypeAlias = tuple[Decimal, ...]
-"""Of a value among others of its kind."""
+Place: TypeAlias = tuple[Any, ...]
+"""Of a value among others of its kind; two of them can be compared."""
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """The values in their order; where two have the same place, as texts.
+    """The values in their order; where two have the same place, as texts. Words among numbers stand at the end.
 
-    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one; words among them stand at the end.
+    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and words,
+    stay in the order of texts.
 
     >>> in_order(["65+", "5-17", "18-64", "unknown", "<5"])
     ['<5', '5-17', '18-64', '65+', 'unknown']
     >>> in_order(["10.5", "9.5"]), in_order(["01.02.2024", "28.11.2023"]), in_order(["10 a", "9 b"])
     (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
+    >>> in_order(["10", "refused", "9"]), in_order(["010", "9"])
+    (['9', '10', 'refused'], ['010', '9'])
     """
     texts = sorted(values)
-    return texts if all(map(_WHOLE.fullmatch, texts)) else in_natural_order(texts) or texts
+    if (natural := in_natural_order(texts)) is not None:
+        return natural
+    if (numbers := NumberFormat.of(texts)) is None:
+        return texts
+    places = [(_INFINITY if (number := numbers.number(text)) is None else number, text) for text in texts]
+    return [text for _, text in sorted(places)]
 
 
 def in_natural_order(values: Iterable[str]) -> list[str] | None:
@@ -144,16 +444,14 @@ def is_plain_whole(text: str) -> bool:
     return _PLAIN_WHOLE.fullmatch(text) is not None
 
 
-_WHOLE = re.compile(r"-?[0-9]+")
 _PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
 
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
-    for sign in (".", ","):
-        numbers = takewhile(lambda number: number is not None, (number_in(text, sign) for text in texts))
-        places: list[Place] = [(number,) for number in numbers if number is not None]
-        if len(places) == len(texts):
-            return places
+    for sign in DECIMAL_SIGNS:
+        if (own := NumberFormat.of(texts, sign)) is not None:
+            places: list[Place] = [(number,) for text in texts if (number := own.number(text)) is not None]
+            return places if len(places) == len(texts) else None
     return None
 
 
@@ -172,7 +470,7 @@ _INFINITY = Decimal("Infinity")
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:
     """Of bands and numbers, two bands at least; other texts among them may be words only."""
     places = [_band(text.strip().lower()) for text in texts]
-    words = [place is None and not re.search(r"[0-9]", text) for place, text in zip(places, texts)]
+    words = [place is None and not has_digit(text) for place, text in zip(places, texts)]
     bands = sum(place is not None and place[0] != place[1] for place in places)
     if bands < 2 or not all(place is not None or is_word for place, is_word in zip(places, words)):
         return None
@@ -184,7 +482,7 @@ def _band(text: str) -> tuple[Decimal, Decimal] | None:
 
     def amounts(match: re.Match[str]) -> list[Decimal]:
         found = [group for group in match.groups() if group is not None and group not in (">", ">=", "≥")]
-        pairs = [(number, unit) for number, unit in zip(found, found[1:]) if re.search(r"[0-9]", number)]
+        pairs = [(number, unit) for number, unit in zip(found, found[1:]) if has_digit(number)]
         return [Decimal(number.replace(",", "")) * _FACTORS[unit] for number, unit in pairs]
 
     if match := re.fullmatch(_AMOUNT, text):
@@ -204,21 +502,18 @@ def _band(text: str) -> tuple[Decimal, Decimal] | None:
 
 _TIMES = r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?)?"
 _DAY = re.compile(rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}}){_TIMES}")
-_YEAR_FIRST = re.compile(rf"([0-9]{{4}})([-/.])([0-9]{{1,2}})\2([0-9]{{1,2}}){_TIMES}")
 _TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
 
 
 def _of_dates(texts: Sequence[str]) -> list[Place] | None:
     """Of dates that end or begin with the year, with times or without; where the month is cannot be in doubt."""
-    if found := _all(_YEAR_FIRST, texts):
-        return _days([(each[1], each[3], each[4], each.groups()[4:]) for each in found])
+    whens = [when for text in texts if (when := date_text(text)) is not None]
+    if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
+        return [(when,) for when in whens]
     if not (found := _all(_DAY, texts)):
         return None
-    day_first = [(each[4], each[3], each[1], each.groups()[4:]) for each in found]
-    month_first = [(each[4], each[1], each[3], each.groups()[4:]) for each in found]
-    if all(each[2] == "." for each in found):  # nobody writes the month first with points
-        return _days(day_first)
-    one, other = _days(day_first), _days(month_first)
+    one = _days([(each[4], each[3], each[1], each.groups()[4:]) for each in found])
+    other = _days([(each[4], each[1], each[3], each.groups()[4:]) for each in found])
     return (one or other) if one is None or other is None else None
 
 
@@ -247,6 +542,16 @@ def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
 _KINDS: tuple[Callable[[Sequence[str]], list[Place] | None], ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
+_LIKE_A_DATE = re.compile(
+    r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4})([ T][0-9:.]+)?"
+)
+
+
+def looks_like_a_date(text: str) -> bool:
+    """Whether a text is built as dates are, be it one or not: the years of two digits too, and the month first."""
+    return _LIKE_A_DATE.fullmatch(text.strip()) is not None
+
+
 def is_measured(text: str) -> bool:
     """Whether a text looks like a number, an amount, a date or a time of the day, be it readable as one or not.
 
@@ -256,7 +561,7 @@ def is_measured(text: str) -> bool:
     plain = text.strip()
     if number_in(plain) is not None or number_in(plain, ",") is not None or date_text(plain) is not None:
         return True
-    if any(form.fullmatch(plain) for form in (_DAY, _YEAR_FIRST, _TIME_OF_DAY)):
+    if any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
         return True
     return (band := _band(plain.lower())) is not None and band[0] == band[1]
 

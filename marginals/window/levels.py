@@ -1,7 +1,7 @@
 """Levels: how each attribute's values merge step by step, and how these steps are changed."""
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from marginals.named_rules import COUNTS
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
+from marginals.tables.values import POINT, number_text
 from marginals.window.project import hierarchy_file, put, section
 from marginals.window.rendering import bars, ladder_picture
 from marginals.window.window import Window
@@ -71,7 +72,7 @@ def show(window: Window, request: Request) -> Response:
         file_name=_file_of(window, name),
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
         parents=[parents[code] for code in hierarchy.parents[level]] if parents else [],
-        are_numbers=bool(attribute.intervals) or all(map(_is_number, hierarchy.labels[0][:50])),
+        are_numbers=bool(attribute.intervals) or all(map(POINT.is_number, hierarchy.labels[0][:50])),
     )
 
 
@@ -223,25 +224,17 @@ def _listed(text: str) -> list[str]:
 
 
 def _number(text: str, what: str) -> int | float:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise InputError(f"{what} takes numbers, such as 5, 10, 20") from None
-    return int(text) if re.fullmatch(r"-?\d{1,15}", text) else float(number)
+    number = POINT.number(text)
+    if number is None:
+        raise InputError(f"{what} takes numbers, such as 5, 10, 20")
+    return float(number) if set(text) & set(".eE") else int(number)
 
 
 def _decimal(text: str) -> Decimal:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise InputError("bands are cut between numbers, and there is something else") from None
-    if not number.is_finite():
+    number = POINT.number(text)
+    if number is None:
         raise InputError("bands are cut between numbers, and there is something else")
     return number
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
 
 
 def _band(value: Decimal, cuts: list[Decimal]) -> str:
@@ -249,14 +242,14 @@ def _band(value: Decimal, cuts: list[Decimal]) -> str:
     above = [cut for cut in cuts if cut <= value]
     following = [cut for cut in cuts if cut > value]
     if not above:
-        return f"under {cuts[0]}"
+        return f"under {number_text(cuts[0])}"
     if not following:
-        return f"{above[-1]} and over"
+        return f"{number_text(above[-1])} and over"
     is_whole = all(cut == cut.to_integral_value() for cut in cuts) and value == value.to_integral_value()
     low, high = above[-1], following[0]
     if not is_whole:
-        return f"{low}-<{high}"
-    return str(low) if high - low == 1 else f"{low}-{high - 1}"
+        return f"{number_text(low)}-<{number_text(high)}"
+    return number_text(low) if high - low == 1 else f"{number_text(low)}-{number_text(high - 1)}"
 
 
 ROUTES = (

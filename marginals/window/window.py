@@ -180,7 +180,7 @@ def _without(text: str, headers: tuple[str, ...]) -> str:
 
 def _columns(config: Config) -> tuple[ColumnCounts, ...]:
 
-    from marginals.tables.values import number_in
+    from marginals.tables.values import NumberFormat, missing_among
 
     source = config.source
     frame = frame_of(source.files())
@@ -193,10 +193,11 @@ def _columns(config: Config) -> tuple[ColumnCounts, ...]:
         except (TypeError, InputError):
             counts.append(ColumnCounts(name, 0, len(frame), 0, 0, "values that cannot be counted"))
             continue
-        occurring = occurring[~occurring.index.isin(source.missing)]
+        occurring = occurring[~occurring.index.isin(missing_among(occurring.index, source.missing, source.decimal))]
         rows, distinct = int(occurring.sum()), len(occurring)
         role = source.attributes[name].role if name in source.attributes else Role.IGNORED
-        numbers = [number_in(str(value), source.decimal) for value in occurring.index[:5000]]
+        written = NumberFormat.of(list(occurring.index[:5000]), source.decimal)
+        numbers = [] if written is None else list(map(written.number, occurring.index[:5000]))
         are_numbers = bool(numbers) and all(number is not None for number in numbers)
         kind = NAMES_PEOPLE if role is Role.IDENTIFIER else "numbers" if are_numbers else "texts"
         is_told = role is not Role.IDENTIFIER and distinct <= max(rows // 2, 1)

@@ -16,8 +16,18 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals.commands.main import main
-from marginals.conditions import NUMBER, Kind, number_of, parsed
-from marginals.disclosure import DisclosureRule, disclose, disclose_file, disclosure_query, formula_sql
+from marginals.conditions import Kind, parsed
+from marginals.disclosure import (
+    DisclosureRule,
+    disclose,
+    disclose_file,
+    disclosure_query,
+    formula_sql,
+    is_missing_sql,
+    is_number_sql,
+    number_sql,
+)
+from marginals.tables.values import NumberFormat, formats, missing_among
 from models.tables.hierarchy import Domain, Hierarchy
 
 pytest.importorskip("duckdb")
@@ -142,15 +152,28 @@ def database() -> Iterator[Any]:
         yield connection
 
 
-@given(text=st.from_regex(NUMBER, fullmatch=True) | st.text("0123456789+-.eE_xinfa ", max_size=6))
+SPELLED = st.text("0123456789+-.,'%eE_xinfa \u2212\u2019\u00a0\u202f", max_size=9)
+
+
+@given(own=st.sampled_from([*formats("."), *formats(",")]), data=st.data())
 @settings(deadline=None)
-def test_both_engines_read_the_same_numbers(database: Any, text: str) -> None:
-    number = f"regexp_full_match(t, '{NUMBER}') AND isfinite(TRY_CAST(trim(t) AS DOUBLE))"
-    query = f"SELECT {number}, TRY_CAST(trim(t) AS DOUBLE) FROM (SELECT CAST(? AS VARCHAR) AS t)"
+def test_both_engines_read_the_same_numbers(database: Any, own: NumberFormat, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(own.pattern, fullmatch=True) | SPELLED)
+    query = f"SELECT {is_number_sql('t', own)}, {number_sql('t', own)} FROM (SELECT CAST(? AS VARCHAR) AS t)"
     [(is_number, value)] = database.execute(query, [text]).fetchall()
-    assert bool(is_number) == bool(np.isfinite(number_of(text)))
+    assert bool(is_number) == own.is_number(text)
     if is_number:
-        assert value == number_of(text)
+        assert value == own.real(text)
+
+
+@given(text=SPELLED, decimal=st.sampled_from(".,"))
+@settings(deadline=None)
+def test_both_engines_take_the_same_texts_for_missing(database: Any, text: str, decimal: str) -> None:
+    marks = ["", "NA", "-9", "99", "x"]
+    query = f"SELECT {is_missing_sql('t', marks, decimal)} FROM (SELECT CAST(? AS VARCHAR) AS t)"
+    for spelled in (text, f" {text}", "-9", "-9.0", "99,0", "099", " NA\u00a0", " ", "9.9e1"):
+        [(is_missing,)] = database.execute(query, [spelled]).fetchall()
+        assert bool(is_missing) == (spelled in missing_among([spelled], marks, decimal)), repr(spelled)
 
 
 def test_values_of_any_type_are_spelled_as_every_source_spells_them(tmp_path: Path) -> None:

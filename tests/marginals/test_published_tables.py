@@ -17,10 +17,10 @@ from marginals.audited_tables import (
     read_spec,
     read_tables,
     share_of,
-    whole,
 )
 from marginals.auditing import audit
 from marginals.errors import InputError
+from marginals.tables.values import count_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def write(path: Path, text: str) -> Path:
     + [(text, None) for text in ("12.5", "-3", "", "1,23")],
 )
 def test_counts(text: str, count: int | None) -> None:
-    assert whole(text) == count
+    assert count_in(text) == count
 
 
 def test_what_is_rounded_lies_in_its_range() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals.conditions import Range, Where
+from marginals.conditions import Range, UnjudgedError, Where
 from marginals.errors import InputError
-from marginals.published_values import values_meant
+from marginals.published_values import meanings, values_meant
 from models.tables.hierarchy import Domain, Hierarchy
 
 DOMAIN = Domain.of(
@@ -30,8 +30,36 @@ PUBLISHED = {"age": 1, "sex": 0, "income": 0, "region": 1, "born in": 0, "wage":
 
 
 def meant(where: Where) -> dict[str, list[str]]:
-    found = values_meant(DOMAIN, PUBLISHED, where)
-    return {a: list(np.array(DOMAIN.hierarchy(a).labels[0])[inside]) for a, inside in found.items()}
+    """The values that are surely meant; of a wage of ? no range can be judged."""
+    found = meanings(DOMAIN, PUBLISHED, where)
+    return {a: list(np.array(DOMAIN.hierarchy(a).labels[0])[meaning.surely]) for a, meaning in found.items()}
+
+
+def unjudged(where: Where) -> list[str]:
+    """The wages of which a condition cannot be judged."""
+    labels = np.array(DOMAIN.hierarchy("wage").labels[0])
+    return list(labels[meanings(DOMAIN, PUBLISHED, where)["wage"].unjudged])
+
+
+@pytest.mark.parametrize(
+    ("condition", "open_values"),
+    [
+        ("wage>=10", ["?"]),
+        ("not wage >= 10", ["?"]),
+        ("wage>=10 and wage < 20", ["?"]),
+        ("wage>=10 or wage=?", []),
+        ("wage>=10|?", []),
+        ("wage>=10 and wage=10-19", []),
+        ("wage>=10 and wage in high", []),
+        ("wage=high", []),
+        ("wage not in high", []),
+    ],
+)
+def test_of_a_value_that_is_no_number_a_range_cannot_be_judged(condition: str, open_values: list[str]) -> None:
+    assert unjudged(condition) == open_values
+    if open_values:
+        with pytest.raises(UnjudgedError, match="whether 1 value of 'wage' lie in the range cannot be judged"):
+            values_meant(DOMAIN, PUBLISHED, condition)
 
 
 def numbers(low: int, high: int) -> list[str]:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 ORDER = "demo open init assess risk anonymize publish verify attack report ledger query sample disclose audit".split()  # noqa: SIM905
 
-INTERNAL = {"IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError"}
+INTERNAL = {"IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError", "UnjudgedError"}
 """Errors that the project always catches itself, and kinds of InputError that it alone tells apart."""
 
 

@@ -92,7 +92,7 @@ def test_the_only_rare_value_is_named_where_it_is_a_short_number() -> None:
         (
             Policy(k_link=K, base={"age": 0, "famsize": 0}, diversity="distinct:2"),
             "it would pass as age in single years: { age = 0, famsize = 1 }",
-            "The smallest class: famsize=18, age=27; 1 row.",
+            "The smallest class: famsize=2, age=0; 1 row.",
         ),
         (
             Policy(k_link=K, diversity="entropy:3"),

@@ -44,12 +44,33 @@ def test_whole_numbers_are_read_as_they_are(number: int) -> None:
     assert number_text(Decimal(number)) == str(number)
 
 
-@pytest.mark.parametrize("text", ["", " ", "-", ".", "1.2.3", "1,5", "1 000", "inf", "nan", "0x1", "1e", "١٢", "1e999"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "-",
+        ".",
+        "1.2.3",
+        "1,5",
+        "1,00",
+        "1 00",
+        "1,23,45",
+        "0,123",
+        "1.000,5",
+        "inf",
+        "nan",
+        "0x1",
+        "1e",
+        "١٢",
+        "1e999",
+    ],
+)
 def test_what_is_no_number(text: str) -> None:
     assert number_in(text) is None
 
 
-@pytest.mark.parametrize("text", ["1.5", "1.234,5", "1.234", "1,2,3", ","])
+@pytest.mark.parametrize("text", ["1.5", "1,234.5", "1.23,5", "1,2,3", ","])
 def test_what_is_no_number_with_a_decimal_comma(text: str) -> None:
     assert number_in(text, ",") is None
 

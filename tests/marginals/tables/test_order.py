@@ -13,7 +13,10 @@ from marginals.tables.values import in_order
 ORDERS = {
     "decimals": ["-1.5", "0", "9.5", "10.25"],
     "decimal commas": ["-1,5", "9,5", "10,25"],
-    "whole numbers, as they always were": ["1", "10", "18", "2"],
+    "whole numbers": ["1", "2", "10", "18"],
+    "numbers as R writes them": ["50000", "75000", "1e+05", "120000"],
+    "codes with leading zeros": ["009", "010", "10"],
+    "numbers with a word among them": ["9", "10", "refused"],
     "whole numbers and others": ["1", "2", "10.0", "18"],
     "bands": ["0-4", "5-9", "10-14", "100-104"],
     "open bands": ["<5", "5-17", "18-64", "65+"],

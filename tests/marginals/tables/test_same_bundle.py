@@ -76,10 +76,21 @@ TEXTS = {
     "flag": {"True", "False"},
     "day": {"2020-01-01", "2020-02-29"},
     "time": {"2020-01-01 12:30:00", "2020-02-29"},
-    "zoned": {"2020-01-01 10:30:00", "2020-02-28 22:00:00"},
+    "zoned": {"2020-01-01 12:30:00", "2020-02-29"},
     "category": {"a", "b"},
     "text": {"037", "37.0"},
 }
+
+
+def texts_by(way: str, column: str) -> set[str]:
+    """The texts of a column; a relation of DuckDB has no zone but that of its session, in which it prints instants."""
+    if column != "zoned" or way not in ("duckdb", "ibis"):
+        return TEXTS[column]
+    import duckdb
+
+    zone = "UTC" if way == "ibis" else duckdb.sql("SELECT current_setting('TimeZone')").fetchall()[0][0]
+    local = pd.Series(TYPED["zoned"]).dt.tz_convert(zone).dt.tz_localize(None)
+    return {str(when).removesuffix(" 00:00:00") for when in local}
 
 
 @pytest.mark.slow
@@ -89,7 +100,7 @@ def test_values_of_every_type_have_one_text(way: str, column: str, tmp_path: Pat
     frame = pd.DataFrame({"v": TYPED[column]})
     source, engine = handed_over(frame, way, tmp_path)
     table = read_table(source, {"v": "quasi-identifier"}, engine=engine)
-    assert {value: count for (value,), count in table.counts.cells()}.keys() == TEXTS[column]
+    assert {value: count for (value,), count in table.counts.cells()}.keys() == texts_by(way, column)
     assert sorted(table.counts.counts.tolist()) == [1, 2]
 
 
@@ -100,7 +111,7 @@ def test_null_and_nan_are_missing_and_change_no_other_value(way: str, column: st
     frame = pd.DataFrame({"v": pd.Series(TYPED[column]).reindex(range(5)), "w": list("aaaab")})
     source, engine = handed_over(frame, way, tmp_path)
     table = read_table(source, {"v": "quasi-identifier", "w": "sensitive"}, engine=engine)
-    assert {value for value, _ in (cell for cell, _ in table.counts.cells())} == TEXTS[column]
+    assert {value for value, _ in (cell for cell, _ in table.counts.cells())} == texts_by(way, column)
     assert (table.rows, table.missing) == (3, 2)
     assert table.domain.hierarchy("w").labels[0] == ("a",)
 
