@@ -80,6 +80,7 @@ class Population:
         public, sensitive = TABLES[name]
         frame = pd.read_csv(folder / f"{name}.csv")[[*public, sensitive]].dropna()
         frame = frame.apply(lambda column: _as_labels(column)).reset_index(drop=True)
+        frame[sensitive] = "v" + frame[sensitive].str.zfill(2)  # no number, which would be published in groups only
         coded = {column: pd.factorize(frame[column], sort=True) for column in frame}
         codes = {column: own for column, (own, _) in coded.items()}
         return cls(name, frame, sensitive, codes, {column: len(values) for column, (_, values) in coded.items()})
@@ -191,8 +192,10 @@ def measured(folder: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 def page(kept: Path) -> str:
     """One row for each size, and for all samples, in Markdown. Raises OSError where there is no such file."""
     lines = pd.DataFrame([json.loads(line) for line in kept.read_text().splitlines()])
+    lines = lines.drop_duplicates(["table", "rows", "seed", "objective"], keep="last")
     kinds = {name: own.set_index(["table", "rows", "seed"]) for name, own in lines.groupby("objective")}
     before, after = (kinds[name] for name in OBJECTIVES)
+    after = after.loc[after.index.intersection(before.index)]
     before = before.loc[after.index]
     rows = [["rows", "samples", "loss better", "worse", "two-way better", "worse", "visible", "false"], ["---"] * 8]
     sizes = after.index.get_level_values("rows")

@@ -109,4 +109,4 @@ def test_where_everything_must_stay_there_is_nothing_to_rebuild():
 
 
 def test_it_goes_by_its_name():
-    assert STRATEGIES["rebuild"] is rebuild
+    assert STRATEGIES["rebuild"].__wrapped__ is rebuild

@@ -162,6 +162,6 @@ def test_every_step_is_an_allowed_move_that_does_what_it_says(name, problem):
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_goes_by_its_name(name):
-    assert STRATEGIES[name].__name__ == {"greedy": "forward", "look-ahead": "look_ahead"}.get(
+    assert STRATEGIES[name].__name__ == {"auto": "portfolio", "greedy": "forward", "look-ahead": "look_ahead"}.get(
         name, name.removeprefix("greedy-")
     )
