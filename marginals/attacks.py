@@ -67,6 +67,7 @@ from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
+from models.search.chance import CHANCE, DOUBTFUL
 from models.tables.hierarchy import Domain
 
 
@@ -747,7 +748,11 @@ def not_judged(published: BundleContent) -> str:
 def refused(published: BundleContent, collection: Collection) -> Refusals:
     """What a release tells by what it lacks. collection: its margins, over its own hierarchies or those of the table."""
     least, deadline = small_below(published), published.deadline.share(3)
-    return refusals(collection, published.sensitive, published.claims, least, deadline)
+    each = published.rows_per_person
+    people = collection.cube.total / (each if isinstance(each, int) else 1)
+    # A release does not say what its search looked for, so that is what searches look for by default.
+    price = DOUBTFUL * CHANCE / max(people, 1.0)
+    return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 
 def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:

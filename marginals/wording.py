@@ -1146,7 +1146,7 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
 
 ALGORITHM_KNOWN = (
     "Readers who know the algorithm, and assume that every table is published that the claims allow and that tells "
-    "something, conclude"
+    "more than chance would, conclude"
 )
 
 _CERTAIN_LISTED = 5
@@ -1233,7 +1233,7 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
             proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Outcome.SOME:
-            nothing = ", or tell nothing" if addition.may_gain_nothing else ""
+            nothing = ", or tell too little" if addition.may_gain_nothing else ""
             if not addition.classes:
                 return f"it would show {few_rows(least)}{nothing}"
             whose = f"at least one of {addition.suspects:,} classes (of {addition.classes:,})"

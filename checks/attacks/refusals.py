@@ -1,9 +1,9 @@
 """What readers conclude from additions that a release lacks: attributes, finer levels, pairs of attributes side by side.
 
-Who knows the algorithm knows that whatever the claims allow and tells anything is published. So each addition that a
-search would have tried was refused, or would have told nothing, and the tables in which it would have been allowed are
-excluded. Two tables with margins of 100/100 and 3/197 and a least count of 3 that are not shown together: were the counts
-0 and 3, they would be, so they are 1 and 2.
+Who knows the algorithm knows that whatever the claims allow and tells more than chance would is published. So each
+addition that a search would have tried was refused, or would have told too little (`models.search.chance`), and the tables
+in which it would have been allowed and paid for are excluded. Two tables with margins of 100/100 and 3/197 and a least
+count of 3 that are not shown together: were the counts 0 and 3, they would be, so they are 1 and 2.
 
 - An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (KG06 6.2). The margin it
   makes is that of the vertices with what separates them, so what is known of its counts beforehand are the two margins
@@ -13,6 +13,7 @@ excluded. Two tables with margins of 100/100 and 3/197 and a least count of 3 th
   its own tables are too many, by the bounds of its counts.
 - Tables are excluded only where an addition is allowed for certain and gains for certain. So more may follow for somebody
   who runs the search itself on every table: that no addition proves anything does not mean that nothing follows.
+- Where tables are too many to be laid out, an addition that has a price counts as one that may tell too little.
 - Less may follow where a search stops at a level that tells nothing on the way to one that does. A release does not name
   such levels; so with the hierarchies of the table this reads the search exactly, and without them as if it looked further.
 
@@ -34,14 +35,15 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim, Question
 from checks.classes import nonsensitive_part
 from checks.finding import SEARCHING
-from models.arrays import BoolArray, CountArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.all_tables import MOST_TABLES, all_tables
+from models.search.problem import LEAST_GAIN
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
+from models.tables.data_cube import DataCube, InteractionCube
 from models.tables.hierarchy import Domain, Margin, Mask
 
 USUAL_SENSITIVE_MARGINS = 3
@@ -78,7 +80,7 @@ class Outcome(Enum):
     PROVES = "proves"
     """A count or a sensitive value that the tables leave open is certain."""
     SOME = "some"
-    """Some combination of several has a small count, or the addition would tell nothing; it is not certain which."""
+    """Some combination of several has a small count, or the addition would tell too little; it is not certain which."""
     OPEN = "open"
     """Tables are excluded, or may be, but those that are left have no small count and no sensitive value in common."""
     ALWAYS = "always"
@@ -119,7 +121,7 @@ class Addition:
     margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves, or
     two that would be shown together. suspects, classes: of the classes that both share, how many can have refused it, and
     how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only reason that there
-    can be, for what tells something. may_gain_nothing: whether it can also have been left out since it tells nothing.
+    can be, for what tells enough. may_gain_nothing: whether it can also have been left out since it tells too little.
     unexamined: margins in which it was not looked for what is certain. note: why it was not examined.
     """
 
@@ -207,16 +209,18 @@ def refusals(
     least: int,
     deadline: Deadline = NEVER,
     most: int = MOST_TABLES,
+    price: float = 0.0,
 ) -> Refusals:
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. Raises NotDecomposableError.
+    are laid out. price: nats that each free parameter of an addition must gain; what gains no more may have been left out.
+    Raises NotDecomposableError.
     """
     domain = collection.domain
     cliques = tuple(collection.junction_tree.cliques)
     graph = InteractionGraph.of(domain, cliques)
-    rules = _Rules(collection, cliques, tuple(sensitive), tuple(claims), least, _Budget())
+    rules = _Rules(collection, cliques, tuple(sensitive), tuple(claims), least, price, _Budget())
     possible = [_Possible.of(move, graph) for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
     unnamed = tuple(a for a in domain.attributes if domain.hierarchy(a).height == 0)
     together = _together(rules, possible, deadline, most)
@@ -300,6 +304,7 @@ class _Rules:
     sensitive: tuple[str, ...]
     claims: tuple[Claim, ...]
     least: int
+    price: float
     budget: _Budget
 
     @property
@@ -327,6 +332,18 @@ class _Rules:
         """Rows that every cell must have, sensitive values counted."""
         cells = (claim.least_cell for claim in self.claims if isinstance(claim, CountClaim))
         return max((cell for cell in cells if cell is not None), default=1)
+
+    def cost(self, one: _Possible) -> float:
+        """Nats that an addition must gain: the price of its free parameters, of which a vertex by itself has none."""
+        if one.second < 0 or not self.price:
+            return 0.0
+        cells = self._priced.cell_count
+        first, second = one.sides
+        return self.price * (cells(one.clique) - cells(first) - cells(second) + cells(one.separator))
+
+    @cached_property
+    def _priced(self) -> InteractionCube:
+        return InteractionCube(self.collection.tables)
 
     def public(self, mask: Mask) -> Mask:
         """The part of a margin without sensitive attributes."""
@@ -363,7 +380,7 @@ class _Rules:
 
 
 class _Kept(NamedTuple):
-    """Of tables, each of shape (tables,): in which an addition is not taken, has a small count, would tell nothing.
+    """Of tables, each of shape (tables,): in which an addition is not taken, has a small count, would tell too little.
 
     is_decided: whether claims were checked on all of them; where not, those that were not are kept.
     """
@@ -441,7 +458,10 @@ class _Scope:
         return _Kept(kept, small, nothing)
 
     def _gains_nothing(self, one: _Possible, cells: CountArray) -> BoolArray:
-        """Tables in which an addition would tell nothing: shape (tables,). cells: of its margin, shape (tables, cells)."""
+        """Tables in which an addition would gain no more than it costs: shape (tables,).
+
+        cells: of its margin, shape (tables, cells).
+        """
         domain, margin = self.domain, self.domain.margin(one.clique)
         codes = _grid(domain, margin)
 
@@ -452,7 +472,14 @@ class _Scope:
             own, parent = _leaves(domain, one, codes)
             return np.asarray(np.all(cells * parent == published(one.separator) * own, axis=1))
         first, second = map(published, one.sides)
-        return np.asarray(np.all(cells * published(one.separator) == first * second, axis=1))
+        shared = published(one.separator)
+        nothing = np.asarray(np.all(cells * shared == first * second, axis=1))
+        if not (cost := self.rules.cost(one)):
+            return nothing
+        # What two attributes tell of each other beside what separates them, in nats; only cells with rows count.
+        apart = np.log(np.maximum(first, 1)) + np.log(np.maximum(second, 1)) - np.log(np.maximum(shared, 1))
+        gain = (x_log_x(cells).sum(axis=1) - cells @ apart) / self.rules.collection.cube.total
+        return np.asarray(nothing | (gain <= cost + LEAST_GAIN))
 
     def in_common(self, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list["_Common"]:
         """For each set of tables the small counts and sensitive values that all of these share, and not all tables do.
@@ -607,7 +634,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     must_be = (lower >= 1) & (upper < least)
     suspects = np.unique(shared[can_be])
     classes = len(np.unique(shared[total > 0]))
-    nothing = _may_gain_nothing(collection, one, total, sides, codes)
+    nothing = rules.cost(one) > 0 or _may_gain_nothing(collection, one, total, sides, codes)
 
     coarser = prod(domain.hierarchy(a).height - level + 1 for a, level in margin.items()) - 2
 

@@ -37,6 +37,7 @@ from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search import STRATEGIES, Constraint, Measure, Refusal, WantedAnalyses, WantedMargin
+from models.search.chance import CHANCE
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -271,7 +272,7 @@ def proposed_diversity(
 CORRECTED = "corrected"
 """The objective less what chance gains."""
 
-OBJECTIVES: Mapping[str, float] = {CORRECTED: 0.5, "corrected:1": 1.0, "kl": 0.0}
+OBJECTIVES: Mapping[str, float] = {CORRECTED: CHANCE, "corrected:1": 2 * CHANCE, "kl": 0.0}
 """What a search looks for the least of, by name: the KL divergence and so many nats, divided by the people, for each free
 parameter.
 """
