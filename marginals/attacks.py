@@ -67,7 +67,7 @@ from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
-from models.search.chance import CHANCE, DOUBTFUL
+from models.tables.data_cube import CHANCE, DOUBTFUL
 from models.tables.hierarchy import Domain
 
 

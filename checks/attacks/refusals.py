@@ -41,7 +41,6 @@ from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.all_tables import MOST_TABLES, all_tables
-from models.search.problem import LEAST_GAIN
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube, InteractionCube
 from models.tables.hierarchy import Domain, Margin, Mask
@@ -72,6 +71,9 @@ _MOST_MARGINS = 400
 
 _ATTRIBUTES = 3
 """Attributes that such a margin has at most."""
+
+_ROUNDING = 1e-9
+"""Nats by which what an addition gains can be off."""
 
 
 class Outcome(Enum):
@@ -479,7 +481,7 @@ class _Scope:
         # What two attributes tell of each other beside what separates them, in nats; only cells with rows count.
         apart = np.log(np.maximum(first, 1)) + np.log(np.maximum(second, 1)) - np.log(np.maximum(shared, 1))
         gain = (x_log_x(cells).sum(axis=1) - cells @ apart) / self.rules.collection.cube.total
-        return np.asarray(nothing | (gain <= cost + LEAST_GAIN))
+        return np.asarray(nothing | (gain <= cost + _ROUNDING))
 
     def in_common(self, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list["_Common"]:
         """For each set of tables the small counts and sensitive values that all of these share, and not all tables do.

@@ -37,9 +37,8 @@ from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search import STRATEGIES, Constraint, Measure, Refusal, WantedAnalyses, WantedMargin
-from models.search.chance import CHANCE
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
+from models.tables.data_cube import CHANCE, DataCube
 from models.tables.hierarchy import Domain, Mask
 
 WEIGHT = 100.0

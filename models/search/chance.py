@@ -17,15 +17,8 @@ from functools import wraps
 from models.graphs.interaction_graph import RemoveEdge
 from models.search.greedy import Climb, result_of
 from models.search.problem import KL, LEAST_GAIN, Change, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
+from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask
-
-CHANCE = 0.5
-"""Nats, divided by the people, that a free parameter gains by chance on average; what it costs by default."""
-
-DOUBTFUL = 2.0
-"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
-1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
-"""
 
 
 def priced(problem: Problem, times: float) -> Problem:

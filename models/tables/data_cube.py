@@ -234,6 +234,15 @@ class OccupiedCube(DataCube):
         return self._occupied[mask]
 
 
+CHANCE = 0.5
+"""Nats, divided by the people, that a free parameter gains by chance on average; what it costs by default."""
+
+DOUBTFUL = 2.0
+"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
+1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
+"""
+
+
 class InteractionCube(DataCube):
     """A data cube by which a model has as many parameters as its margins have beyond the tables of single attributes.
 
