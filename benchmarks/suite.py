@@ -72,6 +72,7 @@ SCRIPTS = (
     Script("reading_columns"),
     Script("lands_end", quick=None),
     Script("yardsticks", quick=None),
+    Script("chance_gains", quick=None),
 )
 
 

@@ -318,6 +318,10 @@ class _Rules:
         after = maximal_masks([*self.cliques, clique])
         for attribute in self.sensitive:
             own = self.domain.attribute_masks[self.domain.index(attribute)]
+            claimed = any(isinstance(claim, AttributeClaim) and claim.about == attribute for claim in self.claims)
+            if clique & own and not claimed and not any(mask & own for mask in self.cliques):
+                # No release claims anything of what it does not show, whatever its publisher demanded.
+                return f"the release claims nothing of {attribute}, so what would have had to hold of it is not known"
             if clique & own and any(claim.criterion == "register" for claim in self.claims):
                 return "it had to hold for readers with a register too, which the published files alone do not tell"
             if clique & own and sum(bool(mask & own) for mask in after) > USUAL_SENSITIVE_MARGINS:

@@ -162,7 +162,9 @@ def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_w
     found: Counter[str] = Counter()
     for trial in range(TRIALS):
         k = int(rng.integers(2, 5))
-        policy = marginals.Policy(k_link=k, k_combinatorial=k, diversity="distinct:2", base="none", max_waiting=1)
+        policy = marginals.Policy(
+            k_link=k, k_combinatorial=k, diversity="distinct:2", base="none", max_waiting=1, objective="kl"
+        )
         bundles: dict[bool, list[Told]] = {False: [], True: []}
         changed: list[Counts] = []
         for number, counts in enumerate(series_of(rng, k)):

@@ -88,7 +88,7 @@ def people(rows: int = 600) -> pd.DataFrame:
 def bundle(source: object, engine: str, folder: Path) -> dict[str, bytes]:
     attributes = {"bmi": BMI, "age": Attribute("quasi-identifier", intervals=[5, 10]), "ill": Attribute("sensitive")}
     table = read_table(source, attributes, engine=engine)
-    publish(table, Policy(k_link=5, k_combinatorial=5, diversity="none")).write(folder)
+    publish(table, Policy(k_link=5, k_combinatorial=5, diversity="none", objective="kl")).write(folder)
     return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
@@ -123,7 +123,7 @@ def test_a_decimal_comma(engine: str, tmp_path: Path, expected: dict[str, bytes]
         "[attributes.age]\nrole = 'quasi-identifier'\nintervals = [5, 10]\n[attributes.ill]\nrole = 'sensitive'"
     )
     table = read_config(tmp_path / "release.toml").read_table()
-    publish(table, Policy(k_link=5, k_combinatorial=5, diversity="none")).write(tmp_path / "out")
+    publish(table, Policy(k_link=5, k_combinatorial=5, diversity="none", objective="kl")).write(tmp_path / "out")
     files = (tmp_path / "out").rglob("*")
     assert {str(f.relative_to(tmp_path / "out")): f.read_bytes() for f in files if f.is_file()} == expected
 
