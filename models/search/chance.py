@@ -26,12 +26,17 @@ def priced(problem: Problem, times: float) -> Problem:
     return replace(problem, objective=PenalizedDivergence(times * problem.price))
 
 
+def stalls_by_price(problem: Problem) -> bool:
+    """Whether parameters have a price and attributes have levels, of which a coarse one may not pay by itself."""
+    return isinstance(problem.objective, PenalizedDivergence) and bool(problem.price) and problem.has_levels
+
+
 def by_divergence(search: Strategy) -> Strategy:
     """A search by the KL divergence whose result is settled by the price; without a price, the search itself."""
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        if not isinstance(problem.objective, PenalizedDivergence) or not problem.price or not problem.has_levels:
+        if not stalls_by_price(problem):
             return search(problem, stop)
         return settled(search(replace(problem, objective=KL), stop), problem, stop)
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
-from models.search.chance import by_divergence
+from models.search.chance import by_divergence, stalls_by_price
 from models.search.greedy import both, from_both, rebuilt, result_of
 from models.search.lattice_bounds import BlockBound, BlockLattices, block_bound, related_blocks
 from models.search.lower_bound import (
@@ -38,7 +38,7 @@ from models.search.lower_bound import (
     score,
     whole_grid,
 )
-from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop
+from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, Strategy
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -85,14 +85,30 @@ def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: i
 
 
 def _first(problem: Problem, stop: Stop) -> SearchResult:
-    """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding."""
-    try:
-        first = by_divergence(from_both)(problem, stop)
-    except NothingAllowedError:
-        first = _NONE_YET
+    """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding.
+
+    Where it may stall by the price, it is tried by the divergence as well, but only afterwards: the divergence alone adds
+    what does not pay, and told to stop nothing takes that away again.
+    """
+    first = _or_none_yet(from_both, problem, stop)
+    if stalls_by_price(problem) and not stop():
+        settled = _or_none_yet(by_divergence(from_both), problem, stop)
+        evaluated = first.evaluated + settled.evaluated
+        first = replace(min(settled, first, key=_value), evaluated=evaluated)
     if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
         return first
     return rebuilt(first, problem, stop, _ROUNDS)
+
+
+def _or_none_yet(search: Strategy, problem: Problem, stop: Stop) -> SearchResult:
+    try:
+        return search(problem, stop)
+    except NothingAllowedError:
+        return _NONE_YET
+
+
+def _value(result: SearchResult) -> float:
+    return inf if result.value is None else result.value
 
 
 def _never() -> bool:

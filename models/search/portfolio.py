@@ -14,7 +14,7 @@ from math import inf
 from models.errors import NothingAllowedError
 from models.search.chance import by_divergence
 from models.search.exact import exact, proven_or_better
-from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished, stepwise
+from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
 from models.search.variable_depth import by_pairs, by_reinsertion
@@ -94,7 +94,7 @@ def _beginnings(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
             continue
     if lattice_size(problem) <= LARGEST_LATTICE and not problem.has_levels:
         try:
-            yield stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
+            yield backward(problem, stop)
         except NothingAllowedError:
             return
 
