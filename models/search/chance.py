@@ -14,8 +14,9 @@ KL divergence, and what it finds is settled: additions and removals in turn, by 
 from dataclasses import replace
 from functools import wraps
 
+from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import RemoveEdge
-from models.search.greedy import Climb, result_of
+from models.search.greedy import Climb, from_both, result_of
 from models.search.problem import KL, LEAST_GAIN, Change, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
 from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask
@@ -39,6 +40,28 @@ def by_divergence(search: Strategy) -> Strategy:
         if not stalls_by_price(problem):
             return search(problem, stop)
         return settled(search(replace(problem, objective=KL), stop), problem, stop)
+
+    return strategy
+
+
+def or_from_forward(search: Strategy) -> Strategy:
+    """A search by the KL divergence whose settled result is no worse than that of forward search.
+
+    By the divergence it is no worse; of two collections the better one by the divergence may settle to the worse one.
+    """
+    by_search, by_forward = by_divergence(search), by_divergence(from_both)
+
+    @wraps(search)
+    def strategy(problem: Problem, stop: Stop) -> SearchResult:
+        found = by_search(problem, stop)
+        if not stalls_by_price(problem) or stop():
+            return found
+        try:
+            other = by_forward(problem, stop)
+        except NothingAllowedError:
+            return found
+        best = min(found, replace(other, strategy=found.strategy), key=_value)
+        return replace(best, evaluated=found.evaluated + other.evaluated)
 
     return strategy
 

@@ -18,7 +18,7 @@ from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.chance import by_divergence
+from models.search.chance import by_divergence, or_from_forward
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
 from models.search.lattice_bounds import with_bound
@@ -400,12 +400,12 @@ def window(
 STRATEGIES: Mapping[str, Strategy] = {
     "auto": portfolio,
     "greedy": by_divergence(from_both),
-    "look-ahead": by_divergence(look_ahead),
+    "look-ahead": or_from_forward(look_ahead),
     "greedy-backward": by_divergence(or_from_forest(backward)),
-    "greedy-both": by_divergence(or_from_forest(both)),
-    "anneal": by_divergence(or_from_forest(anneal)),
-    "genetic": by_divergence(or_from_forest(genetic)),
-    "rebuild": by_divergence(rebuild),
+    "greedy-both": or_from_forward(or_from_forest(both)),
+    "anneal": or_from_forward(or_from_forest(anneal)),
+    "genetic": or_from_forward(or_from_forest(genetic)),
+    "rebuild": or_from_forward(rebuild),
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""
