@@ -14,7 +14,6 @@ the kept run make the table of docs/yardsticks.md, which `--page` prints:
     python benchmarks/chance_gains.py --tables FOLDER > benchmarks/results/chance_gains.jsonl
 """
 
-import argparse
 import json
 import sys
 import time
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measurement import say, skipped
+from measurement import options, say, skipped
 
 from marginals import Attribute, Policy, Table, read_table
 from marginals.publishing.searching import Prepared, no_progress, searched
@@ -222,18 +221,18 @@ _SAME = 0.005
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__file__, __doc__)
     parser.add_argument("--tables", type=Path, metavar="FOLDER")
     parser.add_argument("--table", action="append", choices=list(TABLES))
     parser.add_argument("--page", action="store_true")
-    options = parser.parse_args()
-    if options.page:
+    chosen = parser.parse_args()
+    if chosen.page:
         sys.stdout.write(page(KEPT) + "\n")
         return
-    if options.tables is None:
+    if chosen.tables is None:
         skipped("chance_gains", "no folder is named by --tables")
         return
-    for line in measured(options.tables, options.table or TABLES):
+    for line in measured(chosen.tables, chosen.table or TABLES):
         say(**line)
 
 

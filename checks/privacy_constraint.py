@@ -96,7 +96,7 @@ class PrivacyConstraint(PruningConstraint):
         k, least = self._least_class, self._least_cell
         public = nonsensitive_part(self._cube.domain, clique, self._requirements.sensitive)
         if public not in self._is_too_small:
-            self._is_too_small[public] = bool(self._cube.counts(public).min(initial=k) < k)
+            self._is_too_small[public] = 0 < self._cube.least_count(public) < k
         if self._is_too_small[public]:
             return Refusal(f"a class of fewer than {k:,} rows", RefusalScope.FINER)
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:

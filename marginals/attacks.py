@@ -67,7 +67,7 @@ from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
-from models.tables.data_cube import CHANCE, DOUBTFUL
+from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
 
 
@@ -751,7 +751,7 @@ def refused(published: BundleContent, collection: Collection) -> Refusals:
     each = published.rows_per_person
     people = collection.cube.total / (each if isinstance(each, int) else 1)
     # A release does not say what its search looked for, so that is what searches look for by default.
-    price = DOUBTFUL * CHANCE / max(people, 1.0)
+    price = CHANCE / max(people, 1.0)
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 

@@ -35,14 +35,14 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim, Question
 from checks.classes import nonsensitive_part
 from checks.finding import SEARCHING
-from models.arrays import BoolArray, CountArray, IndexArray, x_log_x
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.all_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube, InteractionCube
+from models.tables.data_cube import DOUBTFUL, DataCube, InteractionCube
 from models.tables.hierarchy import Domain, Margin, Mask
 
 USUAL_SENSITIVE_MARGINS = 3
@@ -216,7 +216,8 @@ def refusals(
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain; what gains no more may have been left out.
+    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and what gains less
+    than DOUBTFUL times as much where its two attributes by themselves do not gain that either.
     Raises NotDecomposableError.
     """
     domain = collection.domain
@@ -339,13 +340,16 @@ class _Rules:
         cells = (claim.least_cell for claim in self.claims if isinstance(claim, CountClaim))
         return max((cell for cell in cells if cell is not None), default=1)
 
-    def cost(self, one: _Possible) -> float:
-        """Nats that an addition must gain: the price of its free parameters, of which a vertex by itself has none."""
-        if one.second < 0 or not self.price:
-            return 0.0
+    def cost(self, margin: Mask, *sides: Mask) -> float:
+        """Nats that two vertices must gain in a margin: the price of its free parameters beyond those of its sides.
+
+        sides: the margins without the one and without the other; they share what separates these.
+        """
         cells = self._priced.cell_count
-        first, second = one.sides
-        return self.price * (cells(one.clique) - cells(first) - cells(second) + cells(one.separator))
+        first, second = sides
+        return (
+            self.price * (cells(margin) - cells(first) - cells(second) + cells(first & second)) if self.price else 0.0
+        )
 
     @cached_property
     def _priced(self) -> InteractionCube:
@@ -478,14 +482,25 @@ class _Scope:
             own, parent = _leaves(domain, one, codes)
             return np.asarray(np.all(cells * parent == published(one.separator) * own, axis=1))
         first, second = map(published, one.sides)
-        shared = published(one.separator)
-        nothing = np.asarray(np.all(cells * shared == first * second, axis=1))
-        if not (cost := self.rules.cost(one)):
+        nothing = np.asarray(np.all(cells * published(one.separator) == first * second, axis=1))
+        if not (cost := self.rules.cost(one.clique, *one.sides)):
             return nothing
-        # What two attributes tell of each other beside what separates them, in nats; only cells with rows count.
-        apart = np.log(np.maximum(first, 1)) + np.log(np.maximum(second, 1)) - np.log(np.maximum(shared, 1))
-        gain = (x_log_x(cells).sum(axis=1) - cells @ apart) / self.rules.collection.cube.total
-        return np.asarray(nothing | (gain <= cost + _ROUNDING))
+        # As a search settles: what does not pay, and what does not pay twice the price where its pair does not either.
+        gain = self._gain(one.clique, *one.sides)
+        alone = [domain.coarser_steps(vertex) | 1 << vertex for vertex in (one.first, one.second)]
+        pair = alone[0] | alone[1]
+        doubtful = self._gain(pair, *alone) <= DOUBTFUL * self.rules.cost(pair, *alone) + _ROUNDING
+        little = (gain <= cost + _ROUNDING) | (gain <= DOUBTFUL * cost + _ROUNDING) & doubtful
+        return np.asarray(nothing | little)
+
+    def _gain(self, margin: Mask, first: Mask, second: Mask) -> FloatArray:
+        """What a margin tells of two vertices beyond its sides, in nats: of each table, shape (tables,)."""
+
+        def entropy(mask: Mask) -> FloatArray:
+            return np.asarray(-x_log_x(self.rows(mask)).sum(axis=1))
+
+        saved = entropy(first) + entropy(second) - entropy(first & second) - entropy(margin)
+        return np.asarray(saved / self.rules.collection.cube.total)
 
     def in_common(self, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list["_Common"]:
         """For each set of tables the small counts and sensitive values that all of these share, and not all tables do.
@@ -640,7 +655,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     must_be = (lower >= 1) & (upper < least)
     suspects = np.unique(shared[can_be])
     classes = len(np.unique(shared[total > 0]))
-    nothing = rules.cost(one) > 0 or _may_gain_nothing(collection, one, total, sides, codes)
+    nothing = (rules.price > 0 and one.second >= 0) or _may_gain_nothing(collection, one, total, sides, codes)
 
     coarser = prod(domain.hierarchy(a).height - level + 1 for a, level in margin.items()) - 2
 
