@@ -216,8 +216,9 @@ def refusals(
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and what gains less
-    than DOUBTFUL times as much where its two attributes by themselves do not gain that either.
+    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and
+    what gains less than DOUBTFUL times as much where its two attributes by themselves do not gain that either.
+
     Raises NotDecomposableError.
     """
     domain = collection.domain
