@@ -350,6 +350,8 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
     ((1, 0), None)
     """
+    if not hierarchy.height:  # of an attribute of which nothing is told
+        return hierarchy
     labels = [label for label in hierarchy.labels[0] if label != MISSING]
     ordered = known_order(labels)
     return hierarchy if ordered is None else hierarchy.ordered_by(ordered)
