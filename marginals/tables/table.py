@@ -79,10 +79,28 @@ class OutOfCoreCounts:
         order = np.argsort(sizes)
         return log(self.total) - float((x_log_x(sizes) * cells)[order].sum()) / self.total
 
+    def least_count(self, margin: Mapping[str, int]) -> int:
+        """The least count of its cells that are not empty; no cell of it leaves the engine."""
+        sizes, _ = self.engine.counts_of_counts(self._recoded(margin))
+        return int(sizes.min())
+
+    def can_hold(self, margin: Mapping[str, int]) -> bool:
+        """Whether a margin has few enough cells for its table."""
+        return self._cells(margin) <= self.limit
+
     def _cells(self, margin: Mapping[str, int]) -> int:
         """At most, or where that is not few enough about, how many cells that are not empty a margin has."""
         most = min(self.domain.size(margin), self.total)
-        return most if most <= self.limit else self.engine.estimate_recoded(self._recoded(margin))
+        if most <= self.limit:
+            return most
+        mask = self.domain.mask(margin)
+        if mask not in self._estimates:
+            self._estimates[mask] = self.engine.estimate_recoded(self._recoded(margin))
+        return self._estimates[mask]
+
+    @cached_property
+    def _estimates(self) -> dict[Mask, int]:
+        return {}
 
     def _widened(self, margin: Mapping[str, int]) -> Margin:
         """The margin with more attributes and finer levels, as long as all its cells fit, the empty ones too."""

@@ -48,6 +48,12 @@ class CountSource(Protocol):
     def entropy(self, margin: Mapping[str, int]) -> float:
         """Entropy in nats of the empirical marginal, however many cells it has."""
 
+    def least_count(self, margin: Mapping[str, int]) -> int:
+        """The least count of its cells that are not empty, however many there are."""
+
+    def can_hold(self, margin: Mapping[str, int]) -> bool:
+        """Whether a margin has few enough cells for its table."""
+
 
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
@@ -162,11 +168,27 @@ class DataCube:
         if mask not in self._entropies:
             if self._pairs is not None and (pair := self.domain.base_pair(mask)):
                 self._entropies[mask] = float(self._pairs[pair[1], pair[0]])
-            elif self._source is not None and mask == self._base and not self.holds(mask):
-                self._entropies[mask] = self._source.entropy(self.domain.margin(mask))
+            elif (source := self._source_of_more(mask)) is not None:
+                self._entropies[mask] = source.entropy(self.domain.margin(mask))
             else:
                 self._entropies[mask] = entropy(self.counts(mask))
         return self._entropies[mask]
+
+    def least_count(self, mask: Mask) -> int:
+        """The least count of the nonempty cells of a margin; 0 where there are none."""
+        if (source := self._source_of_more(mask)) is not None:
+            return source.least_count(self.domain.margin(mask))
+        counts = self.counts(mask)
+        return int(counts.min()) if len(counts) else 0
+
+    def _source_of_more(self, mask: Mask) -> CountSource | None:
+        """What counts the cells of a margin elsewhere: all base values, or too many cells to be held. None where they are at
+        hand.
+        """
+        source = self._source
+        if source is None or self.holds(mask):
+            return None
+        return source if mask == self._base or not source.can_hold(self.domain.margin(mask)) else None
 
     def learn_pairs(self) -> None:
         """Compute and keep the entropies of all pairs of attributes at base values, where doing so at once is faster: when
