@@ -217,7 +217,8 @@ def refusals(
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
     are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and
-    what gains less than DOUBTFUL times as much where its two attributes by themselves do not gain that either.
+    what gains less than DOUBTFUL times as much where its two attributes by themselves do not gain that either. So the
+    parameters are a release, what is small, and what limits the reader: time, tables, what an addition had to gain.
 
     Raises NotDecomposableError.
     """
