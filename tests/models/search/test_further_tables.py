@@ -140,12 +140,11 @@ def test_what_is_wanted_comes_first_as_finely_as_it_is_allowed(core: Core, data:
     if not wanted:
         return
     chosen = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(tables=1), [wanted])
-    if any(not wanted & ~mask for mask in core.collection.masks):
-        return
+    finest = maximal_allowed(domain, wanted, allowed)
     if allowed(wanted):
-        assert [table.mask for table in chosen] == [wanted]
-    elif chosen and not chosen[0].mask & ~wanted:
-        assert chosen[0].mask in maximal_allowed(domain, wanted, allowed)
+        assert finest == [wanted]
+    if new := [mask for mask in finest if not any(not mask & ~own for own in core.collection.masks)]:
+        assert chosen[0].mask in new
 
 
 @given(domains(), st.data())
