@@ -2,14 +2,18 @@
 
 import contextlib
 import re
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import report_picture
 from click.testing import CliRunner
 
 from marginals.commands.main import main
+from project import ROOT
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "docs" / "report.png"
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +53,10 @@ def test_the_readme_is_short() -> None:
     """Links count by their words alone, and so do tables and code."""
     words = re.sub(r"\]\([^)]*\)", "]", README)
     assert len(re.findall(r"\w[\w'.,:-]*", words)) <= 900
+
+
+def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path, printed: str) -> None:
+    assert printed
+    pytest.importorskip("PIL")
+    report = (work / "demo" / "release" / "report.html").read_bytes()
+    assert report_picture.named_by(PICTURE) == sha256(report).hexdigest(), report_picture.__doc__
