@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import report_picture
 from click.testing import CliRunner
 
+import report_picture
 from marginals.commands.main import main
 from project import ROOT
 
