@@ -166,8 +166,9 @@ def by_counting(
     """The guesses with what some rows say of columns together, so that none gives a sensitive one away.
 
     A copy, or what determines a sensitive column or follows from it, has a table of its own only, and is asked about; what
-    tells what others may know is left out. What adds up with a sensitive one is sensitive too. A column that follows from what
-    everybody may know, as a square from an age, is not asked about. columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
+    tells what others may know is left out. What adds up with a sensitive one is sensitive too. A column that follows from
+    what everybody may know, as a square from an age, is not asked about.
+    columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]

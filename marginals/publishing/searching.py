@@ -148,7 +148,10 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
 def _masks(
     table: Table, levels: Mapping[str, int], shown: Mapping[str, int], alone: AnyCollection[str] = ()
 ) -> tuple[Mask, ...]:
-    """The margin of each table. levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those without."""
+    """The margin of each table.
+
+    levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
+    """
     public = table.domain.mask(levels)
     own = {name: table.domain.mask({name: level}) for name, level in shown.items()}
     return tuple(mask if name in alone else public | mask for name, mask in own.items()) or (public,)
