@@ -1,6 +1,6 @@
 """Privacy requirements as the constraint of a search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
 from copy import copy
 
@@ -53,6 +53,8 @@ class PrivacyConstraint(PruningConstraint):
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[Mask, tuple[str, ...]] = {}
+        self._steps_of_sensitive = sum(self._first_steps.values())
+        self._by_parts = {n: claim for n, claim in enumerate(self._claims) if isinstance(claim, PartByPart)}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
         """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
@@ -63,7 +65,7 @@ class PrivacyConstraint(PruningConstraint):
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
-        return ALL_VERTICES if len(self._first_steps) > 1 else sum(self._first_steps.values())
+        return ALL_VERTICES if len(self._first_steps) > 1 else self._steps_of_sensitive
 
     @property
     def class_size(self) -> ClassSize:
@@ -78,7 +80,7 @@ class PrivacyConstraint(PruningConstraint):
         for clique in [new] if new else cliques:
             if refusal := self.of_margin(clique):
                 return refusal
-        sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
+        sensitive = frozenset(c for c in cliques if c & self._steps_of_sensitive)
         limit = self._max_sensitive_margins
         if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
             return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
@@ -144,8 +146,10 @@ class PrivacyConstraint(PruningConstraint):
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
+        shown = SensitiveCliques(self._cube.domain, sorted(cliques), self._requirements.sensitive)
+        linked = sensitive_groups(*shown)
         for number, claim in enumerate(self._claims):
-            for part in self._parts(claim, cliques):
+            for part in self._parts(number, shown, linked):
                 if (number, part) not in self._verdicts:
                     self._verdicts[number, part] = self._verdict(claim, part, trees)
                 verdict = self._verdicts[number, part]
@@ -153,18 +157,22 @@ class PrivacyConstraint(PruningConstraint):
                     return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
         return None
 
-    def _parts(self, claim: Claim, cliques: frozenset[Mask]) -> list[SensitiveGroup]:
-        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly."""
+    def _parts(
+        self, number: int, shown: SensitiveCliques, linked: Sequence[SensitiveGroup]
+    ) -> Sequence[SensitiveGroup]:
+        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly.
+
+        number: of the claim. linked: the `sensitive_groups` of the cliques.
+        """
+        claim = self._claims[number]
         if isinstance(claim, CountClaim) and claim.is_about_single_margins:
-            return []
-        sensitive, shown = self._requirements.sensitive, sorted(cliques)
-        if isinstance(claim, PartByPart):
-            return claim.parts(SensitiveCliques(self._cube.domain, shown, sensitive))
+            return ()
         if isinstance(claim, Register):
             # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
-            linked = sensitive_groups(self._cube.domain, shown, sensitive)
             return [group for group in linked if claim.about in group.attributes]
-        return [SensitiveGroup(sensitive, tuple(shown))]
+        if number in self._by_parts:
+            return self._by_parts[number].parts(shown)
+        return [SensitiveGroup(self._requirements.sensitive, tuple(shown.cliques))]
 
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]

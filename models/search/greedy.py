@@ -251,11 +251,17 @@ def _additions(position: Position, *, apart_too: bool) -> set[AddVertex | AddEdg
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
-    """All removals that may be allowed."""
-    for vertex in vertices_of(position.graph.vertices):
-        yield RemoveVertex(vertex)
-        for other in vertices_of(position.graph.neighbors[vertex] >> (vertex + 1) << (vertex + 1)):
+    """All removals that may be allowed: of each attribute its finest step, and of each step its finest neighbors."""
+    graph = position.graph
+    all_steps, finer_steps = graph.domain.all_steps, graph.domain.finer_steps
+    for vertex in vertices_of(graph.vertices):
+        if not finer_steps(vertex) & graph.vertices:
+            yield RemoveVertex(vertex)
+        later = (graph.neighbors[vertex] & ~all_steps(vertex)) >> (vertex + 1) << (vertex + 1)
+        while later:
+            other = later.bit_length() - 1
             yield RemoveEdge(vertex, other)
+            later &= ~all_steps(other)
 
 
 def _parted(move: RemoveVertex | RemoveEdge) -> Mask:
@@ -286,10 +292,13 @@ def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | Add
     """The edges to others that may be allowed: of each attribute to the coarsest step that the vertex is not joined to."""
     graph, moves = position.graph, set[AddVertex | AddEdge]()
     apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
-    coarser_steps = graph.domain.coarser_steps
-    for other in vertices_of(apart & others):
-        if not coarser_steps(other) & apart:
+    all_steps, rest = graph.domain.all_steps, apart & others
+    while rest:
+        other = (rest & -rest).bit_length() - 1
+        steps = all_steps(other)
+        if not apart & steps & ((1 << other) - 1):
             moves.add(AddEdge(min(vertex, other), max(vertex, other)))
+        rest &= ~steps
     return moves
 
 
