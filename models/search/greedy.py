@@ -145,19 +145,25 @@ class Climb:
 
     def removals(self) -> list[tuple[float, Move, Change]]:
         """The allowed removals that keep what must stay, with their gains, best first."""
-        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
-        kept = [move for move in moves if self.problem.may_part(_parted(move))]
+        changes: Iterable[tuple[Move, Change]] = self._allowed_removals()
         if self.problem.wanted:  # inference takes time
-            kept = list(takewhile(lambda _: not self.stop(), kept))
-        changes = [(move, self.position.change(move)) for move in kept]
-        return sorted(
-            ((self.gain(move, change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1]))
-        )
+            changes = takewhile(lambda _: not self.stop(), changes)
+        return self._best_first(changes)
+
+    def _allowed_removals(self) -> list[tuple[Move, Change]]:
+        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
+        return [(move, self.position.change(move)) for move in moves if self.problem.may_part(_parted(move))]
+
+    def _best_first(self, changes: Iterable[tuple[Move, Change]]) -> list[tuple[float, Move, Change]]:
+        valued = ((self.gain(move, change), move, change) for move, change in changes)
+        return sorted(valued, key=lambda removal: (-removal[0], str(removal[1])))
 
     def remove_all(self) -> None:
-        """Removals while one gains."""
+        """Removals while one gains, of those that gain without what is wanted too: with it, each would take inference."""
         while not self.stop():
-            gaining = (r for r in self.removals() if r[0] > LEAST_GAIN)
+            changes = self._allowed_removals()
+            paying = [own for own in changes if self.problem.objective.gain(*own[1][:2]) > LEAST_GAIN]
+            gaining = (r for r in self._best_first(paying) if r[0] > LEAST_GAIN)
             chosen = next((r for r in gaining if not self.refusal(r[1], r[2])), None)
             if chosen is None:
                 break
@@ -663,8 +669,11 @@ class _Rounds:
             climb.remove_all()
         self.evaluated += climb.evaluated
         position = replace(climb.position, analyses=problem.wanted)
+        most = self.least + DEVIATION * self.least
+        if position.divergence >= most:
+            return
         value = problem.value(position)
-        if value >= self.least + DEVIATION * self.least or not climb.is_allowed():
+        if value >= most or not climb.is_allowed():
             return
         self.position = position
         if value < self.least - LEAST_GAIN:
