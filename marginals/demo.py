@@ -289,7 +289,7 @@ CENSUS_CONFIG = """\
 # To use it for a table of your own, change the path and keep one [attributes.NAME] section for every column.
 
 [release]
-title = "A simulated census" # what the report and the descriptor call the release
+title = "A simulated census"   # what the report and the descriptor call the release
 
 [data]
 path = "census.csv"          # CSV or Parquet; all paths are relative to this file
@@ -446,6 +446,7 @@ CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
 def hospital_config(table: str) -> str:
     """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
     config = CENSUS_CONFIG.replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
+    config = config.replace('"A simulated census"  ', '"A simulated hospital"')
     return config.replace("register = true  ", "# register = true")
 
 
