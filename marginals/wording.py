@@ -922,6 +922,11 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
             "upper bound and not in the expected number"
         )
+    if estimate.cut:
+        named = ", ".join(estimate.cut[:_NAMED]) + (
+            f" and {len(estimate.cut) - _NAMED} more" if len(estimate.cut) > _NAMED else ""
+        )
+        yield (f"cut through by a range: {named}; their {counted} are in the upper bound and not in the lower one")
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 from checks.claims import Question, Requirements, answer, undecided
@@ -66,8 +68,12 @@ class BaseTables:
         return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
 
 
-def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requirements) -> BaseTables:
+def chosen_base(
+    table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
+) -> BaseTables:
     """The base at levels that somebody chose; quasi-identifiers that are not named are suppressed.
+
+    alone: sensitive attributes that stand in it by themselves.
 
     Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
     """
@@ -75,7 +81,7 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements))
+    masks = _masks(table, whole, sensitive_levels(table, requirements), alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
@@ -118,19 +124,21 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
-def best_base(table: Table, requirements: Requirements, settled: Settled, problem: Problem) -> BaseTables:
-    """The minimal base that is best by the objective of a problem over the table.
+def best_base(
+    table: Table, requirements: Requirements, settled: Settled, problem: Problem, alone: AnyCollection[str] = ()
+) -> BaseTables:
+    """The minimal base that is best by the objective of a problem over the table. alone: as of `chosen_base`.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
     parts, shown = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, shown)
+        masks = _masks(table, levels, shown, alone)
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(_masks(table, own, shown), tuple(own.values())) for own in minimal]
+    bases = [(_masks(table, own, shown, alone), tuple(own.values())) for own in minimal]
     values = [problem.value(problem.position(masks)) for masks, _ in bases]
     place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
     return BaseTables.of(table.cube, bases[place][0])
@@ -141,10 +149,16 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
-def _masks(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
-    """The margin of each table. levels: of the quasi-identifiers. shown: of each sensitive attribute."""
+def _masks(
+    table: Table, levels: Mapping[str, int], shown: Mapping[str, int], alone: AnyCollection[str] = ()
+) -> tuple[Mask, ...]:
+    """The margin of each table.
+
+    levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
+    """
     public = table.domain.mask(levels)
-    return tuple(public | table.domain.mask({name: level}) for name, level in shown.items()) or (public,)
+    own = {name: table.domain.mask({name: level}) for name, level in shown.items()}
+    return tuple(mask if name in alone else public | mask for name, mask in own.items()) or (public,)
 
 
 def _nothing(table: Table, parts: list[Requirements]) -> str:
@@ -332,12 +346,8 @@ class _Wish:
 
     def best_base(self, deadline: Deadline) -> BaseTables:
         """The best base table. Raises TimeOverError after the deadline, and as `best_base` does."""
-        until = _until(deadline, self.progress)
-
-        def settled(done: int, nodes: int) -> None:
-            until("minimal tables", done, nodes)
-
-        return best_base(self.table, self.requirements, settled, self.free)
+        settled = partial(_until(deadline, self.progress), "minimal tables")
+        return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
 
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
@@ -470,7 +480,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     if demanded in ("none", "auto"):
         return None
     if not isinstance(demanded, str):
-        return chosen_base(table, demanded, wish.requirements)
+        return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
     try:
@@ -491,7 +501,17 @@ def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope:
         scope.limited(allowed),
         scope.masks,
         scope.common,
+        tuple(_alone(table, name) for name in policy.alone),
     )
+
+
+def _alone(table: Table, name: str) -> Mask:
+    """All steps of an attribute that is published by itself alone. Raises InputError for one that is not sensitive."""
+    if name not in table.sensitive:
+        raise InputError(
+            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
+        )
+    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
