@@ -232,8 +232,8 @@ class Hierarchy:
 
         The base values are all numbers of the outermost intervals that the given numbers touch, with as many decimals as
         these, the widths and the start have; where that are too many, the given numbers only. All is decided in whole
-        numbers of that last decimal. apart: numbers by themselves at the first width. Raises HierarchyError when a width does
-        not divide the next, or there is no number.
+        numbers of that last decimal. apart: numbers by themselves at the first width. Raises HierarchyError when a width
+        does not divide the next, or there is no number.
 
         >>> bands = Hierarchy.from_decimal_intervals([Decimal("18.5"), Decimal("21")], [Decimal("2.5"), Decimal("5")])
         >>> bands.labels[1:3]
