@@ -535,7 +535,36 @@ def crosstab(
     if normalize is not None:
         counts = _normalized(counts, summed_over(normalize), margins=margins)
     frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
-    return marked(frame, _basis(model, {**down, **across}, where))
+    basis = _basis(model, {**down, **across}, where)
+    if covered := covered_by(model, {**down, **across}, basis):
+        frame.attrs["covered_by"] = covered
+    return marked(frame, basis)
+
+
+def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:
+    """By attribute the values of a level that one published group covers with others, each with that group.
+
+    The group is that of the finest table which tells of all attributes together: beside the other attributes the model says
+    the same of all values in it, whatever the data. Empty where no such table is coarser than asked.
+
+    >>> from marginals.example import release
+    >>> levels = {"age": 0, "diagnosis": 0}
+    >>> covered_by(release.model, levels, release.supports(levels))["age"]["22"]
+    '20-29'
+    """
+    covered = {}
+    for attribute, level in levels.items():
+        shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        if basis.kind is Kind.SUPPORTED and shown > level:
+            hierarchy = model.domain.hierarchy(attribute)
+            parents = hierarchy.lift(level, shown)
+            several = np.bincount(parents, minlength=hierarchy.size(shown)) > 1
+            covered[attribute] = {
+                label: hierarchy.labels[shown][parent]
+                for label, parent in zip(hierarchy.labels[level], parents.tolist())
+                if several[parent]
+            }
+    return covered
 
 
 def _all_of(labels: "pd.Index[Any]") -> "pd.Index[Any]":

@@ -205,9 +205,10 @@ def _write(graph: "nx.Graph[Any]", path: Path) -> None:
 
 # The UAI file format of Markov networks, as the inference evaluations of the UAI conference specify it.
 #
-# Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy reads
-# tables in the order of the scope, and pyAgrum with the lowest number fastest, whatever the scope says. Numbers are plain decimals, since not every reader takes
-# exponents, and are written with as many digits as read back to the same number. The format has no names.
+# Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy
+# reads tables in the order of the scope, and pyAgrum with the lowest number fastest, whatever the scope says. Numbers
+# are plain decimals, since not every reader takes exponents, and are written with as many digits as read back to the
+# same number. The format has no names.
 
 
 def uai_text(network: LabelledFactors) -> str:

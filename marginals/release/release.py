@@ -147,6 +147,7 @@ class ModelAnalysis(ABC):
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
 
         normalize: "rows", "columns" or "all" for shares of these. margins: with sums as a last row and column, `All`.
+        `attrs["covered_by"]` names, by attribute, values that are alike since one published group covers several of them.
 
         >>> from marginals.example import release
         >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
