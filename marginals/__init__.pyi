@@ -1,5 +1,6 @@
 # What `import marginals` offers: the only list of it, one name a line. Type checkers read it, and `__init__.py` does.
 
+from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.registry import register_diversity as register_diversity
 from checks.diversity.registry import unregister_diversity as unregister_diversity
