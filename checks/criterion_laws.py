@@ -18,7 +18,7 @@ from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import by_products, decided
 from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
-from models.arrays import FloatArray
+from models.arrays import CodeArray, CountArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -283,7 +283,7 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
     return Collection.of(DataCube([base]), masks)
 
 
-def _values(collection: Collection) -> tuple[np.ndarray, np.ndarray, int]:  # type: ignore[type-arg]
+def _values(collection: Collection) -> tuple[CodeArray, CountArray, int]:
     """Codes, weights and number of the sensitive values of all rows."""
     table = collection.cube.table(collection.domain.mask({"value": 0}))
     return table.codes[0], table.counts, collection.domain.hierarchy("value").size(0)

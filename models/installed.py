@@ -69,6 +69,15 @@ def refusal(group: str, name: str, expected: str) -> ExtensionError:
     )
 
 
+def name_of(thing: object) -> str:
+    """What a person calls a name, a function or an object that was given for something that has a name.
+
+    >>> name_of("exact"), name_of(len), name_of(3)
+    ('exact', 'len', '3')
+    """
+    return thing if isinstance(thing, str) else str(getattr(thing, "__name__", thing))
+
+
 def declared_by(entry: "EntryPoint") -> str:
     """The package of an entry point in words."""
     return f"the package {entry.dist.name}" if entry.dist is not None else "an installed package"

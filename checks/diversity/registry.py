@@ -1,7 +1,7 @@
 """The diversity criteria that have a text: `entropy:6` in a policy, in a bundle, or demanded of one.
 
-A criterion of one's own is registered with `register_diversity`, or declared by an installed package as an entry point of the
-group `marginals.criteria`, under its name; those of the project stand in the table below.
+A criterion of one's own is registered with `register_diversity`, or declared by an installed package as an entry point of
+the group `marginals.criteria`, under its name; those of the project stand in the table below.
 """
 
 import re
@@ -60,8 +60,8 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
 
     criterion: a class with `name`, `parameters` and `parsed`; it is returned, so that this can stand as a decorator above
     it. Whoever verifies a release that claims it needs the same registration; for the command line, declare it as an entry
-    point. `check_criterion` tries whether it keeps the laws that checks and searches rely on. Raises CriterionError where the name is not
-    of the form `my-criterion`, or another criterion has it.
+    point. `check_criterion` tries whether it keeps the laws that checks and searches rely on. Raises CriterionError where
+    the name is not of the form `my-criterion`, or another criterion has it.
 
     >>> from collections.abc import Sequence
     >>> from dataclasses import dataclass
@@ -145,7 +145,9 @@ def stated_diversity(text: str) -> Diversity:
 
 @dataclass(frozen=True)
 class Uninstalled(RelativeDiversity):
-    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it. text: as it stands there."""
+    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it. text: as it stands
+    there.
+    """
 
     text: str
 
@@ -190,7 +192,8 @@ def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
 
 
 _Unknown = Callable[[str, str, str], Diversity]
-"""What stands for a text whose criterion is unknown: of its name, empty for none, the text without clauses, and the whole."""
+"""What stands for a text whose criterion is unknown: of its name, empty for none, the text without clauses, and the whole.
+"""
 
 
 def _parsed(text: str, unknown: _Unknown) -> Diversity:

@@ -15,17 +15,17 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, Policy, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, TimeOverError
+from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
+from models.installed import name_of
 from models.search import (
     STRATEGIES,
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -83,6 +83,17 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
             name = f"the base table {as_written(whole)}{shown}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
     return BaseTables.of(table.cube, masks)
+
+
+def anonymized_base(table: Table, anonymizer: BaseAnonymizer, requirements: Requirements) -> BaseTables:
+    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
+    levels = anonymizer(table, requirements)
+    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
+        raise ExtensionError(
+            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
+            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
+        )
+    return chosen_base(table, levels, requirements)
 
 
 _NODES_A_SECOND = 200_000
@@ -390,11 +401,11 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         wish.progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == wish.constraint.envelope else wish.policy.strategy
-    first = result = STRATEGIES[strategy](problem, stop)
+    strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search
+    first = result = strategy(problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
@@ -452,10 +463,14 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
-    if not isinstance(demanded, str):
+    if isinstance(demanded, Mapping):
         return chosen_base(table, demanded, wish.requirements)
+    if not isinstance(demanded, str):
+        return anonymized_base(table, demanded, wish.requirements)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
+    if demanded != "best":
+        return anonymized_base(table, base_anonymizer(demanded), wish.requirements)
     until = _until(deadline, wish.progress)
     try:
         return best_base(table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes))
@@ -485,7 +500,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
-    wanted, objective = weighed(table.cube, policy.analyses), PenalizedDivergence(policy.price(table))
+    wanted, objective = weighed(table.cube, policy.analyses), policy.objective_for(table)
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
         return Problem(table.cube, constraint, objective, kept=envelope, seed=policy.seed, wanted=wanted)
