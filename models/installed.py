@@ -83,6 +83,7 @@ def declared_by(entry: "EntryPoint") -> str:
     return f"the package {entry.dist.name}" if entry.dist is not None else "an installed package"
 
 
+@cache
 def _entries(group: str) -> tuple["EntryPoint", ...]:
     from importlib.metadata import entry_points  # slow to import, and few need it
 

@@ -627,7 +627,7 @@ class Problem:
         """The objective. Raises SelectionError for one that does not add up over the margins."""
         if not isinstance(self.objective, PenalizedDivergence):
             raise SelectionError(
-                "this objective is a rule for stopping a search, whose gains do not add up; there is no best model by it"
+                "this objective is a rule for stopping stepwise searches: gains do not add up, so no model is best by it"
             )
         return self.objective
 
