@@ -57,6 +57,7 @@ from marginals.tables.table import Rows as Rows
 from marginals.tables.table import Table as Table
 from models.errors import ContradictionError as ContradictionError
 from models.errors import DomainMismatchError as DomainMismatchError
+from models.errors import ExtensionError as ExtensionError
 from models.errors import HierarchyError as HierarchyError
 from models.errors import MarginalsError as MarginalsError
 from models.errors import NotDecomposableError as NotDecomposableError
