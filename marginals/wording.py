@@ -788,8 +788,17 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
     """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
     search, price = report.search, report.price
-    if not price or search.value is None:
+    if search.value is None:
         return ""
+    if not price:
+        from models.search import CliqueScore  # slow to import, and few need it
+
+        by_score = isinstance(report.objective, CliqueScore)
+        return (
+            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+            if by_score
+            else ""
+        )
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
