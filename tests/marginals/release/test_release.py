@@ -192,3 +192,23 @@ def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: p
     assert fresh.counts(["a", "b"])["exact"].all(), "what is published needs no fit"
     with pytest.raises(NotDecomposableError):
         _ = fresh.maximum_entropy
+
+
+def test_attributes_may_be_called_as_our_columns_are() -> None:
+    """Each name of a column of ours is that of an attribute: answers keep both apart."""
+    names = ["weight", "term", "u", "level", "expected_count"]
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({name: rng.choice(["x", "y"], 60) for name in names})
+    read = marginals.read_table(table, dict.fromkeys(names, "quasi-identifier"))
+    release = marginals.publish(read, marginals.Policy(k_link=2, base="none", diversity="none")).release
+    cells = release.cells(["weight", "u"])
+    assert [*cells.columns] == ["weight", "u", "weight_"]
+    assert cells["weight_"].sum() == pytest.approx(60)
+    terms = release.u_terms(prior_rows=1)
+    assert [*terms.columns] == ["term_", *names, "u_"]
+    assert release.marginal({"u": 0}).reset_index().columns.tolist() == ["u", "count"]
+    assert release.count({"weight": "x"}).lower == (table["weight"] == "x").sum()
+    assert release.count(["level=x", "u=y"]).lower <= ((table["level"] == "x") & (table["u"] == "y")).sum()
+    assert release.counts(["term", "u"])["upper"].sum() >= 60
+    assert release.crosstab("weight", "level", normalize="all").to_numpy().sum() == pytest.approx(1)
+    assert release.sample(3).columns.tolist() == names
