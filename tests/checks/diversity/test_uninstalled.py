@@ -1,4 +1,4 @@
-"""A criterion that a bundle names and nothing here knows: told as it stands, undecided, and never taken for one that passes."""
+"""A criterion that a bundle names and nothing here knows: undecided, and never taken for one that passes."""
 
 from dataclasses import replace
 from pathlib import Path
