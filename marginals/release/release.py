@@ -1,5 +1,6 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from checks.claims import Claim
 from marginals import averages, comparisons, estimates
 from marginals.arguments import path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
-from marginals.bundle.content import BundleContent, Verification
+from marginals.bundle.content import FORMAT, BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
@@ -627,6 +628,28 @@ class Release(ModelAnalysis):
         from marginals.bundle.verification import demanded  # slow to import, and few need it
 
         return demanded(self.published, claims or (), rules_of(rules))
+
+    def cite(self, doi: str | None = None) -> str:
+        """What a paper says that uses the release: its title, rows and tables, the hash of its descriptor, and the program.
+
+        doi: of the place where the bundle is kept. Of a release that is in no folder yet there is no hash.
+
+        >>> from marginals.example import release
+        >>> print(release.cite("10.1234/abc"))  # doctest: +ELLIPSIS
+        Anonymized marginals. 2 tables of counts of 48 rows (bundle format 1). Read with anonymized-marginals ... https://doi.org/10.1234/abc
+        """
+        from marginals import __version__  # known once the package is imported
+
+        if doi is not None and not re.fullmatch(r"10\.\S+/\S+", doi):
+            raise InputError("a DOI begins with 10., such as 10.5281/zenodo.1234567")
+        tables = "1 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables"
+        part = f" where {self.published.where}" if self.published.where else ""
+        identity = f", descriptor {self.source.identity}" if self.source is not None else ""
+        place = f" https://doi.org/{doi}" if doi is not None else ""
+        return (
+            f"{self.published.title}. {tables} of counts of {self.rows:,} rows{part} (bundle format {FORMAT}{identity}). "
+            f"Read with anonymized-marginals {__version__}.{place}"
+        )
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.

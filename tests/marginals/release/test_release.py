@@ -194,6 +194,17 @@ def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: p
         _ = fresh.maximum_entropy
 
 
+def test_a_citation_names_the_bundle_and_holds_no_path(tmp_path: Path) -> None:
+    release = release_of("chain", tmp_path).write(tmp_path / "written")
+    text = release.cite()
+    assert release.source is not None
+    assert release.source.identity in text
+    assert marginals.open_release(tmp_path / "written").cite() == text
+    assert str(tmp_path) not in text
+    with pytest.raises(marginals.InputError, match=r"begins with 10\."):
+        release.cite("doi.org/10.5/x")
+
+
 def test_attributes_may_be_called_as_our_columns_are() -> None:
     """Each name of a column of ours is that of an attribute: answers keep both apart."""
     names = ["weight", "term", "u", "level", "expected_count"]
