@@ -8,7 +8,7 @@ from warnings import warn
 
 import numpy as np
 
-from marginals.arguments import elements_of, kind_of
+from marginals.arguments import elements_of, kind_of, require_whole_number
 from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, meanings, values_meant
@@ -276,13 +276,19 @@ class Cells:
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
     if isinstance(attributes, Mapping):
-        return {known_attribute(model.domain, a): level for a, level in attributes.items()}
+        return {known_attribute(model.domain, a): _level(model, a, level) for a, level in attributes.items()}
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
     margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin
+
+
+def _level(model: MarginalModel, attribute: str, level: object) -> int:
+    """A level of an attribute as an integer of Python. Raises InputError for one that it does not have."""
+    require_whole_number(level, f"the level of {attribute!r}", 0, model.domain.hierarchy(attribute).height)
+    return int(level)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, eq=False)

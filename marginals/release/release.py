@@ -378,7 +378,8 @@ class ModelAnalysis(ABC):
         26  sex, diagnosis      Male       Flu -0.49
         27  sex, diagnosis      Male      Gout  0.94
         """
-        return terms_of(self.model, prior_rows)
+        require(prior_rows, int | float | np.number, "prior_rows", "a number, such as 1.0")
+        return terms_of(self.model, float(prior_rows))
 
     def independences(self) -> tuple[str, ...]:
         """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
@@ -640,6 +641,7 @@ class Release(ModelAnalysis):
         """
         from marginals import __version__  # known once the package is imported
 
+        require(doi, str | None, "doi", '"10.5281/zenodo.1234567"')
         if doi is not None and not re.fullmatch(r"10\.\S+/\S+", doi):
             raise InputError("a DOI begins with 10., such as 10.5281/zenodo.1234567")
         tables = "1 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables"
