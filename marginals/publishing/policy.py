@@ -496,7 +496,7 @@ class Policy:
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         of_single: list[MaxentDiversity] = []
-        if isinstance(self.diversity, Mapping):
+        if self.diversity is not None and not isinstance(self.diversity, str):
             of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
         return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))
