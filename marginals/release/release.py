@@ -313,8 +313,7 @@ class ModelAnalysis(ABC):
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles))
-        return told(bounded["quantile"].rename(attribute))
+        return told(averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles)))
 
     def quantile_bounds(
         self,
@@ -336,8 +335,7 @@ class ModelAnalysis(ABC):
         0.5           30.0   39.0
         0.9           50.0   59.0
         """
-        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits))
-        return bounded[["lower", "upper"]]
+        return averages.quantile_bounds(self.model, attribute, probabilities, where, Scale(values, limits))
 
     def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
