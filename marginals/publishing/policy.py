@@ -258,6 +258,7 @@ WITH_ROOM = {
     WEAKER[1]: "recursive:1.5,3",
     WEAKER[2]: "recursive:1.5,2",
     WEAKER[3]: "recursive:5,2",
+    "recursive:30,2": "recursive:15,2",
 }
 """What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
 

@@ -144,7 +144,7 @@ def test_several_columns_are_sensitive_each_with_a_demand_that_all_rows_together
     config = marginals.read_config(tmp_path / "release.toml")
     assert dict(config.policy.diversity) == {
         "diagnosis": "recursive:3,4",
-        "convicted": "recursive:10,2",
+        "convicted": "recursive:30,2",
         "salary": "recursive:3,4",
     }
     answer = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
