@@ -299,7 +299,8 @@ def _publishable(
         return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
     found = counted()
-    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
+    # Where other rows are kept once a column is left out, another one may have too few values among them.
+    while hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
