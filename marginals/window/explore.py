@@ -16,7 +16,7 @@ from marginals.estimates import counts
 from marginals.names import level_names, shown_at
 from marginals.release.release import Release, open_release
 from marginals.tables.values import number_in
-from marginals.window.publish import releases
+from marginals.window.project import releases_in
 from marginals.window.window import Window
 from marginals.wording import basis_line
 from models.errors import MarginalsError
@@ -53,7 +53,7 @@ class Asked:
 
 def show(window: Window, request: Request) -> Response:
     """The page."""
-    there = releases(window)
+    there = releases_in(window.project)
     if not there:
         return window.page("nothing.html", "explore")
     name = request.args.get("release", there[0])
@@ -119,7 +119,7 @@ def opened(window: Window, name: str) -> Release:
 def warm(window: Window) -> None:
     """Open the release that is shown first, before anybody asks for it; what is wrong with it is said when somebody does."""
     with contextlib.suppress(MarginalsError, OSError):
-        if there := releases(window):
+        if there := releases_in(window.project):
             release = opened(window, there[0])
             answered(release, _first(release))
 
@@ -229,7 +229,7 @@ def python(name: str, margin: Mapping[str, int]) -> str:
 
 def download(window: Window, request: Request) -> Response:
     """The whole table, as CSV."""
-    there = releases(window)
+    there = releases_in(window.project)
     name = request.args.get("release", there[0] if there else "")
     if name not in there:
         raise InputError("there is no such release in the folder")

@@ -14,9 +14,10 @@ from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, base_names, proposed_diversity, strategy_names
+from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from marginals.window.project import put, section
-from marginals.window.window import Window
+from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 from models.tables.contingency_table import ContingencyTable
 
@@ -232,6 +233,26 @@ def save(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/policy", sentence="The policy is written.")
 
 
+def demand_proposed(window: Window, request: Request) -> Response:
+    """Demand of a sensitive attribute what is proposed of it."""
+    name = request.form.get("attribute", "")
+    config = window.config()
+    sensitive = [known for known, own in config.source.used.items() if own.role is Role.SENSITIVE]
+    if name not in sensitive:
+        raise InputError(f"{name!r} is no sensitive column")
+    demanded = _proposed(window.counting.table().value, name)
+    now = config.policy.diversity
+    of_each = dict(now) if isinstance(now, Mapping) else dict.fromkeys(sensitive, now) if now is not None else {}
+    texts = {each: text for each, text in of_each.items() if isinstance(text, str)}
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        _put_diversity(section(document, "privacy"), {**texts, name: demanded})
+
+    back = request.form.get("back", "")
+    allowed = back in {f"/{key}" for key, _ in STEPS}
+    return window.edit(request, change, back if allowed else "/policy", sentence=f"{demanded} is demanded of {name}.")
+
+
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
     """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
     own = privacy.get("diversity")
@@ -342,6 +363,7 @@ def _positive(text: str, key: str) -> int | float:
 ROUTES = (
     ("GET", "/policy", show),
     ("POST", "/policy", save),
+    ("POST", "/policy/demand", demand_proposed),
     ("POST", "/policy/search", save_search),
     ("POST", "/policy/wanted", save_wanted),
 )

@@ -197,6 +197,25 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 _MOST_BYTES = 1 << 20
 
 
+def releases_in(project: Project) -> list[str]:
+    """The releases in the folder of a project, by their names; the one that was published last comes first."""
+    if project.release is not None:
+        return [project.release.name]
+    folders = [
+        path
+        for path in project.folder.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and not path.is_symlink() and holds_bundle(path)
+    ]
+    return [path.name for path in sorted(folders, key=lambda path: (-path.stat().st_mtime, path.name))]
+
+
+def changed_since(project: Project, config: Config, release: str) -> list[str]:
+    """Which of the config and the files of its table were changed after a release was written, by their names."""
+    written, origin = (project.folder / release).stat().st_mtime, config.source.origin
+    files = [*([project.config] if project.config else []), *(files_at(origin) if isinstance(origin, Path) else [])]
+    return [file.name for file in files if file.stat().st_mtime > written]
+
+
 class OlderVersionError(InputError):
     """An edit was based on a version of the config that is not the one that stands there now.
 

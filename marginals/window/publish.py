@@ -11,39 +11,16 @@ from werkzeug.wrappers import Request, Response
 from checks.claims import counts_below
 from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
-from marginals.bundle.writing import holds_bundle
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.names import number_of
 from marginals.tables.attribute import Role
-from marginals.tables.files import files_at
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.project import put, section
+from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window
 from marginals.wording import dropped_lines, left_out_lines
 
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
-
-
-def releases(window: Window) -> list[str]:
-    """The releases in the folder of the project, by their names; the one that was published last comes first."""
-    if window.project.release is not None:
-        return [window.project.release.name]
-    folder = window.project.folder
-    found = [
-        each for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".") and not each.is_symlink()
-    ]
-    held = [each for each in found if holds_bundle(each)]
-    return [each.name for each in sorted(held, key=lambda each: (-each.stat().st_mtime, each.name))]
-
-
-def changed_since(window: Window, release: str) -> list[str]:
-    """Which of the config and the files of the table were changed after a release was written, by their names."""
-    project, source = window.project, window.config().source
-    written = (project.folder / release).stat().st_mtime
-    files = [] if project.config is None else [project.config]
-    files += files_at(source.origin) if isinstance(source.origin, Path) else []
-    return [file.name for file in files if file.stat().st_mtime > written]
 
 
 def show(window: Window, request: Request) -> Response:
@@ -52,7 +29,7 @@ def show(window: Window, request: Request) -> Response:
         return window.back("/table")
     config, counted = window.config(), window.counting.table()
     table = counted.value
-    there = releases(window)
+    there = releases_in(window.project)
     chosen = request.args.get("release", there[0] if there else "")
     if chosen not in there:
         chosen = there[0] if there else ""
@@ -93,7 +70,7 @@ def show(window: Window, request: Request) -> Response:
         changing=changing,
         releases=there,
         chosen=chosen,
-        changed=changed_since(window, chosen) if chosen else [],
+        changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         has_key=(folder / _SECRET).is_file(),
@@ -224,7 +201,7 @@ def make_key(window: Window, _request: Request) -> Response:
 
 def report(window: Window, _request: Request, name: str, page: str) -> Response:
     """The report of a release, or its page for the steward."""
-    if name not in releases(window) or page not in ("report", "steward"):
+    if name not in releases_in(window.project) or page not in ("report", "steward"):
         raise InputError("there is no such release in the folder")
     folder = window.project.folder
     file = folder / name / REPORT if page == "report" else folder / f"{name}-steward.html"
@@ -236,7 +213,7 @@ def report(window: Window, _request: Request, name: str, page: str) -> Response:
 
 def _chosen(window: Window, request: Request) -> str:
     name = request.form.get("release", "")
-    if name not in releases(window):
+    if name not in releases_in(window.project):
         raise InputError("there is no such release in the folder")
     return name
 

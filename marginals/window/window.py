@@ -22,6 +22,7 @@ from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
 from marginals.window.gate import Gate
 from marginals.window.jobs import Candidates, Jobs
+from marginals.window.overview import protection_in, states
 from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project, difference
 from marginals.window.rendering import refilled, rendered
 from models.errors import MarginalsError
@@ -306,6 +307,8 @@ class Window:
             "root": self.gate.root,
             "step": step,
             "steps": STEPS if self.project.config is not None else STEPS[-1:],
+            "states": states(self),
+            "protection": protection_in(self),
             "said": said,
             "form_token": self.gate.form_token,
             "version": self.file.version if self.has_config else "",

@@ -103,6 +103,54 @@ function cuts() {
   draw();
 }
 
+// Drafts: what was typed into a form and not saved is still there when its page is opened again, as long as the config is
+// the same; and whoever leaves the page with a draft is asked.
+let leaving = false;
+const isDraft = (form) => form.method === "post" && form.elements.namedItem("version") !== null;
+const draftOf = (form) => `draft ${new URL(form.action).pathname} ${location.search}`;
+const typedIn = (form) => [...form.elements].filter((field) => field.name && !["hidden", "submit"].includes(field.type));
+
+function keep(form) {
+  if (!isDraft(form)) return;
+  const values = typedIn(form).map((field) => (["checkbox", "radio"].includes(field.type) ? field.checked : field.value));
+  localStorage.setItem(draftOf(form), JSON.stringify([form.elements.namedItem("version").value, values]));
+}
+
+function forget(form) {
+  if (isDraft(form)) localStorage.removeItem(draftOf(form));
+}
+
+function resume(form) {
+  const draft = isDraft(form) ? localStorage.getItem(draftOf(form)) : null;
+  if (draft === null) return;
+  const [version, values] = JSON.parse(draft);
+  const fields = typedIn(form);
+  if (version !== form.elements.namedItem("version").value || values.length !== fields.length) return forget(form);
+  fields.forEach((field, number) => {
+    if (["checkbox", "radio"].includes(field.type)) field.checked = values[number];
+    else field.value = values[number];
+  });
+  form.setAttribute("data-changed", "");
+  const said = document.createElement("p");
+  said.className = "said open";
+  said.textContent = "What you changed here before is not saved yet. ";
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "small quiet";
+  button.textContent = "Discard it";
+  button.addEventListener("click", () => {
+    forget(form);
+    leaving = true;
+    location.reload();
+  });
+  said.append(button);
+  form.prepend(said);
+}
+
+addEventListener("beforeunload", (event) => {
+  if (!leaving && document.querySelector("form[data-changed][method=post]")) event.preventDefault();
+});
+
 function prepare() {
   cuts();
   document.querySelectorAll("[data-events]").forEach(follow);
@@ -117,11 +165,19 @@ function prepare() {
     });
   });
   document.querySelectorAll("form").forEach((form) => {
-    form.addEventListener("input", () => form.setAttribute("data-changed", ""));
+    resume(form);
+    form.addEventListener("input", () => {
+      form.setAttribute("data-changed", "");
+      keep(form);
+    });
     form.addEventListener("submit", (event) => {
       const others = [...document.querySelectorAll("form[data-changed]")].filter((other) => other !== form);
       const question = "Something else that you changed on this page is not saved, and will be lost. Go on?";
       if (others.length > 0 && form.method === "post" && !confirm(question)) event.preventDefault();
+      else {
+        leaving = true;
+        forget(form);
+      }
     });
   });
   const text = document.querySelector("textarea[data-line]");

@@ -249,3 +249,45 @@ def test_the_keyboard_goes_through_a_page_in_its_order(
         assert tops
         assert len(order) > 20
         page.close()
+
+
+@pytest.mark.slow
+def test_what_is_typed_and_not_saved_is_asked_about_and_is_there_again(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A click on a step asks; whoever stays loses nothing, and whoever leaves finds the draft, until the config changes."""
+    config = write_config(tmp_path)
+    with served(config, monkeypatch) as address:
+        page = browser.new_page()
+        asked: list[str] = []
+        leaves = [False]
+
+        def answer(dialog: Any) -> None:
+            asked.append(dialog.type)
+            dialog.accept() if leaves[0] else dialog.dismiss()
+
+        page.on("dialog", answer)
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.get_by_role("link", name="Policy", exact=True).click()
+        page.get_by_label("k_link").fill("17")
+        page.get_by_role("link", name="Search", exact=True).click()
+        assert page.get_by_label("k_link").input_value() == "17"
+        leaves[0] = True
+        page.get_by_role("link", name="Search", exact=True).click()
+        page.wait_for_url("**/search")
+        assert asked == ["beforeunload", "beforeunload"]
+        page.get_by_role("link", name="Back: Policy", exact=True).click()
+        page.get_by_text("What you changed here before is not saved yet.").wait_for()
+        assert page.get_by_label("k_link").input_value() == "17"
+        page.get_by_role("button", name="Discard it", exact=True).click()
+        page.get_by_text("What you changed here before is not saved yet.").wait_for(state="detached")
+        assert page.get_by_label("k_link").input_value() == "5"
+        page.get_by_label("k_link").fill("18")
+        page.keyboard.press("Enter")
+        page.get_by_text("The policy is written.").wait_for()
+        page.get_by_role("link", name="Search", exact=True).click()
+        page.wait_for_url("**/search")
+        assert len(asked) == 2
+        page.close()
+    assert "k_link = 18" in config.read_text()

@@ -567,3 +567,69 @@ def test_a_remedy_demands_the_diversity_that_a_refusal_proposes(browser: Browser
     browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', ""))
     browser.post("/search/remedy", {"remedy": "diversity", "attribute": "", "demand": "recursive:3,2"})
     assert browser.window.config().policy.diversity == "recursive:3,2"
+
+
+def protection(page: str) -> str:
+    """What stands at the top of a page about who is protected."""
+    found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
+    assert found is not None
+    return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split())
+
+
+def step_states(page: str) -> dict[str, str]:
+    """The state of each step that a page says."""
+    links = re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page)
+    return dict(links)
+
+
+@pytest.mark.parametrize("path", ["/table", "/levels", "/policy", "/search", "/publish", "/explore"])
+def test_each_page_says_who_is_protected_and_offers_a_demand_where_none_is(browser: Browser, path: str) -> None:
+    said = protection(browser.get(path).get_data(as_text=True))
+    assert said == (
+        "Each published group, sensitive columns aside, has at least 5 people. "
+        "Uncertain for readers of all tables: disease: entropy:2."
+    )
+    browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', ""))
+    page = browser.get(path).get_data(as_text=True)
+    assert "Nothing is demanded of disease, which is sensitive: it cannot be published." in protection(page)
+    fields = browser.fields_of(page, "/policy/demand")
+    answer = browser.post("/policy/demand", fields)
+    assert answer.request.path.endswith(path)
+    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+    assert "problem" not in protection(answer.get_data(as_text=True))
+
+
+def test_a_demand_can_be_made_of_what_is_exposed_on_purpose_but_of_no_other_column(browser: Browser) -> None:
+    browser.window.file.path.write_text(CONFIG.replace("entropy:2", "none"))
+    page = browser.get("/publish").get_data(as_text=True)
+    assert "nothing is demanded of it, on purpose: readers may learn whose value it is" in protection(page)
+    fields = browser.fields_of(page, "/policy/demand")
+    assert "no sensitive column" in browser.post("/policy/demand", {**fields, "attribute": "town"}).get_data(
+        as_text=True
+    )
+    browser.post("/policy/demand", {**fields, "back": "//elsewhere.example"})
+    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+
+
+@pytest.mark.slow
+def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browser) -> None:
+    path = browser.window.file.path
+    page = browser.get("/table").get_data(as_text=True)
+    assert step_states(page) == {
+        "table": "done", "levels": "done", "policy": "done", "search": "open", "publish": "open", "explore": "open"
+    }  # fmt: skip
+    assert re.findall(r'<nav class="on".*?</nav>', page, re.DOTALL)[0].count("<a ") == 1
+    assert "Next: Levels" in page
+    browser.post("/search", {})
+    browser.until("/search", "Smallest sensitive count")
+    browser.post("/publish", browser.fields_of(browser.until("/publish", "600 rows"), "/publish"))
+    page = browser.until("/publish", "The release is written")
+    assert {step_states(page)[step] for step in ("search", "publish", "explore")} == {"done"}
+    assert "Back: Search" in page
+    text = path.read_text().replace("k_link = 5", "k_link = 6")
+    path.write_text(text)
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 5))
+    states = step_states(browser.get("/policy").get_data(as_text=True))
+    assert (states["search"], states["publish"]) == ("stale", "stale")
+    path.write_text(text.replace('diversity = "entropy:2"', ""))
+    assert step_states(browser.get("/policy").get_data(as_text=True))["policy"] == "open"

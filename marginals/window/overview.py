@@ -1,0 +1,98 @@
+"""What stands at the top of each page: who is protected against whom, and how far the work has come."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from marginals.config.release_toml import Config
+from marginals.names import number_of
+from marginals.tables.attribute import Role
+from marginals.window.project import changed_since, releases_in
+from models.errors import MarginalsError
+
+if TYPE_CHECKING:
+    from marginals.window.window import Window
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The demands in force.
+
+    sentence: all of them. silent: sensitive attributes of which no demand is stated, so that nothing of them can be
+    published. exposed: those of which nothing is demanded, on purpose.
+    """
+
+    sentence: str
+    silent: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: Config) -> "Protection":
+        """What a config demands of the columns as their roles are now."""
+        policy, used = config.policy, config.source.used
+        sensitive = [name for name, attribute in used.items() if attribute.role is Role.SENSITIVE]
+        silent = policy.silent_on(sensitive)
+        exposed = tuple(name for name in policy.undemanded(sensitive) if name not in silent)
+        return cls(" ".join(_sentences(config, sensitive)), silent, exposed)
+
+
+def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
+    """Least counts, then what each sensitive column keeps, then what never leaves the house."""
+    policy, counted = config.policy, ("row", "rows") if config.source.rows_per_person == "any" else ("person", "people")
+    sentences = []
+    if (least := policy.least("k_link")) is not None:
+        sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
+    if (least := policy.least("min_cell")) is not None and least > 1:
+        sentences.append(f"No published count is smaller than {least:,}.")
+    claims = policy.diversities(sensitive) if sensitive else ()
+    stated = [f"{claim.sensitive}: {claim.diversity}" for claim in claims]
+    if stated:
+        sentences.append(f"Uncertain for readers of all tables: {'; '.join(stated)}.")
+    hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
+    if hidden:
+        sentences.append(f"Never published: {', '.join(hidden)}.")
+    return sentences or ["Nothing is demanded yet, so nothing can be published."]
+
+
+def protection_in(window: "Window") -> Protection | None:
+    """What the config demands now; None where there is none that can be read."""
+    if not window.has_config:
+        return None
+    try:
+        return Protection.of(window.config())
+    except MarginalsError:
+        return None
+
+
+class State(Enum):
+    """How far a step is. The value is what a page says of it."""
+
+    DONE = "done"
+    STALE = "to be done again: something has changed since"
+    OPEN = "open"
+
+
+def states(window: "Window") -> dict[str, State]:
+    """How far each step is, by its key; empty where the window is about a release alone."""
+    if not window.has_config:
+        return {}
+    try:
+        config = window.config()
+    except MarginalsError:
+        return {"table": State.STALE}
+    protection, candidates, written = Protection.of(config), window.candidates.all(), releases_in(window.project)
+    text = window.file.text
+    fits = any(candidate.text == text and not candidate.error for candidate in candidates)
+    counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
+    has_demand = any(counts) or bool(config.policy.diversity)
+    changed = bool(written) and bool(changed_since(window.project, config, written[0]))
+    published = State.OPEN if not written else State.STALE if changed else State.DONE
+    return {
+        "table": State.OPEN if config.unconfirmed else State.DONE,
+        "levels": State.OPEN if config.unconfirmed else State.DONE,
+        "policy": State.DONE if has_demand and not protection.silent else State.OPEN,
+        "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
+        "publish": published,
+        "explore": published,
+    }
