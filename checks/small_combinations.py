@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product, repeat
-from math import ceil, floor, inf, prod
+from math import ceil, floor, inf
 from operator import or_
 
 import numpy as np
@@ -30,7 +30,7 @@ from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
 from models.programs.exchanges import ExchangedRows
-from models.tables.contingency_table import ContingencyTable, group, is_dense, pack, shared_keys
+from models.tables.contingency_table import ContingencyTable, group, is_dense, look_up, pack, tally
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -266,7 +266,10 @@ _AT_ALL_LEVELS = 3
 _MOVES = 16
 """Between two looks: as many as change about what a look can tell apart."""
 
-_LOOKS = 400
+_MOST_CELLS = 2**62
+"""Of all attributes together, so that their combinations have numbers."""
+
+_LOOKS = 3_000
 """Margins that are looked at after the moves of a round, in turn."""
 
 
@@ -316,7 +319,7 @@ def witnessed(
     sensitive: AnyCollection[str],
     k: int,
     seed: int = 0,
-    rounds: int = 3_000,
+    rounds: int = 1_000,
     deadline: Deadline = NEVER,
 ) -> Witnesses:
     """Which combinations of nonsensitive values stay open after so many rounds of exchanges; fewer where none is open.
@@ -331,7 +334,7 @@ def witnessed(
     finest = domain.margin(reduce(or_, public, 0))
     table = cube.table(domain.mask(finest))
     waiting = deque(_open_margins(table, public, k))
-    small = sum(len(own.cells) for own in waiting)
+    small = sum(len(own.keys) for own in waiting)
     codes = {a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in finest.items()}
     rows = ExchangedRows(domain, finest, codes, list(map(domain.margin, maximal_masks(public))))
     rng = np.random.default_rng(seed)
@@ -340,77 +343,79 @@ def witnessed(
         for place in rng.integers(len(rows.moves), size=_MOVES).tolist():
             rows.make(rows.moves[place], rng)
         made += 1
-        columns = _Columns(rows)
+        counted = _Counted(ContingencyTable.from_cells(domain, finest, rows.codes, np.ones(table.total)))
         for _ in range(min(_LOOKS, len(waiting))):
-            if left := waiting.popleft().left(columns, k):
+            if left := waiting.popleft().left(counted, k):
                 waiting.append(left)
-    found = (each for own in waiting for each in own.combinations())
+    found = (each for own in waiting for each in own.combinations(domain))
     return Witnesses(
         small, made, tuple(sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes)))
     )
 
 
-class _Columns:
-    """The columns of some rows at all levels, as far as they are asked for."""
+class _Counted:
+    """Rows counted by the attributes that were asked about last, all at their finest levels: many margins show the same."""
 
-    def __init__(self, rows: ExchangedRows) -> None:
-        self._rows = rows
-        self._known: dict[tuple[str, int], IndexArray] = {}
+    def __init__(self, table: ContingencyTable) -> None:
+        self._table = self._part = table
 
-    def __call__(self, attribute: str, level: int) -> IndexArray:
-        """The codes of an attribute at a level: shape (rows,)."""
-        key = attribute, level
-        if key not in self._known:
-            self._known[key] = self._rows.column(attribute, level).astype(np.intp)
-        return self._known[key]
+    def __call__(self, finest: Mask) -> ContingencyTable:
+        """The table of a margin."""
+        if self._part.mask != finest:
+            self._part = self._table.rolled_up_to(finest)
+        return self._part
 
 
 @dataclass(frozen=True, eq=False)
 class _OpenMargin:
-    """The cells of a margin that are open. cells: their codes, shape (cells, attributes). counts: of the rows themselves."""
+    """The cells of a margin that are open.
+
+    finest: its attributes at their finest levels. keys: of the cells, ascending, as `ContingencyTable.keys` numbers them.
+    counts: of the rows themselves.
+    """
 
     margin: Mask
-    levels: Mapping[str, int]
-    radices: Sequence[int]
-    cells: IndexArray
+    finest: Mask
+    keys: CodeArray
     counts: CountArray
 
-    def left(self, columns: _Columns, k: int) -> "_OpenMargin | None":
+    def left(self, counted: _Counted, k: int) -> "_OpenMargin | None":
         """Without the cells in which other rows are none, or k; None where none is left."""
-        own: list[CodeArray] = [columns(a, level) for a, level in self.levels.items()]
-        sizes = len(own[0]), len(self.cells)
-        here, sought = shared_keys(own, list(self.cells.T), list(self.radices), sizes)
-        counts = _counted(here, sought, prod(self.radices))
+        table = counted(self.finest)
+        keys, space = table.keys(self.margin)
+        if is_dense(space, len(keys)):
+            counts = np.bincount(keys, table.counts, minlength=space)[self.keys]
+        else:
+            places, totals = tally(keys, space, table.counts)
+            found = look_up(self.keys, keys[places])
+            counts = np.where(found.found, totals[found.places], 0)
         stay = (counts > 0) & (counts < k)
         if not stay.any():
             return None
-        return self if stay.all() else replace(self, cells=self.cells[stay], counts=self.counts[stay])
+        return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
 
-    def combinations(self) -> Iterator[OpenCombination]:
+    def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
         """One by one."""
-        for cell, count in zip(self.cells.tolist(), self.counts.tolist()):
+        levels = domain.margin(self.margin)
+        radices = [
+            domain.hierarchies[place].size(levels[domain.attributes[place]]) for place in domain.places(self.margin)
+        ]
+        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), radices), axis=1)
+        for cell, count in zip(cells.tolist(), self.counts.tolist()):
             yield OpenCombination(self.margin, tuple(cell), count)
-
-
-def _counted(here: CodeArray, sought: CodeArray, space: int) -> CountArray:
-    """How often each key that is sought stands among others."""
-    if is_dense(space, len(here)):
-        return np.bincount(here, minlength=space)[sought]
-    ordered = np.sort(here)
-    return np.searchsorted(ordered, sought, side="right") - np.searchsorted(ordered, sought, side="left")
 
 
 def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
     """The margins of combinations that have small cells, which are all open."""
-    domain = table.domain
+    domain, counted = table.domain, _Counted(table)
     for mask in combined_margins(domain, public):
-        counted = table.rolled_up_to(mask)
-        small = np.flatnonzero(counted.counts < k)
+        finest = table.mask & sum(domain.attribute_masks[place] for place in domain.places(mask))
+        part = counted(finest)
+        keys, space = part.keys(mask)
+        places, totals = tally(keys, space, part.counts)
+        small = np.flatnonzero(totals < k)
         if len(small):
-            levels = {a: counted.margin[a] for a in counted.attributes}
-            radices = [domain.hierarchy(a).size(level) for a, level in levels.items()]
-            cells = np.stack([own[small].astype(np.intp) for own in counted.codes], axis=1)
-            yield _OpenMargin(mask, levels, radices, cells, counted.counts[small])
+            yield _OpenMargin(mask, finest, keys[places[small]], totals[small])
 
 
 def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
@@ -433,5 +438,9 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
     if len(own) <= FEW_ATTRIBUTES:
         for number in range(_AT_ALL_LEVELS + 1, len(own)):
             margins.update(finest & sum(some) for some in combinations(own, number))
+    if (cells := domain.cell_count(finest)) > _MOST_CELLS:
+        raise TooManyCellsError(
+            f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"
+        )
     shown = [mask for mask in margins if not any(not mask & ~each for each in public)]
-    return sorted(shown, key=lambda mask: (domain.cell_count(mask), mask))
+    return sorted(shown, key=lambda mask: (list(domain.places(mask)), mask))  # those of the same attributes together
