@@ -16,6 +16,7 @@ from checks.claims import VERIFIED, Claim, Register, parse_claim
 from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
+    FURTHER,
     KNOWN,
     MAX_ATTRIBUTES,
     MAX_CLAIMS,
@@ -74,26 +75,36 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
     tables: dict[str, ContingencyTable] = {}
+    further: list[str] = []
     for resource in descriptor.resources:
         if "marginal" in resource:
             tables[resource["path"]] = _marginal(snapshot, resource, domain)
+            further += [resource["path"]] if _is_further(resource) else []
         elif not is_table(resource) and has_hash(resource):
             snapshot.listed_content(resource)
     if not tables:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
+    if len(further) == len(tables):
+        raise BundleError(DESCRIPTOR, "every marginal is a further table, and there is none that they could stand beside")
     _agree(tables, descriptor.release)
-    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    cube = DataCube(list(tables.values()))
+    everything = Collection.of(cube, [table.mask for table in tables.values()])
+    collection = Collection.of(cube, [table.mask for path, table in tables.items() if path not in further])
     claims = _claims(descriptor.release, roles)
     words = _codebook(descriptor.release, domain)
     rows_per_person = _rows_per_person(descriptor.release)
     rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
     title = _title(descriptor.package)
     known = _turnover_known(descriptor.release)
-    where = _where(descriptor.release, collection)
-    labels = _labels(descriptor.release, collection)
-    return BundleContent(
-        collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels
-    )
+    where = _where(descriptor.release, everything)
+    labels = _labels(descriptor.release, everything)
+    beside = tuple(tables[path].mask for path in further)
+    try:
+        return BundleContent(
+            collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels, beside
+        )
+    except InputError as error:
+        raise BundleError(DESCRIPTOR, str(error)) from None
 
 
 # Plain CSV: lines of fields without quotes, found by where their separators stand, so that no field becomes an object.
@@ -248,6 +259,14 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     if not is_number(described.get("total"), table.total):
         raise BundleError(path, f"its counts sum to {table.total}, which is not its marginal.total")
     return table
+
+
+def _is_further(resource: Mapping[str, Any]) -> bool:
+    """Whether a marginal says of itself that it is a further table. Raises BundleError for what it cannot say."""
+    stated = resource["marginal"].get(FURTHER, False)
+    if not isinstance(stated, bool):
+        raise BundleError(resource["path"], f"marginal.{FURTHER} is true or false")
+    return stated
 
 
 def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[list[CodeArray]]:
@@ -609,7 +628,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
         yield from _others(place, resource, _RESOURCE)
         if not _is_name(resource.get("name", "")):
             yield f"{place}.name"
-        yield from _others(f"{place}.marginal", resource.get("marginal"), ("levels", "total"))
+        yield from _others(f"{place}.marginal", resource.get("marginal"), ("levels", "total", FURTHER))
         yield from _others(f"{place}.hierarchy", resource.get("hierarchy"), ("attribute",))
         yield from _others(f"{place}.dialect", resource.get("dialect"), _DIALECT)
         schema = resource.get("schema", {})
@@ -711,6 +730,7 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     counts tell, or give it different roles, or differ in how many rows a person has, BundleError when they count different
     numbers of rows, or contradict each other.
     """
+    bundles = [(name, published.as_one()) for name, published in bundles]
     if not any(published.collection.tables for _, published in bundles):
         return _of_nothing(bundles)
     tables: dict[str, ContingencyTable] = {}
