@@ -23,10 +23,12 @@ from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhi
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
 from models.search.problem import KL, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
-from models.tables.hierarchy import Domain
+from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from models.search.further_tables import FurtherTable
 
 
 MARK = '<meta name="marginals-page" content="steward">'
@@ -43,6 +45,26 @@ def beside(release: Path) -> Path:
     """Where the page of a release stands if nobody says otherwise: OUT-steward.html beside the folder OUT."""
     named = release if release.name not in ("", "..") else resolved(release)
     return named.with_name(f"{named.name}-steward.html")
+
+
+@dataclass(frozen=True)
+class FurtherBeside:
+    """The further tables of a release, in the order in which they were chosen, and what is attested of them.
+
+    left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. swaps:
+    how many exchanges between rows were tried in search of tables that leave nobody certain. least: the rows below which no
+    combination is certain to have its number; 1 where that is not claimed.
+    """
+
+    tables: "tuple[FurtherTable, ...]"
+    left_out: "tuple[FurtherTable, ...]" = ()
+    swaps: int = 0
+    least: int = 1
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """Their margins."""
+        return tuple(table.mask for table in self.tables)
 
 
 @dataclass(frozen=True)
@@ -338,6 +360,7 @@ class StewardReport:
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
     price: float = 0.0
+    beside: FurtherBeside | None = None
     by_role: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
-    from marginals.steward import BaseChoice, StewardReport, WantedTable
+    from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
     from models.search import SearchResult
 
@@ -878,6 +878,37 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     bound = floor(search.bound * 10**decimals) / 10**decimals
     above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
+
+
+def beside_lines(beside: "FurtherBeside | None", domain: Domain) -> Iterator[str]:
+    """What the steward is told of further tables: which there are, what each gained, and which were left out again.
+
+    domain: that of the table. Nothing is said where none were wanted.
+    """
+    if beside is None:
+        return
+    if not beside.tables:
+        yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
+    else:
+        gains = [
+            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)" for own in beside.tables
+        ]
+        yield (
+            f"{number_of(len(gains), 'further table')}, in the order in which they were chosen, each with what it took off "
+            f"the total variation of its attributes: {'; '.join(gains)}."
+        )
+    if beside.left_out:
+        names = "; ".join(margin_in_words(domain.margin(own.mask), domain) for own in beside.left_out)
+        yield (
+            f"Left out again: {names}. Beside each of them combinations of nonsensitive values stayed open, of which "
+            f"readers might be certain that they have {counts_below(beside.least)} rows."
+        )
+    if beside.least > 1 and beside.tables:
+        yield (
+            f"For every combination of nonsensitive values that has {counts_below(beside.least)} rows a table of people "
+            f"with the same published counts was found in which it has none, or at least {beside.least:,}, after "
+            f"{number_of(beside.swaps, 'exchange')} between rows."
+        )
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:

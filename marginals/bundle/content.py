@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from marginals.tables.attribute import Role
 from models.graphs.junction_tree import Collection, maximal_masks
+from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
 
@@ -73,9 +74,9 @@ class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone; with further tables the core, beside which they stand. further:
-    the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of its domain. title: what people
-    call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
-    at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
+    the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of its domain.
+    title: what people call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided.
+    rows_per_person: at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
     codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
     among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
     where: the part of the table whose rows are counted; empty where all are. labels: what labels tell readers of the
@@ -112,6 +113,11 @@ class BundleContent:
         if not self.further:
             return self.collection
         return Collection.of(self.collection.cube, [*self.collection.masks, *self.further], self.collection.supports)
+
+    @cached_property
+    def model(self) -> MarginalModel:
+        """What the published marginals let expect, what is certain by them, and rows like theirs."""
+        return model_of(self.everything, self.collection, self.deadline)
 
     @property
     def most_rows_of_a_person(self) -> int | None:
@@ -224,6 +230,15 @@ class BundleContent:
         is_stated = bool(self.labels and self.labels.get(attribute))
         labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
         return self.everything.shows(attribute) and (is_stated or any(map(lists_several, labels)))
+
+
+def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVER) -> MarginalModel:
+    """The model of published marginals, of which the core has a junction tree where there are others beside it."""
+    if everything is core or everything.masks == core.masks:
+        return MarginalModel(core, deadline)
+    from models.inference.beside_core import ModelBesideCore  # few need it
+
+    return ModelBesideCore(everything, deadline, core=core)
 
 
 def further_fault(published: BundleContent) -> str:

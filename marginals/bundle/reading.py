@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from marginals.bundle.content import (
     TITLE,
     BundleContent,
     Published,
+    model_of,
 )
 from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
@@ -40,6 +41,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError
 from models.graphs.junction_tree import Collection, JunctionTree
+from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
@@ -85,7 +87,9 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     if not tables:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
     if len(further) == len(tables):
-        raise BundleError(DESCRIPTOR, "every marginal is a further table, and there is none that they could stand beside")
+        raise BundleError(
+            DESCRIPTOR, "every marginal is a further table, and there is none that they could stand beside"
+        )
     _agree(tables, descriptor.release)
     cube = DataCube(list(tables.values()))
     everything = Collection.of(cube, [table.mask for table in tables.values()])
@@ -830,31 +834,51 @@ def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
     """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
-    shown = filter(collection.shows, collection.domain.attributes)
-    levels = {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+    levels = _common_levels(collection, hierarchies)
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def over_table(published: Published, truth: "Table") -> "tuple[Collection, Table]":
+def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> dict[str, tuple[int, ...]]:
+    """Of each attribute that is shown the levels of the common hierarchy that are its own. Raises MarginalsError."""
+    shown = filter(collection.shows, collection.domain.attributes)
+    return {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+
+
+class OverTable(NamedTuple):
+    """Published marginals over the hierarchies of the table that they were counted from: all, and the core among them."""
+
+    everything: Collection
+    core: Collection
+
+    @property
+    def model(self) -> MarginalModel:
+        """What they let expect."""
+        return model_of(self.everything, self.core)
+
+
+def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
     """The published marginals over the hierarchies of the table that they were counted from, and the table over the same.
 
     A release names the groups of fitted levels anew; so the table gets the names of the release. Raises InputError for
     another table.
     """
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
-    collection = published.collection
-    if any(a not in truth.domain.attributes for table in collection.tables for a in table.attributes):
+    everything = published.everything
+    if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
         raise other
     truth = _named_as(published, truth)
     hierarchies = {name: CountedHierarchy(own, 0, _base_counts(truth, name)) for name, own in truth.domain.items()}
     try:
-        collection = in_common(collection, hierarchies)
+        collection = in_common(everything, hierarchies)
+        levels = _common_levels(everything, hierarchies)
     except MarginalsError:
         raise other from None
     if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
         raise other
-    return collection, truth
+    margins = ({a: levels[a][own] for a, own in margin.items()} for margin in published.collection.margins)
+    core = Collection.of(collection.cube, map(collection.domain.mask, margins))
+    return OverTable(collection, core), truth
 
 
 def _base_counts(truth: "Table", name: str) -> CountArray:
@@ -869,9 +893,9 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     """The table with the names that a release gives the groups of fitted levels, which depend on the finest one shown."""
     renamed = {}
     for name, naming in truth.naming.items():
-        if not published.collection.shows(name):
+        if not published.everything.shows(name):
             continue
-        shown, ladder = counted_hierarchy(published.collection, name), truth.domain.hierarchy(name)
+        shown, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
         rows = {label: number for label, number in zip(shown.hierarchy.labels[shown.finest], shown.counts) if number}
         counts = _base_counts(truth, name)
         for finest in range(ladder.height):

@@ -341,10 +341,14 @@ _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
     "ladder", "population", "single_values", "order", "label_form",
 )  # fmt: skip
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
+_PRIVACY = (
+    "k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover",
+    "no_small_certain", "min_published_cell",
+)  # fmt: skip
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
     "must_publish", "must_not_publish", "wanted", "time_limit", "objective",
+    "further_tables",
 )  # fmt: skip
 
 

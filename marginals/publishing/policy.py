@@ -87,6 +87,54 @@ class Wanted:
         return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
 
 
+NO_FURTHER = "none"
+"""No tables beside those that have a junction tree."""
+
+PAIRS = "pairs"
+"""Further tables of all pairs of nonsensitive attributes that tell something more."""
+
+
+@dataclass(frozen=True)
+class FurtherWish:
+    """Which further tables a release is to have, beside those that have a junction tree: tables of nonsensitive attributes.
+
+    tables: at most so many; None for no limit. wanted: the attributes of those that are wanted; empty where any pair may
+    be taken.
+    """
+
+    tables: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, stated: object) -> "FurtherWish | None":
+        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError.
+
+        >>> FurtherWish.of("pairs"), FurtherWish.of(12).tables, FurtherWish.of([["age", "sex"]]).wanted
+        (FurtherWish(tables=None, wanted=()), 12, (('age', 'sex'),))
+        """
+        if stated == NO_FURTHER:
+            return None
+        if stated == PAIRS:
+            return cls()
+        if isinstance(stated, int) and is_number_of_rows(stated):
+            return cls(tables=stated)
+        if isinstance(stated, Sequence) and not isinstance(stated, str) and stated and all(map(_names_several, stated)):
+            return cls(wanted=tuple(map(tuple, stated)))
+        raise InputError(
+            f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of the attributes of '
+            f'each, such as [["age", "sex"], ["age", "town"]], not {shown(stated)}'
+        )
+
+
+def _names_several(attributes: object) -> bool:
+    """Whether this is a list of two or more different names."""
+    if not isinstance(attributes, Sequence) or isinstance(attributes, str):
+        return False
+    return (
+        len(attributes) > 1 and all(isinstance(n, str) for n in attributes) and len(set(attributes)) == len(attributes)
+    )
+
+
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
     if not wanted:
@@ -268,6 +316,10 @@ def proposed_diversity(
     return next(roomy, None) or next(filter(can_be_shown, WEAKER), None)
 
 
+_NO_PROOF = (
+    "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
+)
+
 CORRECTED = "corrected"
 """The objective less what chance gains."""
 
@@ -283,6 +335,8 @@ _LEAST = {
     "k_link": 1,
     "k_combinatorial": 1,
     "min_cell": 1,
+    "min_published_cell": 1,
+    "no_small_certain": 1,
     "max_sensitive_margins": 0,
     "max_cells": 1,
     "max_attributes": 1,
@@ -319,7 +373,11 @@ class Policy:
     in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks
     for the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which
     is what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
-    associations; "kl", the KL divergence alone.
+    associations; "kl", the KL divergence alone. further_tables: tables of nonsensitive attributes beside those that have a
+    junction tree: "pairs", at most so many, or a list of the attributes of each; "none". They need k_link,
+    max_sensitive_margins = 1, and no k_combinatorial. no_small_certain: with them no combination of nonsensitive values is
+    certain to belong to fewer than so many rows, as its publisher attests; k_link where it is not given, and 1 demands
+    nothing. min_published_cell: as min_cell of what is published, without what can be worked out.
     Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
@@ -347,6 +405,9 @@ class Policy:
     max_waiting: float = 0.1
     register: bool = False
     objective: str = CORRECTED
+    further_tables: str | int | Sequence[Sequence[str]] = NO_FURTHER
+    no_small_certain: int | None = None
+    min_published_cell: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -382,6 +443,7 @@ class Policy:
         if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
             raise InputError(f"there is no objective {self.objective!r}; there is {', '.join(OBJECTIVES)}")
         object.__setattr__(self, "rules", rules_of(self.rules))
+        self._require_further()
         odds = self.odds
         if odds is not None and (
             isinstance(odds, bool) or not isinstance(odds, int | float | Fraction) or not 1 <= odds < inf
@@ -399,6 +461,48 @@ class Policy:
                 'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
                 "remove the line register = true"
             )
+
+    def _require_further(self) -> None:
+        """Raise InputError where further tables go with nothing else that is demanded, or something goes with them alone."""
+        if self.further is None:
+            if self.no_small_certain is not None:
+                raise InputError(
+                    "no_small_certain is about further tables, and there are none: demand k_combinatorial instead, which "
+                    f'promises more, or add further_tables = "{PAIRS}" (in a config under [search])'
+                )
+            return
+        if self.least("k_combinatorial") is not None:
+            raise InputError(
+                f"k_combinatorial and further_tables do not go together: {_NO_PROOF}; for a proof set further_tables = "
+                f'"{NO_FURTHER}", for more pairs remove k_combinatorial and rules that demand it, and no_small_certain '
+                "takes its place"
+            )
+        if self.least("k_link") is None:
+            raise InputError(
+                "further_tables needs k_link, which every class of them satisfies: add k_link = 10 (in a config under "
+                f'[privacy]), or set further_tables = "{NO_FURTHER}"'
+            )
+
+    @property
+    def further(self) -> FurtherWish | None:
+        """The further tables that are wanted; None for none.
+
+        >>> Policy(k_link=10, max_sensitive_margins=1, further_tables=5).further
+        FurtherWish(tables=5, wanted=())
+        """
+        return FurtherWish.of(self.further_tables)
+
+    @property
+    def least_certain(self) -> int:
+        """The rows that a combination of nonsensitive values has at least, or may have for all that is certain; 1 where
+        nothing is demanded. As k_link demands of each class, where nobody said otherwise.
+
+        >>> Policy(k_link=10, further_tables="pairs").least_certain, Policy(k_link=10).least_certain
+        (10, 1)
+        """
+        if self.further is None:
+            return 1
+        return self.no_small_certain or self.least("k_link") or 1
 
     def price(self, table: Table) -> float:
         """Nats that the search takes off for each free parameter. Of people, where these can have several rows each.

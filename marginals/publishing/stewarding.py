@@ -7,12 +7,12 @@ from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
 from marginals.anonymizers.lattice import stepwise_table
-from marginals.bundle.content import BundleContent
+from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import Prepared, Search
-from marginals.steward import StewardReport, Suggestion
+from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
@@ -35,8 +35,12 @@ _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
 
 
-def steward_report(prepared: Prepared, published: BundleContent, search: Search, deadline: Deadline) -> StewardReport:
+def steward_report(
+    prepared: Prepared, published: BundleContent, search: Search, beside: FurtherBeside | None, deadline: Deadline
+) -> StewardReport:
     """What only the steward may know of a release, from the table of those whom it shows.
+
+    beside: the further tables, over the levels of the table; None where none were wanted.
 
     With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
     ends.
@@ -49,6 +53,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     best = found if found is not None and len(found.masks) == 1 else None
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
+    chosen = [*result.cliques, *(() if beside is None else beside.masks)]
 
     def compare() -> Comparison:
         yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
@@ -58,7 +63,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
             refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
-        model = MarginalModel(Collection.of(cube, result.cliques))
+        model = model_of(Collection.of(cube, chosen), Collection.of(cube, result.cliques))
         wanted = [analysis.attributes for analysis in policy.analyses]
         return comparison(cube, model, yardsticks, wanted, lambda: deadline.is_over)
 
@@ -86,11 +91,12 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         suggest=suggest,
         base=search.choice,
         price=search.problem.price,
+        beside=beside,
     )
     if not policy.analyses:
         return report
     allows = search.problem.constraint
-    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
+    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows)
     return replace(report, wanted=wanted)
 
 

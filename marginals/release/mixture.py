@@ -167,7 +167,7 @@ def mixture(releases: Sequence[Release], weights: Sequence[float] | None = None)
     """Several releases of one table as one estimate, each with a weight; by default all with the same.
 
     Raises IncompatibleReleasesError or BundleError where they cannot be of one table, as far as labels and counts tell,
-    InputError for weights that are not from 0 and sum to 1, and for a release with further tables. The example is that of `Mixture`.
+    InputError for weights that are not from 0 and sum to 1, and for further tables. The example is that of `Mixture`.
 
     >>> from marginals.example import release
     >>> mixture([release, release], [0.25, 0.75]).verify().ok
