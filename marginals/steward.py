@@ -66,6 +66,19 @@ class FurtherBeside:
         """Their margins."""
         return tuple(table.mask for table in self.tables)
 
+    def as_json(self, domain: Domain) -> dict[str, Any]:
+        """As plain values. domain: that of the table, whose levels the margins are at."""
+
+        def plain(tables: "Iterable[FurtherTable]") -> list[dict[str, Any]]:
+            return [{"margin": dict(domain.margin(own.mask)), "gain": float(own.gain)} for own in tables]
+
+        return {
+            "tables": plain(self.tables),
+            "left_out": plain(self.left_out),
+            "swaps": self.swaps,
+            "least": self.least,
+        }
+
 
 @dataclass(frozen=True)
 class StewardFile:

@@ -396,6 +396,16 @@ class Release(ModelAnalysis):
         return self.everything.margins
 
     @property
+    def further(self) -> tuple[Margin, ...]:
+        """The margins of further tables, of nonsensitive attributes, beside those that have a junction tree.
+
+        >>> from marginals.example import release
+        >>> release.further
+        ()
+        """
+        return tuple(map(self.domain.margin, self.published.further))
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """What is claimed of the release's privacy.
 
