@@ -12,7 +12,7 @@ from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, se
 from checks.diversity.criterion import among, satisfies
 from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope
@@ -38,7 +38,7 @@ class PrivacyConstraint(PruningConstraint):
             attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
         }
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
-            attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
+            attribute: ClassSource(cube.table, attribute) for attribute in requirements.sensitive
         }
         for claim in self._claims:
             if isinstance(claim, AttributeClaim):

@@ -24,6 +24,7 @@ from marginals.disclosure import generalize as generalize
 from marginals.disclosure import hide as hide
 from marginals.errors import AssumptionWarning as AssumptionWarning
 from marginals.errors import BundleError as BundleError
+from marginals.errors import DataWarning as DataWarning
 from marginals.errors import IncompatibleReleasesError as IncompatibleReleasesError
 from marginals.errors import InputError as InputError
 from marginals.errors import NothingPublishableError as NothingPublishableError

@@ -175,7 +175,8 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     test: `deviance`, by how much the step lowers it, 2 N times the divergence saved, `degrees_of_freedom`, how many free
     parameters more, and `p_value`; `residual_deviance` after the step, as R's `anova` calls both; `refused`, why better
     moves were passed over, and `refused_by_reason`, how many for each reason. NaN where a step is of many moves and its
-    parameters are not noted. The best step and the last one always stand there; the index counts all steps from 0.
+    parameters are not noted. The best step and the last one always stand there; the index counts all steps from 0. Where
+    no step is noted one line says so.
     Raises InputError where `every` is below 1.
     """
     import pandas as pd
@@ -183,7 +184,7 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
 
     if every < 1:
         raise InputError(f"a trace shows every step or each so-many-th: every is 1 or more, not {every}")
-    steps = search.steps
+    steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)
     frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
     frame["before"] = pd.Series([step.before for step in steps], dtype=float)
     frame["after"] = pd.Series([step.after for step in steps], dtype=float)
@@ -204,6 +205,10 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     best = frame["criterion"] == frame["criterion"].min()
     kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
     return kept
+
+
+_NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
+"""In place of moves, where there are none."""
 
 
 def _gain(step: Step, objective: Objective) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 from io import BytesIO
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,9 @@ from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DiversityText = str | Mapping[str, str | Sequence[str]] | None
 """As a policy has it."""
@@ -143,33 +146,65 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     }
 
 
-def plot_frontier(frame: pd.DataFrame, path: str | Path) -> None:
+def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figure":
     """Draw what `frontier` gives back: k against the KL divergence, a line for each diversity and strategy.
 
-    path: a file .svg, .png or .pdf, which is not for publication. Raises InputError for another one, or without matplotlib.
+    A colour for each diversity, a marker and a dash for each strategy; of lines that coincide the first is the widest, so
+    that all are seen. path: a file .svg, .png or .pdf, which is not for publication; None writes none. The figure is given
+    back. Raises InputError for another kind of file, or without matplotlib.
 
     >>> from tempfile import TemporaryDirectory
     >>> import marginals
     >>> from marginals.example import table
-    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], jobs=1)
+    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], strategies=["greedy", "exact"], jobs=1)
     >>> with TemporaryDirectory() as folder:
-    ...     plot_frontier(grid, f"{folder}/policies.svg")
+    ...     figure = plot_frontier(grid, f"{folder}/policies.svg")
     ...     Path(folder, "policies.svg").read_bytes()[:5]
     b'<?xml'
+    >>> [(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
+    [('o', '-'), ('s', '--')]
     """
-    file = output_file(path_of(path), mode=PRIVATE)
-    form, plt = plot_format(file.path), pyplot()
+    file = None if path is None else output_file(path_of(path), mode=PRIVATE)
+    form = None if file is None else plot_format(file.path)
+    plt = pyplot()
+    figure: Figure
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (diversity, strategy), line in frame.groupby(["diversity", "strategy"], sort=False):
-        axes.plot(line.k, line.kl_divergence, "o-", label=f"{diversity}, {strategy}")
+    diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
+    groups = frame.groupby(["diversity", "strategy"], sort=False)
+    for number, ((diversity, strategy), line) in enumerate(groups):
+        colour, kind = diversities.index(diversity), strategies.index(strategy)
+        below = groups.ngroups - 1 - number
+        axes.plot(
+            line.k,
+            line.kl_divergence,
+            color=f"C{colour % _COLOURS}",
+            marker=_MARKERS[kind % len(_MARKERS)],
+            linestyle=_DASHES[kind % len(_DASHES)],
+            markerfacecolor="none",
+            linewidth=1.2 + _WIDER * below,
+            markersize=6 + 2 * _WIDER * below,
+            label=f"{diversity}, {strategy}",
+        )
     axes.set_xscale("log")
     axes.set_xticks(sorted(frame.k.unique()), labels=[str(k) for k in sorted(frame.k.unique())])
     axes.minorticks_off()
     axes.set_xlabel("k")
     axes.set_ylabel("KL divergence to the data (nats)")
     axes.legend()
-    content = BytesIO()
-    # Without a date, the same frame gives the same file.
-    figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
-    plt.close(figure)
-    file.write(content.getvalue())
+    plt.close(figure)  # it stays whole, but no window waits for it
+    if file is not None:
+        content = BytesIO()
+        # Without a date, the same frame gives the same file.
+        figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
+        file.write(content.getvalue())
+    return figure
+
+
+_COLOURS = 10
+"""Colours that matplotlib tells apart by default."""
+
+_MARKERS, _DASHES = "os^Dvx+", ("-", "--", "-.", ":")
+"""By which lines of strategies are told apart, in print too."""
+
+_WIDER = 1.4
+"""Points by which a line is wider than the next one, which may lie on it."""

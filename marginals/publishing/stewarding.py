@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
@@ -11,7 +11,7 @@ from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
-from marginals.publishing.searching import Prepared, Search
+from marginals.publishing.searching import BaseTables, Prepared, Search
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
@@ -40,9 +40,7 @@ def steward_report(
 ) -> StewardReport:
     """What only the steward may know of a release, from the table of those whom it shows.
 
-    beside: the further tables, over the levels of the table; None where none were wanted.
-
-    With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
+    beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
     ends.
     """
     table, policy = prepared.shown, prepared.policy
@@ -53,27 +51,8 @@ def steward_report(
     best = found if found is not None and len(found.masks) == 1 else None
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
-    chosen = [*result.cliques, *(() if beside is None else beside.masks)]
-
-    def compare() -> Comparison:
-        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
-        if best is not None:
-            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
-            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements)
-            if refined is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
-        model = model_of(Collection.of(cube, chosen), Collection.of(cube, result.cliques))
-        wanted = [analysis.attributes for analysis in policy.analyses]
-        return comparison(cube, model, yardsticks, wanted, lambda: deadline.is_over)
-
-    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
-        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
-        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
-
-    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
-        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
-
+    further = () if beside is None else beside.masks
+    asked = _WhenAsked(prepared, search, best, sensitive, deadline, further)
     report = StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
@@ -82,13 +61,13 @@ def steward_report(
         result,
         table.missing,
         table.missing_in,
-        compare,
+        asked.compare,
         steward_html,
         cube.domain,
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
-        ask_what_binds,
+        asked.binding,
         table.left_out,
-        suggest=suggest,
+        suggest=asked.suggest,
         base=search.choice,
         price=search.problem.price,
         beside=beside,
@@ -98,6 +77,49 @@ def steward_report(
     allows = search.problem.constraint
     wanted = wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows)
     return replace(report, wanted=wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class _WhenAsked:
+    """What takes time and is worked out only for who asks the report. It holds values alone, so the report can be pickled.
+
+    best: the best single table, where there is one. sensitive: what every other single table shows of sensitive attributes.
+    further: the margins beside those that the search found.
+    """
+
+    prepared: Prepared
+    search: Search
+    best: BaseTables | None
+    sensitive: Mask
+    deadline: Deadline
+    further: tuple[Mask, ...] = ()
+
+    def compare(self) -> Comparison:
+        """How near the release comes to the data, beside yardsticks."""
+        table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
+        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
+        if self.best is not None:
+            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
+        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
+            refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
+            if refined is not None:
+                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
+        cliques = self.search.result.cliques
+        model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
+        wanted = [analysis.attributes for analysis in analyses]
+        return comparison(cube, model, yardsticks, wanted, self._is_over)
+
+    def suggest(self, compared: Comparison) -> tuple[Suggestion, ...]:
+        """What else could be wanted."""
+        stop = _stop_after(_FOR_SUGGESTIONS, self.deadline)
+        return suggestions(self.search.problem, compared, self.prepared.policy.analyses, self.search.first, stop)
+
+    def binding(self) -> tuple[RefusedMove, ...] | None:
+        """The moves from the release that would gain and are refused."""
+        return self.search.problem.binding(self.search.result.cliques, _stop_after(_FOR_BINDING, self.deadline))
+
+    def _is_over(self) -> bool:
+        return self.deadline.is_over
 
 
 def _are_few_to_refine(table: Table) -> bool:

@@ -5,7 +5,6 @@ The same cube serves a steward, whose one table is the data, and an analyst, who
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from itertools import count
 from math import prod
 from typing import Protocol
 
@@ -72,7 +71,6 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._order = count()
         self._ancestors: list[tuple[int, int, Mask, ContingencyTable]] = []
         """Those to count from, the smallest first, of equals the one that came first; with their masks."""
         for table in self._tables.values():
@@ -95,7 +93,7 @@ class DataCube:
         return any(mask & ~own == 0 for own in self._tables)
 
     def _count_from(self, table: ContingencyTable) -> None:
-        insort(self._ancestors, (len(table), next(self._order), table.mask, table))
+        insort(self._ancestors, (len(table), len(self._ancestors), table.mask, table))
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
         smallest = next((table for _, _, own, table in self._ancestors if not mask & ~own), None)

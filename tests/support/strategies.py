@@ -5,6 +5,7 @@ All of them stay so small that an oracle can walk over every cell of the joint d
 
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -157,6 +158,44 @@ def decomposable_collections(dice: Dice, max_cells: int = MAX_CELLS) -> Collecti
     """
     cube = data_cubes.of(dice, max_cells)
     return Collection.of(cube, decomposable_masks.of(dice, cube.domain))
+
+
+class Core(NamedTuple):
+    """A decomposable collection in which one margin at most shows the sensitive attribute, of three attributes or more."""
+
+    collection: Collection
+    sensitive: str
+
+    @property
+    def nonsensitive(self) -> tuple[str, ...]:
+        """The other attributes."""
+        return tuple(a for a in self.collection.domain.attributes if a != self.sensitive)
+
+
+@Thrown
+def cores(dice: Dice, max_cells: int = MAX_CELLS, max_values: int = 5, max_levels: int = 3) -> Core:
+    """A core over a random base table, which further tables may stand beside.
+
+    Core(collection=Collection(a:0; b:1, c:0), sensitive='c')
+    """
+    domain = domains.of(dice, 3, 4, max_values, max_levels, max_cells)
+    cube = DataCube([contingency_tables.of(dice, domain)])
+    sensitive = dice.one_of(domain.attributes)
+    own = domain.attribute_masks[domain.index(sensitive)]
+    others = [mask & ~own for mask in decomposable_masks.of(dice, domain)]
+    classes = domain.mask(coarser_margins.of(dice, domain, domain.margin(dice.one_of(others)))) if others else 0
+    shown = own & ((1 << domain.offsets[domain.index(sensitive)] << dice.between(0, own.bit_count())) - 1)
+    return Core(Collection.of(cube, [*others, *([classes | shown] if shown else [])]), sensitive)
+
+
+@Thrown
+def further_masks(dice: Dice, core: Core, most: int = 4) -> tuple[Mask, ...]:
+    """Up to so many margins of two or three nonsensitive attributes at any levels: cycles and stairs, often."""
+    domain, masks = core.collection.domain, []
+    for _ in range(dice.between(1, most)):
+        shown = dice.some(dice.one_of([2, 2, min(3, len(core.nonsensitive))]), core.nonsensitive)
+        masks.append(domain.mask({a: dice.between(0, domain.hierarchy(a).height - 1) for a in shown}))
+    return tuple(dict.fromkeys(masks))
 
 
 SHAPES = {
