@@ -613,6 +613,8 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     deadline = within(seconds)
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
+    if len(bundles) > 1:
+        bundles = [(name, published.as_one()) for name, published in bundles]
     tables = by_table(bundles)
     if len(tables) > 1:
         return _attacks_on_change(tables, truth)

@@ -350,7 +350,7 @@ published or derivable from the tables.
         )
     held = {finding.criterion: finding.holds for finding in verification.checks}
     least = min(smallest.values())
-    if held.get("min-cell") and least > 1:
+    if (held.get("min-cell") or held.get("min-published-cell")) and least > 1:
         yield smallest_line(verification)
         return
     names = " and ".join(smallest)
@@ -880,10 +880,10 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
-def beside_lines(beside: "FurtherBeside | None", domain: Domain) -> Iterator[str]:
+def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | None = None) -> Iterator[str]:
     """What the steward is told of further tables: which there are, what each gained, and which were left out again.
 
-    domain: that of the table. Nothing is said where none were wanted.
+    domain: that of the table. most: tables that are named; None for all. Nothing is said where none were wanted.
     """
     if beside is None:
         return
@@ -891,10 +891,12 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain) -> Iterator[str
         yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
     else:
         gains = [
-            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)" for own in beside.tables
+            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)" for own in beside.tables[:most]
         ]
+        rest = len(beside.tables) - len(gains)
+        gains += [f"and {rest:,} more"] if rest else []
         yield (
-            f"{number_of(len(gains), 'further table')}, in the order in which they were chosen, each with what it took off "
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it took off "
             f"the total variation of its attributes: {'; '.join(gains)}."
         )
     if beside.left_out:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.claims import VERIFIED, Claim, Register, parse_claim
+from checks.claims import VERIFIED, Claim, NoSmallCertain, Register, parse_claim
 from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
@@ -773,7 +773,8 @@ def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, Bundle
     others = (own for _, own in bundles if own is not published)
     is_alone = not any(own.collection.shows(name) for own in others for name in own.sensitive)
     for claim in published.claims:
-        yield claim if is_alone or not isinstance(claim, Register) else replace(claim, basis=VERIFIED)
+        is_void = (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and len(bundles) > 1)
+        yield replace(claim, basis=VERIFIED) if is_void else claim
 
 
 def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:

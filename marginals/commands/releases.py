@@ -253,7 +253,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     print_lines(_publication_lines(release, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_lines(steward.wanted, release.domain))
-    print_lines(beside_lines(steward.beside, steward.domain))
+    print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
     print_lines(steward_lines(steward))
@@ -285,6 +285,9 @@ def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> It
             f": {unpublished[attribute]}." if attribute in unpublished else "."
         )
 
+
+_NAMED = 5
+"""Further tables that are named on the terminal."""
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""

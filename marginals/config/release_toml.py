@@ -392,7 +392,8 @@ class Config:
     @property
     def k(self) -> int:
         """The rows that every published class will have, with which fitted ladders begin."""
-        return max(self.policy.least(key) or 1 for key in COUNTS)
+        policy = self.policy
+        return max(policy.least_certain, policy.min_published_cell or 1, *(policy.least(key) or 1 for key in COUNTS))
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""

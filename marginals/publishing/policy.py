@@ -629,6 +629,8 @@ class Policy:
             diversities=demanded,
             register=self.register,
             at_every_level=True,
+            no_small_certain=None if self.further is None else self.least_certain,
+            min_published_cell=self.min_published_cell,
         )
 
 

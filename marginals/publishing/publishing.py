@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, Requirements
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register, Requirements
 from checks.diversity.registry import require_readable
-from checks.finding import Verdict
+from checks.finding import Finding, Verdict
 from checks.labels import LabelTells, ToldByLabels
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
@@ -21,7 +21,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEAKER, Policy, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, NO_FURTHER, PROPOSED, WEAKER, Policy, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
@@ -207,6 +207,7 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
             raise NothingPublishableError(
                 f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
+                + _derived_hint(published, finding)
             )
 
 
@@ -305,6 +306,16 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
+def _derived_hint(published: BundleContent, finding: Finding) -> str:
+    """What helps where it is not proven that no small count can be worked out of tables that have no junction tree."""
+    if not published.further or finding.criterion != MinCell.criterion:
+        return ""
+    return (
+        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell instead "
+        f'of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
+    )
+
+
 def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
     """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones.
 
@@ -354,6 +365,8 @@ def _content(
 
     def based(claim: Claim) -> Claim:
         """On the files where these decide it, else on the word of the publisher."""
+        if isinstance(claim, NoSmallCertain):
+            return claim.based_on(marginals, table.sensitive)
         return claim.based_on(core, table.sensitive) if isinstance(claim, Register) else claim
 
     return BundleContent(

@@ -40,8 +40,8 @@ def steward_report(
 ) -> StewardReport:
     """What only the steward may know of a release, from the table of those whom it shows.
 
-    beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
-    ends.
+    beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the
+    base that the policy had looked for is the best single table. deadline: when everything ends.
     """
     table, policy = prepared.shown, prepared.policy
     obstacles = Obstacles(prepared.table, prepared.requirements, search.problem.constraint)
