@@ -4,6 +4,7 @@ All of them stay so small that an oracle can walk over every cell of the joint d
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
@@ -196,6 +197,29 @@ def further_masks(dice: Dice, core: Core, most: int = 4) -> tuple[Mask, ...]:
         shown = dice.some(dice.one_of([2, 2, min(3, len(core.nonsensitive))]), core.nonsensitive)
         masks.append(domain.mask({a: dice.between(0, domain.hierarchy(a).height - 1) for a in shown}))
     return tuple(dict.fromkeys(masks))
+
+
+@Thrown
+def cyclic_cores(dice: Dice) -> tuple[Core, tuple[Mask, ...]]:
+    """A core and all, or most, pairs of its three or four nonsensitive attributes: few cells, and so few consistent tables.
+
+    With counts of 0 to 5 every tenth or so proves some combination to have less than each published class.
+    """
+    flat, merged = [("x", "*"), ("y", "*")], [("x", "x", "*"), ("y", "y or z", "*"), ("z", "y or z", "*")]
+    names = "abcd"[: dice.one_of([3, 3, 3, 4])]
+    values = {a: Hierarchy.from_rows(dice.one_of([flat, flat, merged]) if len(names) < 4 else flat) for a in names}
+    domain = Domain.of({**values, "s": Hierarchy.flat("pq")})
+    cells = np.indices([hierarchy.size(0) for hierarchy in domain.hierarchies]).reshape(len(domain.attributes), -1)
+    counts = [dice.one_of([0, 0, 0, 1, 2, 3, 4, 5]) for _ in range(cells.shape[1])]
+    codes = dict(zip(domain.attributes, cells))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, [*counts[1:], 3])])
+    pairs = [domain.mask(dict.fromkeys(pair, 0)) for pair in combinations(names, 2)]
+    first, *others = dice.shuffled(pairs)
+    further = [*others[: dice.between(2, len(others))]]
+    further += [domain.mask({a: dice.below(domain.hierarchy(a).height) for a in names[:2]})]
+    sensitive = domain.mask({"s": 0, **({names[-1]: 0} if dice.yes() else {})})
+    rest = [domain.mask({a: 0}) for a in names]
+    return Core(Collection.of(cube, [first, sensitive, *rest]), "s"), tuple(dict.fromkeys(further))
 
 
 SHAPES = {
