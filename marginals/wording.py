@@ -891,13 +891,14 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
     else:
         gains = [
-            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)" for own in beside.tables[:most]
+            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)"
+            for own in beside.tables[:most]
         ]
         rest = len(beside.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []
         yield (
-            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it took off "
-            f"the total variation of its attributes: {'; '.join(gains)}."
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it took "
+            f"off the total variation of its attributes: {'; '.join(gains)}."
         )
     if beside.left_out:
         names = "; ".join(margin_in_words(domain.margin(own.mask), domain) for own in beside.left_out)
@@ -954,6 +955,11 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
             "upper bound and not in the expected number"
         )
+    if estimate.cut:
+        named = ", ".join(estimate.cut[:_NAMED]) + (
+            f" and {len(estimate.cut) - _NAMED} more" if len(estimate.cut) > _NAMED else ""
+        )
+        yield (f"cut through by a range: {named}; their {counted} are in the upper bound and not in the lower one")
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

@@ -773,8 +773,12 @@ def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, Bundle
     others = (own for _, own in bundles if own is not published)
     is_alone = not any(own.collection.shows(name) for own in others for name in own.sensitive)
     for claim in published.claims:
-        is_void = (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and len(bundles) > 1)
-        yield replace(claim, basis=VERIFIED) if is_void else claim
+        if isinstance(claim, Register):
+            yield claim if is_alone else replace(claim, basis=VERIFIED)
+        elif isinstance(claim, NoSmallCertain):
+            yield claim if len(bundles) == 1 else replace(claim, basis=VERIFIED)
+        else:
+            yield claim
 
 
 def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:

@@ -347,8 +347,7 @@ _PRIVACY = (
 )  # fmt: skip
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
-    "must_publish", "must_not_publish", "wanted", "time_limit", "objective",
-    "further_tables",
+    "must_publish", "must_not_publish", "alone", "wanted", "time_limit", "objective", "further_tables",
 )  # fmt: skip
 
 

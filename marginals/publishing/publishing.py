@@ -311,8 +311,8 @@ def _derived_hint(published: BundleContent, finding: Finding) -> str:
     if not published.further or finding.criterion != MinCell.criterion:
         return ""
     return (
-        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell instead "
-        f'of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
+        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell "
+        f'instead of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
     )
 
 

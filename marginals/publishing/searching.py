@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 from checks.claims import Question, Requirements, answer, undecided
@@ -66,8 +68,12 @@ class BaseTables:
         return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
 
 
-def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requirements) -> BaseTables:
+def chosen_base(
+    table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
+) -> BaseTables:
     """The base at levels that somebody chose; quasi-identifiers that are not named are suppressed.
+
+    alone: sensitive attributes that stand in it by themselves.
 
     Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
     """
@@ -75,7 +81,7 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements))
+    masks = _masks(table, whole, sensitive_levels(table, requirements), alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
@@ -118,19 +124,19 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
-def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:
-    """The minimal base whose distribution is closest to the data.
+def best_base(table: Table, requirements: Requirements, settled: Settled, alone: AnyCollection[str] = ()) -> BaseTables:
+    """The minimal base whose distribution is closest to the data. alone: as of `chosen_base`.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
     parts, shown = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, shown)
+        masks = _masks(table, levels, shown, alone)
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(BaseTables.of(table.cube, _masks(table, own, shown)), tuple(own.values())) for own in minimal]
+    bases = [(BaseTables.of(table.cube, _masks(table, own, shown, alone)), tuple(own.values())) for own in minimal]
     return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
 
 
@@ -139,10 +145,16 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
-def _masks(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
-    """The margin of each table. levels: of the quasi-identifiers. shown: of each sensitive attribute."""
+def _masks(
+    table: Table, levels: Mapping[str, int], shown: Mapping[str, int], alone: AnyCollection[str] = ()
+) -> tuple[Mask, ...]:
+    """The margin of each table.
+
+    levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
+    """
     public = table.domain.mask(levels)
-    return tuple(public | table.domain.mask({name: level}) for name, level in shown.items()) or (public,)
+    own = {name: table.domain.mask({name: level}) for name, level in shown.items()}
+    return tuple(mask if name in alone else public | mask for name, mask in own.items()) or (public,)
 
 
 def _nothing(table: Table, parts: list[Requirements]) -> str:
@@ -380,9 +392,9 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
-    until = _until(deadline, wish.progress)
+    settled = partial(_until(deadline, wish.progress), "minimal tables")
     try:
-        return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
+        return best_base(wish.table, wish.requirements, settled, wish.policy.alone), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
@@ -461,12 +473,12 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     if demanded in ("none", "auto"):
         return None
     if not isinstance(demanded, str):
-        return chosen_base(table, demanded, wish.requirements)
+        return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
-    until = _until(deadline, wish.progress)
+    settled = partial(_until(deadline, wish.progress), "minimal tables")
     try:
-        return best_base(table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes))
+        return best_base(table, wish.requirements, settled, wish.policy.alone)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -483,7 +495,17 @@ def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope:
         scope.limited(allowed),
         scope.masks,
         scope.common,
+        tuple(_alone(table, name) for name in policy.alone),
     )
+
+
+def _alone(table: Table, name: str) -> Mask:
+    """All steps of an attribute that is published by itself alone. Raises InputError for one that is not sensitive."""
+    if name not in table.sensitive:
+        raise InputError(
+            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
+        )
+    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
