@@ -51,15 +51,18 @@ def beside(release: Path) -> Path:
 class FurtherBeside:
     """The further tables of a release, in the order in which they were chosen, and what is attested of them.
 
-    left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. swaps:
-    how many exchanges between rows were tried in search of tables that leave nobody certain. least: the rows below which no
-    combination is certain to have its number; 1 where that is not claimed.
+    left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
+    combinations of fewer rows than `least` that were looked at. rounds: of exchanges between rows that were made in search
+    of tables that leave nobody certain of them. least: the rows below which no combination is certain to have its number; 1
+    where that is not claimed. note: why it could not be looked at.
     """
 
     tables: "tuple[FurtherTable, ...]"
     left_out: "tuple[FurtherTable, ...]" = ()
-    swaps: int = 0
+    small: int = 0
+    rounds: int = 0
     least: int = 1
+    note: str = ""
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -75,7 +78,8 @@ class FurtherBeside:
         return {
             "tables": plain(self.tables),
             "left_out": plain(self.left_out),
-            "swaps": self.swaps,
+            "small": self.small,
+            "rounds": self.rounds,
             "least": self.least,
         }
 

@@ -887,9 +887,9 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
     """
     if beside is None:
         return
-    if not beside.tables:
+    if not beside.tables and not beside.left_out:
         yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
-    else:
+    elif beside.tables:
         gains = [
             f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)"
             for own in beside.tables[:most]
@@ -897,20 +897,24 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         rest = len(beside.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []
         yield (
-            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it took "
-            f"off the total variation of its attributes: {'; '.join(gains)}."
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
+            f"took off the total variation of its attributes: {'; '.join(gains)}."
         )
+    if beside.note:
+        yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
+        return
     if beside.left_out:
         names = "; ".join(margin_in_words(domain.margin(own.mask), domain) for own in beside.left_out)
         yield (
-            f"Left out again: {names}. Beside each of them combinations of nonsensitive values stayed open, of which "
-            f"readers might be certain that they have {counts_below(beside.least)} rows."
+            f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
+            f"be certain that they have {counts_below(beside.least)} rows."
         )
     if beside.least > 1 and beside.tables:
         yield (
-            f"For every combination of nonsensitive values that has {counts_below(beside.least)} rows a table of people "
-            f"with the same published counts was found in which it has none, or at least {beside.least:,}, after "
-            f"{number_of(beside.swaps, 'exchange')} between rows."
+            f"{number_of(beside.small, 'combination')} of nonsensitive values with {counts_below(beside.least)} rows "
+            f"{'was' if beside.small == 1 else 'were'} looked at. For each another table of people with the same published "
+            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at "
+            f"least {beside.least:,}."
         )
 
 

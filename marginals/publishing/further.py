@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
-from checks.small_combinations import witnessed
+from checks.small_combinations import Witnesses, witnessed
 from marginals.errors import InputError
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
 from marginals.steward import FurtherBeside
 from marginals.tables.table import Table
 from models.deadline import Deadline
+from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
-from models.tables.hierarchy import Mask
+from models.tables.hierarchy import Domain, Mask
 
-_SWAPS = 50_000_000
-"""Exchanges between rows, in search of other tables: so many at most, so that a seed gives one release at any speed."""
+_ONE_BY_ONE = 4
+"""Further tables that are left out one after the other where combinations stay open beside them."""
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -84,36 +85,51 @@ def further_tables_beside(
         progress("further tables", done, pairs)
 
     found = further_tables(core, nonsensitive, allowed, limits, wanted, choosing, told)
-    return _attestable(prepared, core, found, progress)
+    return _attestable(prepared, core, found, deadline, progress)
 
 
 def _attestable(
-    prepared: Prepared, core: Collection, chosen: Sequence[FurtherTable], progress: Progress
+    prepared: Prepared, core: Collection, chosen: Sequence[FurtherTable], deadline: Deadline, progress: Progress
 ) -> FurtherBeside:
     """Those of the further tables beside which no rare combination stays open, the others left out.
 
-    Of the tables that have a part in an open combination, two of its attributes or more, the one that gains least is left
-    out, until none is open.
+    The table that has a part in most open combinations is left out, and the rest is looked at again; after a few of them,
+    all that have a part in any, then all.
     """
-    policy, table = prepared.policy, prepared.table
-    kept, swaps = list(chosen), 0
+    table, least = prepared.table, prepared.policy.least_certain
+    if least == 1:
+        return FurtherBeside(tuple(chosen))
+    kept = list(chosen)
     left_out: list[FurtherTable] = []
-    while kept and policy.least_certain > 1:
+    small = rounds = looks = 0
+    while kept:
         progress("witnesses", len(left_out), len(chosen))
         masks = [own.mask for own in kept]
-        found = witnessed(table.cube, core.masks, masks, table.sensitive, policy.least_certain, policy.seed, _SWAPS)
-        swaps += found.swaps
-        if not found.open:
+        try:
+            found = witnessed(
+                table.cube,
+                [*core.masks, *masks],
+                table.sensitive,
+                least,
+                prepared.policy.seed,
+                deadline=deadline.share(2),
+            )
+        except TooManyCellsError as error:
+            return FurtherBeside((), tuple(chosen), least=least, note=str(error))
+        small, rounds, looks = found.small, rounds + found.rounds, looks + 1
+        if found.clear_all:
             break
-        to_blame = {own.mask for own in (_least_involved(kept, mask, prepared) for mask in found.open)}
-        left_out += [own for own in kept if own.mask in to_blame]
-        kept = [own for own in kept if own.mask not in to_blame]
-    return FurtherBeside(tuple(kept), tuple(left_out), swaps, policy.least_certain)
+        removed = _blamed(found, table.domain, masks, looks)
+        left_out += [own for own in kept if own.mask in removed]
+        kept = [own for own in kept if own.mask not in removed]
+    return FurtherBeside(tuple(kept), tuple(left_out), small, rounds, least)
 
 
-def _least_involved(tables: Sequence[FurtherTable], combination: Mask, prepared: Prepared) -> FurtherTable:
-    """Of the tables that show two or more attributes of a combination the one that gains least; of all where none does."""
-    domain = prepared.table.domain
-    attributes = set(domain.margin(combination))
-    involved = [own for own in tables if len(attributes & set(domain.margin(own.mask))) > 1]
-    return min(involved or tables, key=lambda own: (own.gain, own.mask))
+def _blamed(found: Witnesses, domain: Domain, masks: Sequence[Mask], looks: int) -> set[Mask]:
+    """The further tables to leave out after so many looks."""
+    most = found.blamed(domain, masks)
+    if looks <= _ONE_BY_ONE and most is not None:
+        return {most}
+    attributes = [set(domain.margin(own.margin)) for own in found.open]
+    involved = {mask for mask in masks if any(len(own & set(domain.margin(mask))) > 1 for own in attributes)}
+    return involved if involved and looks <= 2 * _ONE_BY_ONE else set(masks)
