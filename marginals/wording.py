@@ -243,14 +243,18 @@ def basis_line(basis: Basis, domain: Domain) -> str:
     'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
 given what its tables share; that is no finding about the data'
     >>> basis_line(release.supports({"age": 0, "diagnosis": 0}), release.domain)
-    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; the model fills in the rest'
+    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; within its groups the model \
+takes what is asked to be independent'
     """
     match basis.kind:
         case Kind.PUBLISHED:
             return "published: it follows from published counts"
         case Kind.SUPPORTED:
             tables = shown_in_words(basis, domain)
-            return f"supported: coarser than asked, a published table shows {tables}; the model fills in the rest"
+            return (
+                f"supported: coarser than asked, a published table shows {tables}; within its groups the model takes "
+                "what is asked to be independent"
+            )
         case Kind.ASSUMED:
             return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
 
@@ -788,8 +792,17 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
     """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
     search, price = report.search, report.price
-    if not price or search.value is None:
+    if search.value is None:
         return ""
+    if not price:
+        from models.search import CliqueScore  # slow to import, and few need it
+
+        by_score = isinstance(report.objective, CliqueScore)
+        return (
+            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+            if by_score
+            else ""
+        )
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
@@ -864,13 +877,14 @@ def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
     """What is proven of other collections; empty for nothing. Bounds are rounded down, so that they hold as they stand.
 
-    The proof is about decomposable collections at the levels of the table: others can be better.
+    The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
+    was found says nothing that would help anybody.
     """
     those = " that contains the base table," if base and base.demanded else ""
     none = f"no decomposable collection{those} within the policy and search limits"
     if search.optimal:
         return f"{none} is better"
-    if search.bound is None or search.value is None:
+    if search.bound is None or search.value is None or search.bound < search.value / 2:
         return ""
     counted = ", wanted analyses counted" if search.wanted else ""
     if search.value - search.kl_divergence > 0 and not search.wanted:
@@ -913,8 +927,8 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         yield (
             f"{number_of(beside.small, 'combination')} of nonsensitive values with {counts_below(beside.least)} rows "
             f"{'was' if beside.small == 1 else 'were'} looked at. For each another table of people with the same published "
-            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at "
-            f"least {beside.least:,}."
+            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or "
+            f"at least {beside.least:,}."
         )
 
 

@@ -17,17 +17,17 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, Policy, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, TimeOverError
+from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
+from models.installed import name_of
 from models.search import (
     STRATEGIES,
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -91,6 +91,17 @@ def chosen_base(
     return BaseTables.of(table.cube, masks)
 
 
+def anonymized_base(table: Table, anonymizer: BaseAnonymizer, wish: "_Wish") -> BaseTables:
+    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
+    levels = anonymizer(table, wish.requirements)
+    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
+        raise ExtensionError(
+            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
+            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
+        )
+    return chosen_base(table, levels, wish.requirements, wish.policy.alone)
+
+
 _NODES_A_SECOND = 200_000
 """Of a lattice, at most, where it must be gone through in so many seconds."""
 
@@ -124,8 +135,10 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
-def best_base(table: Table, requirements: Requirements, settled: Settled, alone: AnyCollection[str] = ()) -> BaseTables:
-    """The minimal base whose distribution is closest to the data. alone: as of `chosen_base`.
+def best_base(
+    table: Table, requirements: Requirements, settled: Settled, problem: Problem, alone: AnyCollection[str] = ()
+) -> BaseTables:
+    """The minimal base that is best by the objective of a problem over the table. alone: as of `chosen_base`.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
@@ -136,8 +149,10 @@ def best_base(table: Table, requirements: Requirements, settled: Settled, alone:
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(BaseTables.of(table.cube, _masks(table, own, shown, alone)), tuple(own.values())) for own in minimal]
-    return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
+    bases = [(_masks(table, own, shown, alone), tuple(own.values())) for own in minimal]
+    values = [problem.value(problem.position(masks)) for masks, _ in bases]
+    place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
+    return BaseTables.of(table.cube, bases[place][0])
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
@@ -173,7 +188,7 @@ may take what the search left as well, but no more than half of what it took."""
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
 
-_OF_THE_SEARCH = 1 / 2
+_OF_THE_SEARCH = 1 / 5
 """Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
 
 _TIE = 1e-11
@@ -341,6 +356,18 @@ class _Wish:
     constraint: MarginLimits
     progress: Progress
 
+    @property
+    def free(self) -> Problem:
+        """What the search is for, where nothing need be contained."""
+        objective = self.policy.objective_for(self.table)
+        wanted = weighed(self.table.cube, self.policy.analyses)
+        return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
+
+    def best_base(self, deadline: Deadline) -> BaseTables:
+        """The best base table. Raises TimeOverError after the deadline, and as `best_base` does."""
+        settled = partial(_until(deadline, self.progress), "minimal tables")
+        return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
+
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
     """The search for any release, and that for one with the best base table, where there is one and it can be better.
@@ -392,9 +419,8 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
-    settled = partial(_until(deadline, wish.progress), "minimal tables")
     try:
-        return best_base(wish.table, wish.requirements, settled, wish.policy.alone), None
+        return wish.best_base(deadline), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
@@ -410,11 +436,11 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         wish.progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == wish.constraint.envelope else wish.policy.strategy
-    first = result = STRATEGIES[strategy](problem, stop)
+    strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search
+    first = result = strategy(problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
@@ -472,13 +498,16 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
-    if not isinstance(demanded, str):
+    if isinstance(demanded, Mapping):
         return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
+    if not isinstance(demanded, str):
+        return anonymized_base(table, demanded, wish)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
-    settled = partial(_until(deadline, wish.progress), "minimal tables")
+    if demanded != "best":
+        return anonymized_base(table, base_anonymizer(demanded), wish)
     try:
-        return best_base(table, wish.requirements, settled, wish.policy.alone)
+        return wish.best_base(deadline)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -515,10 +544,10 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
-    wanted, objective = weighed(table.cube, policy.analyses), PenalizedDivergence(policy.price(table))
+    free = wish.free
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
-        return Problem(table.cube, constraint, objective, kept=envelope, seed=policy.seed, wanted=wanted)
+        return replace(free, kept=envelope)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
@@ -530,7 +559,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    problem = Problem(table.cube, constraint, objective, kept=tuple(kept), seed=policy.seed, wanted=wanted)
+    problem = replace(free, kept=tuple(kept))
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)
     return problem

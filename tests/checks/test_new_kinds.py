@@ -190,7 +190,8 @@ def test_a_new_criterion_is_judged_against_evidence_and_on_coarser_values(capped
 
 
 def test_errors_list_every_claim_and_every_criterion() -> None:
-    names = "k-link, k-combinatorial, no-small-certain, min-cell, min-published-cell, maxent-diversity, register or most-cells"
+    names = "k-link, k-combinatorial, no-small-certain, min-cell, min-published-cell, "
+    names += "maxent-diversity, register or most-cells"
     with pytest.raises(CriterionError, match=f"is {names}, not"):
         parse_claim({"criterion": "most-cells"})
     forms = (

@@ -72,7 +72,7 @@ def release(publication: Publication) -> Release:
 
 
 @pytest.mark.parametrize(
-    "keys, says",
+    ("keys", "says"),
     [
         ({"k_combinatorial": 10}, "k_combinatorial and further_tables do not go together"),
         ({"k_link": None}, "further_tables needs k_link"),
@@ -97,7 +97,7 @@ def test_further_tables_are_none_pairs_a_number_or_attributes(further: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "keys, says",
+    ("keys", "says"),
     [
         ({"max_sensitive_margins": 3}, "one table at most shows a sensitive attribute"),
         ({"max_sensitive_margins": None}, "one table at most shows a sensitive attribute"),
@@ -179,7 +179,7 @@ def _several_rows(package: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, says",
+    ("change", "says"),
     [
         (_sensitive, "a further table shows 'ill', which is sensitive"),
         (_all, "every marginal is a further table"),
