@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,15 @@ from marginals import InputError, NothingPublishableError, Policy, Release, inte
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.writing import bundle_files
+from marginals.config.first_config import initial_config
+from marginals.config.presets import PRESETS, preset_of
+from marginals.config.release_toml import read_config
+from marginals.config.roles import Chosen as Said
 from marginals.errors import BundleError
 from marginals.publishing.publishing import Chosen, Publication, content, prepare, released_names
 from marginals.publishing.searching import no_progress
 from marginals.tables.table import Table
+from marginals.wording import beside_lines
 from models.deadline import NEVER
 from small_release import contents
 
@@ -347,3 +352,44 @@ def test_content_of_no_further_tables_is_what_it_was(table: Table) -> None:
     published: BundleContent = marginals.publish(table, replace(POLICY, further_tables="none")).release.published
     assert published.everything is published.collection
     assert published.as_one() is published
+
+
+def circle() -> pd.DataFrame:
+    """Counts of a, b and c whose three tables of pairs, each cell 0 or at least 3, admit no other, and one count is 2."""
+    counts = dict(zip(product("01", repeat=3), (3, 0, 2, 3, 0, 0, 3, 0)))
+    return pd.DataFrame([cell for cell, count in counts.items() for _ in range(count)], columns=list("abc"))
+
+
+def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_steward_is_told() -> None:
+    table = marginals.read_table(circle(), dict.fromkeys("abc", "quasi-identifier"))
+    chain = [{"a": 0, "b": 0}, {"b": 0, "c": 0}]
+    policy = Policy(
+        k_link=3,
+        must_publish=chain,
+        must_not_publish=[{"a": 0, "b": 0, "c": 0}],
+        base="none",
+        further_tables=[["a", "c"]],
+    )
+    publication = marginals.publish(table, policy)
+    assert publication.release.further == ()
+    beside = publication.steward.beside
+    assert beside is not None
+    assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
+    assert any("Left out again: a, c." in line for line in beside_lines(beside, table.domain))
+    assert publication.release.verify().ok
+    unwitnessed = marginals.publish(table, replace(policy, no_small_certain=1)).release
+    assert len(unwitnessed.further) == 1
+    assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute what nobody attests
+
+
+def test_both_presets_of_a_first_config_fit_together(tmp_path: Path) -> None:
+    people(1500).to_csv(tmp_path / "people.csv", index=False)
+    for name, preset in PRESETS.items():
+        chosen = Said(sensitive=("ill",), quasi_identifiers=NAMES)
+        config = initial_config(tmp_path / "people.csv", tmp_path / f"{name}.toml", chosen=chosen, preset=preset)
+        config.write(tmp_path / f"{name}.toml")
+        read = read_config(tmp_path / f"{name}.toml")
+        assert preset_of(read.policy) is preset
+        assert f"{name} (chosen)" in config.text
+        assert "This table has 6 pairs of nonsensitive columns." in config.text
+        _ = prepare(read.read_table(), read.policy, no_progress)
