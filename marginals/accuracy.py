@@ -378,8 +378,8 @@ def compare(release: Published, table: Table) -> Comparison:
     >>> compare(release, table).release.two_way.worst
     ('age', 'sex')
     """
-    collection, named = over_table(release, table)
-    return comparison(named.cube, MarginalModel(collection), {INDEPENDENT: IndependentModel(named.cube)})
+    over, named = over_table(release, table)
+    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel(named.cube)})
 
 
 def comparison(

@@ -326,7 +326,7 @@ CERTAIN_SECONDS = 10.0
 
 def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
     """What is certain about each sensitive attribute that is published. seconds: for all of them."""
-    collection = published.collection
+    collection = published.everything
     views = {
         attribute: published_views(collection, attribute)
         for attribute in filter(collection.shows, published.domain.attributes)
@@ -613,6 +613,8 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     deadline = within(seconds)
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
+    if len(bundles) > 1:
+        bundles = [(name, published.as_one()) for name, published in bundles]
     tables = by_table(bundles)
     if len(tables) > 1:
         return _attacks_on_change(tables, truth)
@@ -659,15 +661,17 @@ def _for_certain(deadline: Deadline) -> float:
 
 def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
     """On what is published; bundles: what it was put together from."""
-    model = MarginalModel(published.collection, published.deadline)
+    model = published.model
+    core = MarginalModel(published.collection, published.deadline)
     true = None
     if truth is not None:
         over, truth = over_table(published, truth)
-        true = MarginalModel(over)
+        true = over.model
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     readers = register_readers(published, truth)
     minimality = _minimality(bundles, model if true is None else true, truth)
-    release_measures = disclosure_measures(published, model)
+    # What is expected of a sensitive attribute its one table tells, whatever tables stand beside the core.
+    release_measures = disclosure_measures(published, core)
     attacked = []
     for measures in release_measures.measures:
         guessing = (
@@ -687,7 +691,7 @@ def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleCont
         minimality,
         together,
         certainties(published, model, _for_certain(published.deadline)),
-        published=published_counts(published.collection, published.sensitive, small_below(published)),
+        published=published_counts(published.everything, published.sensitive, small_below(published)),
         nonsensitive=nonsensitive,
         likely=likely,
         register=readers,
@@ -706,7 +710,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
         room = isinstance(claim, CountClaim) and (not claim.is_about_single_margins or claim.least_cell is not None)
         if room and isinstance(claim, CountClaim) and claim.least_count >= below and finding.holds:
             return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
-    collection = published.collection
+    collection = published.everything
     shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
     views = {attribute: published_views(collection, attribute) for attribute in shown}
     deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
@@ -736,6 +740,8 @@ def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
 
 def not_judged(published: BundleContent) -> str:
     """Why it is not examined what its refusals tell of a release; empty where it is."""
+    if published.further:
+        return "further tables stand beside its core, and what their choice refused was not worked out"
     if not published.claims:
         return "the release makes no claim that could have refused a finer one"
     if not published.collection.is_decomposable:

@@ -370,6 +370,9 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
 min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
 register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register;
                              # not beside a ledger (--ledger), where people are in several releases
+# no_small_certain = 10      # with further_tables, in the place of k_combinatorial: nobody can be certain that a combination
+                             # of nonsensitive values has 1 to 9 rows; you attest it
+# min_published_cell = 3     # ... of min_cell: no published count is 1 or 2; one can follow
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 
@@ -395,6 +398,8 @@ start = "independence"       # where it begins, besides the table above: every c
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check
 time_limit = 60.0            # seconds; then the best release found so far is taken
+# further_tables = "pairs"   # tables of more pairs of columns beside those with a junction tree; a number: so many at most;
+                             # they need max_sensitive_margins = 1, no k_combinatorial and no min_cell
 # max_cells = 500            # no published table has more cells, empty ones included
 # max_attributes = 3         # ... or more columns
 # max_waiting = 0.1          # in the first release of a ledger: tables so coarse that at most this share of the people is

@@ -183,7 +183,8 @@ its tables share'
     'no published table tells the values of shoe apart as asked, so the model takes them to be equally likely'
     """
     alone = [group[0] for group in assumed if len(group) == 1]
-    together = [group for group in assumed if len(group) > 1]
+    together = [group for group in assumed if len(group) == 2]
+    larger = [group for group in assumed if len(group) > 2]
     parts = []
     if alone:
         parts.append(
@@ -197,6 +198,11 @@ its tables share'
         parts.append(
             f"no published table shows together what is asked of each of these: {listed(names, '; ')}; {_MODEL} each "
             f"{_INDEPENDENT}"
+        )
+    for group in larger:
+        parts.append(
+            f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {_MODEL} them to "
+            "have no more in common than tables of fewer of them tell"
         )
     return "; and ".join(parts)
 

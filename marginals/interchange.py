@@ -42,6 +42,7 @@ from marginals.tables.intervals import interval
 from marginals.tables.values import number_in
 from models.arrays import FloatArray
 from models.errors import TooManyCellsError
+from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
 from models.inference.marginal_model import MarginalModel
 from models.tables.hierarchy import Domain, Hierarchy, Margin
@@ -79,8 +80,14 @@ def factors(release: Modelled) -> LabelledFactors:
     """One factor a set of variables: the product, over the cliques of these, of probabilities given the separator to the
     parent. Other programs refuse a second factor of the same variables.
 
-    Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out.
+    Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out, InputError for a
+    release with further tables, which are no factors of one distribution.
     """
+    if isinstance(release.model, ModelBesideCore):
+        raise InputError(
+            "the release has further tables beside those with a junction tree, and all together are no network; draw rows, "
+            'or publish without them (further_tables = "none" under [search])'
+        )
     tree = release.model.tree
     labels = {
         a: hierarchy.labels[level]
@@ -184,7 +191,7 @@ def write_interaction_graph(release: Release, path: str | Path) -> None:
 def write_junction_tree(release: Release, path: str | Path) -> None:
     """Nodes are margins `attribute:level, ...` with their number of cells; edges carry their separator and its cells.
 
-    Raises NotDecomposableError where there is no junction tree.
+    Further tables are not in it. Raises NotDecomposableError where there is no junction tree.
     """
     named: nx.Graph[str] = nx.Graph()
     tree = release.junction_tree()

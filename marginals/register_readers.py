@@ -62,7 +62,7 @@ def register_readers(published: BundleContent, truth: "Table | None" = None) -> 
     collection = published.collection
     if truth is not None:
         over, truth = over_table(published, truth)
-        collection = Collection.of(truth.cube, over.masks)
+        collection = Collection.of(truth.cube, over.core.masks)
     shown = filter(published.collection.shows, published.sensitive)
     return tuple(_readers(published, collection, sensitive) for sensitive in shown)
 

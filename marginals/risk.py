@@ -668,6 +668,11 @@ def bundle_risk(release: Published, name: str, rows: Rows, attackers: Attackers,
         raise InputError(objection)
     if harm.missed:
         raise InputError("risk.missed has no meaning for a release; leave it out")
+    if release.everything is not release.collection:
+        raise InputError(
+            f"{name} has further tables, and the risk of a release is that of tables with a junction tree; publish without "
+            '(further_tables = "none" under [search])'
+        )
     collection = _over_hierarchies_of(rows, release.collection)
     space = RecordSpace(collection.domain)
     try:

@@ -23,10 +23,12 @@ from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhi
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
-from models.tables.hierarchy import Domain
+from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from models.search.further_tables import FurtherTable
 
 
 MARK = '<meta name="marginals-page" content="steward">'
@@ -43,6 +45,43 @@ def beside(release: Path) -> Path:
     """Where the page of a release stands if nobody says otherwise: OUT-steward.html beside the folder OUT."""
     named = release if release.name not in ("", "..") else resolved(release)
     return named.with_name(f"{named.name}-steward.html")
+
+
+@dataclass(frozen=True)
+class FurtherBeside:
+    """The further tables of a release, in the order in which they were chosen, and what is attested of them.
+
+    left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
+    combinations of fewer rows than `least` that were looked at. rounds: of exchanges between rows that were made in search
+    of tables that leave nobody certain of them. least: the rows below which no combination is certain to have its number; 1
+    where that is not claimed. note: why it could not be looked at.
+    """
+
+    tables: "tuple[FurtherTable, ...]"
+    left_out: "tuple[FurtherTable, ...]" = ()
+    small: int = 0
+    rounds: int = 0
+    least: int = 1
+    note: str = ""
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """Their margins."""
+        return tuple(table.mask for table in self.tables)
+
+    def as_json(self, domain: Domain) -> dict[str, Any]:
+        """As plain values. domain: that of the table, whose levels the margins are at."""
+
+        def plain(tables: "Iterable[FurtherTable]") -> list[dict[str, Any]]:
+            return [{"margin": dict(domain.margin(own.mask)), "gain": float(own.gain)} for own in tables]
+
+        return {
+            "tables": plain(self.tables),
+            "left_out": plain(self.left_out),
+            "small": self.small,
+            "rounds": self.rounds,
+            "least": self.least,
+        }
 
 
 @dataclass(frozen=True)
@@ -343,6 +382,7 @@ class StewardReport:
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
     objective: PenalizedDivergence = KL
+    beside: FurtherBeside | None = None
     by_role: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
-    from marginals.steward import BaseChoice, StewardReport, WantedTable
+    from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
     from models.search import SearchResult
 
@@ -354,7 +354,7 @@ published or derivable from the tables.
         )
     held = {finding.criterion: finding.holds for finding in verification.checks}
     least = min(smallest.values())
-    if held.get("min-cell") and least > 1:
+    if (held.get("min-cell") or held.get("min-published-cell")) and least > 1:
         yield smallest_line(verification)
         return
     names = " and ".join(smallest)
@@ -892,6 +892,44 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     bound = floor(search.bound * 10**decimals) / 10**decimals
     above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
+
+
+def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | None = None) -> Iterator[str]:
+    """What the steward is told of further tables: which there are, what each gained, and which were left out again.
+
+    domain: that of the table. most: tables that are named; None for all. Nothing is said where none were wanted.
+    """
+    if beside is None:
+        return
+    if not beside.tables and not beside.left_out:
+        yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
+    elif beside.tables:
+        gains = [
+            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)"
+            for own in beside.tables[:most]
+        ]
+        rest = len(beside.tables) - len(gains)
+        gains += [f"and {rest:,} more"] if rest else []
+        yield (
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
+            f"took off the total variation of its attributes: {'; '.join(gains)}."
+        )
+    if beside.note:
+        yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
+        return
+    if beside.left_out:
+        names = "; ".join(margin_in_words(domain.margin(own.mask), domain) for own in beside.left_out)
+        yield (
+            f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
+            f"be certain that they have {counts_below(beside.least)} rows."
+        )
+    if beside.least > 1 and beside.tables:
+        yield (
+            f"{number_of(beside.small, 'combination')} of nonsensitive values with {counts_below(beside.least)} rows "
+            f"{'was' if beside.small == 1 else 'were'} looked at. For each another table of people with the same published "
+            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or "
+            f"at least {beside.least:,}."
+        )
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:

@@ -6,17 +6,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.hierarchy import Domain
+from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
     pass
 
 
-from checks.claims import Claim, CountClaim, MinCell, Question, answer
+from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer
 from checks.finding import FULL, Finding, Verdict
 from checks.labels import ToldByLabels, crowded
+from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
 from marginals.tables.group_names import lists_several, told_by_older_labels
@@ -71,13 +73,15 @@ class Verification:
 class BundleContent:
     """The content of a bundle.
 
-    collection: over a cube of the published marginals alone. roles: of the attributes of its domain. title: what people
-    call it. deadline: when whatever is worked out from it ends; what is not proven by then is undecided. rows_per_person:
-    at most so many rows are of one person, and then the claims are about people; "any" number; None where nothing is said.
-    codebook: what its steward says of the attributes in words. rules: those that it is said to keep; what they demand is
-    among the claims. turnover_known: whether its readers are taken to know that people come and go between releases.
-    where: the part of the table whose rows are counted; empty where all are. labels: what labels tell readers of the
-    values that they stand for; None where the release does not say that. Others are asked themselves.
+    collection: over a cube of the published marginals alone; with further tables the core, beside which they stand.
+    further: the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of
+    its domain. title: what people call it. deadline: when whatever is worked out from it ends; what is not proven by
+    then is undecided. rows_per_person: at most so many rows are of one person, and then the claims are about people;
+    "any" number; None where nothing is said. codebook: what its steward says of the attributes in words. rules: those
+    that it is said to keep; what they demand is among the claims. turnover_known: whether its readers are taken to know
+    that people come and go between releases. where: the part of the table whose rows are counted; empty where all are.
+    labels: what labels tell readers of the values that they stand for; None where the release does not say that. Others
+    are asked themselves. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -91,14 +95,29 @@ class BundleContent:
     turnover_known: bool = False
     where: str = ""
     labels: ToldByLabels | None = None
+    further: tuple[Mask, ...] = ()
 
     def __post_init__(self) -> None:
+        if fault := further_fault(self):
+            raise InputError(fault)
         rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
         claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
         for rule in rules:
             claims += [claim for claim in rule.claims if claim not in claims]
         object.__setattr__(self, "claims", tuple(claims))
         object.__setattr__(self, "rules", rules)
+
+    @cached_property
+    def everything(self) -> Collection:
+        """All published marginals: the core, and the further tables beside it."""
+        if not self.further:
+            return self.collection
+        return Collection.of(self.collection.cube, [*self.collection.masks, *self.further], self.collection.supports)
+
+    @cached_property
+    def model(self) -> MarginalModel:
+        """What the published marginals let expect, what is certain by them, and rows like theirs."""
+        return model_of(self.everything, self.collection, self.deadline)
 
     @property
     def most_rows_of_a_person(self) -> int | None:
@@ -118,7 +137,7 @@ class BundleContent:
     @property
     def unpublished(self) -> tuple[str, ...]:
         """The attributes that no marginal shows, in the domain's order."""
-        return tuple(a for a in self.domain.attributes if not self.collection.shows(a))
+        return tuple(a for a in self.domain.attributes if not self.everything.shows(a))
 
     @cached_property
     def smallest_sensitive(self) -> dict[str, int]:
@@ -147,7 +166,8 @@ class BundleContent:
     def information(self) -> float | None:
         """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
 
-        It follows from the marginals alone. None where they form no junction tree: it would have to be fitted.
+        It follows from the marginals alone; of further tables it counts nothing, so with them it is the least that all tell.
+        None where the core has no junction tree: it would have to be fitted.
         """
         if not self.collection.is_decomposable:
             return None
@@ -156,6 +176,10 @@ class BundleContent:
     def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
         """Check the claims made, and with them the rules, or other claims, on the marginals alone."""
         return self._verified if claims is None else self._checked(claims)
+
+    def as_one(self) -> "BundleContent":
+        """The same with all tables alike, none of them further: as they are judged beside tables of other releases."""
+        return replace(self, collection=self.everything, further=()) if self.further else self
 
     def claiming(self, claims: Sequence[Claim], rules: Sequence[AppliedRule] = ()) -> "BundleContent":
         """The same content with other claims and rules."""
@@ -172,16 +196,23 @@ class BundleContent:
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            found = answer(counted, Question(self.collection, self.sensitive, budget, self.known_labels))
+            judged = self._deciding(claim)
+            found = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
             findings.append(self._as_far_as_said(counted, found))
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
+
+    def _deciding(self, claim: Claim) -> Collection:
+        """The tables that decide a claim: what is claimed of a sensitive attribute its one table decides, whatever tables of
+        nonsensitive attributes stand beside it (design 4.18); counts are decided by all tables together.
+        """
+        return self.collection if isinstance(claim, AttributeClaim) else self.everything
 
     def _as_far_as_said(self, claim: Claim, found: Finding) -> Finding:
         """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not."""
         if not found.holds or not isinstance(claim, MinCell):
             return found
         if self.labels is None:
-            names = crowded(self.collection, claim.least_count)
+            names = crowded(self.everything, claim.least_count)
             note = (
                 "values below the published ones of {} may have no rows as far as the release says; whoever knows that all "
                 "of them occur can conclude smaller counts"
@@ -198,13 +229,44 @@ class BundleContent:
         """Whether labels of an attribute stand for values of which only the release can say whether they occur."""
         is_stated = bool(self.labels and self.labels.get(attribute))
         labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
-        return self.collection.shows(attribute) and (is_stated or any(map(lists_several, labels)))
+        return self.everything.shows(attribute) and (is_stated or any(map(lists_several, labels)))
+
+
+def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVER) -> MarginalModel:
+    """The model of published marginals, of which the core has a junction tree where there are others beside it."""
+    if everything is core or everything.masks == core.masks:
+        return MarginalModel(core, deadline)
+    from models.inference.beside_core import ModelBesideCore  # few need it
+
+    return ModelBesideCore(everything, deadline, core=core)
+
+
+def further_fault(published: BundleContent) -> str:
+    """Why nothing is known of what the further tables of a release tell, as a sentence without its full stop; else empty.
+
+    What is judged of a sensitive attribute holds beside any tables over nonsensitive attributes if one table shows it, and
+    each person has one row (design 4.18).
+    """
+    if not published.further:
+        return ""
+    domain, sensitive = published.domain, published.sensitive
+    own = {name: domain.attribute_masks[domain.index(name)] for name in sensitive}
+    for name, mask in own.items():
+        if any(mask & further for further in published.further):
+            return f"a further table shows {name!r}, which is sensitive; further tables are of nonsensitive attributes alone"
+        if len(maximal_masks(each for each in published.collection.masks if each & mask)) > 1:
+            return f"several tables show {name!r}, which is sensitive; beside further tables one may"
+    if published.rows_per_person not in (None, 1):
+        return "a person can have several rows, and beside further tables each has one"
+    return ""
 
 
 DESCRIPTOR = "datapackage.json"
 REPORT = "report.html"
 FORMAT = 1
 """Version of the format."""
+FURTHER = "further"
+"""What the marginal of a further table says of itself."""
 KNOWN = "known"
 """What a release says of turnover whose readers are taken to know that people come and go."""
 
@@ -227,7 +289,11 @@ class Published(Protocol):
 
     @property
     def collection(self) -> Collection:
-        """The published marginals."""
+        """The published marginals; beside further tables the core."""
+
+    @property
+    def everything(self) -> Collection:
+        """All published marginals, further tables too."""
 
     @property
     def least_count(self) -> int:

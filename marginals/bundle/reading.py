@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.claims import VERIFIED, Claim, Register, parse_claim
+from checks.claims import VERIFIED, Claim, NoSmallCertain, Register, parse_claim
 from checks.labels import LabelTells, ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
+    FURTHER,
     KNOWN,
     MAX_ATTRIBUTES,
     MAX_CLAIMS,
@@ -25,6 +26,7 @@ from marginals.bundle.content import (
     TITLE,
     BundleContent,
     Published,
+    model_of,
 )
 from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
@@ -39,6 +41,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, HierarchyError, MarginalsError, NotDecomposableError
 from models.graphs.junction_tree import Collection, JunctionTree
+from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
@@ -74,26 +77,38 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
     tables: dict[str, ContingencyTable] = {}
+    further: list[str] = []
     for resource in descriptor.resources:
         if "marginal" in resource:
             tables[resource["path"]] = _marginal(snapshot, resource, domain)
+            further += [resource["path"]] if _is_further(resource) else []
         elif not is_table(resource) and has_hash(resource):
             snapshot.listed_content(resource)
     if not tables:
         raise BundleError(DESCRIPTOR, "there is no marginal among the resources")
+    if len(further) == len(tables):
+        raise BundleError(
+            DESCRIPTOR, "every marginal is a further table, and there is none that they could stand beside"
+        )
     _agree(tables, descriptor.release)
-    collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
+    cube = DataCube(list(tables.values()))
+    everything = Collection.of(cube, [table.mask for table in tables.values()])
+    collection = Collection.of(cube, [table.mask for path, table in tables.items() if path not in further])
     claims = _claims(descriptor.release, roles)
     words = _codebook(descriptor.release, domain)
     rows_per_person = _rows_per_person(descriptor.release)
     rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
     title = _title(descriptor.package)
     known = _turnover_known(descriptor.release)
-    where = _where(descriptor.release, collection)
-    labels = _labels(descriptor.release, collection)
-    return BundleContent(
-        collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels
-    )
+    where = _where(descriptor.release, everything)
+    labels = _labels(descriptor.release, everything)
+    beside = tuple(tables[path].mask for path in further)
+    try:
+        return BundleContent(
+            collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels, beside
+        )
+    except InputError as error:
+        raise BundleError(DESCRIPTOR, str(error)) from None
 
 
 # Plain CSV: lines of fields without quotes, found by where their separators stand, so that no field becomes an object.
@@ -248,6 +263,14 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     if not is_number(described.get("total"), table.total):
         raise BundleError(path, f"its counts sum to {table.total}, which is not its marginal.total")
     return table
+
+
+def _is_further(resource: Mapping[str, Any]) -> bool:
+    """Whether a marginal says of itself that it is a further table. Raises BundleError for what it cannot say."""
+    stated = resource["marginal"].get(FURTHER, False)
+    if not isinstance(stated, bool):
+        raise BundleError(resource["path"], f"marginal.{FURTHER} is true or false")
+    return stated
 
 
 def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[list[CodeArray]]:
@@ -609,7 +632,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
         yield from _others(place, resource, _RESOURCE)
         if not _is_name(resource.get("name", "")):
             yield f"{place}.name"
-        yield from _others(f"{place}.marginal", resource.get("marginal"), ("levels", "total"))
+        yield from _others(f"{place}.marginal", resource.get("marginal"), ("levels", "total", FURTHER))
         yield from _others(f"{place}.hierarchy", resource.get("hierarchy"), ("attribute",))
         yield from _others(f"{place}.dialect", resource.get("dialect"), _DIALECT)
         schema = resource.get("schema", {})
@@ -711,6 +734,7 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     counts tell, or give it different roles, or differ in how many rows a person has, BundleError when they count different
     numbers of rows, or contradict each other.
     """
+    bundles = [(name, published.as_one()) for name, published in bundles]
     if not any(published.collection.tables for _, published in bundles):
         return _of_nothing(bundles)
     tables: dict[str, ContingencyTable] = {}
@@ -749,7 +773,12 @@ def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, Bundle
     others = (own for _, own in bundles if own is not published)
     is_alone = not any(own.collection.shows(name) for own in others for name in own.sensitive)
     for claim in published.claims:
-        yield claim if is_alone or not isinstance(claim, Register) else replace(claim, basis=VERIFIED)
+        if isinstance(claim, Register):
+            yield claim if is_alone else replace(claim, basis=VERIFIED)
+        elif isinstance(claim, NoSmallCertain):
+            yield claim if len(bundles) == 1 else replace(claim, basis=VERIFIED)
+        else:
+            yield claim
 
 
 def over_one_domain(bundles: Sequence[tuple[str, BundleContent]]) -> list[Collection]:
@@ -810,31 +839,51 @@ def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
     """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
-    shown = filter(collection.shows, collection.domain.attributes)
-    levels = {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+    levels = _common_levels(collection, hierarchies)
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def over_table(published: Published, truth: "Table") -> "tuple[Collection, Table]":
+def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> dict[str, tuple[int, ...]]:
+    """Of each attribute that is shown the levels of the common hierarchy that are its own. Raises MarginalsError."""
+    shown = filter(collection.shows, collection.domain.attributes)
+    return {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+
+
+class OverTable(NamedTuple):
+    """Published marginals over the hierarchies of the table that they were counted from: all, and the core among them."""
+
+    everything: Collection
+    core: Collection
+
+    @property
+    def model(self) -> MarginalModel:
+        """What they let expect."""
+        return model_of(self.everything, self.core)
+
+
+def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
     """The published marginals over the hierarchies of the table that they were counted from, and the table over the same.
 
     A release names the groups of fitted levels anew; so the table gets the names of the release. Raises InputError for
     another table.
     """
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
-    collection = published.collection
-    if any(a not in truth.domain.attributes for table in collection.tables for a in table.attributes):
+    everything = published.everything
+    if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
         raise other
     truth = _named_as(published, truth)
     hierarchies = {name: CountedHierarchy(own, 0, _base_counts(truth, name)) for name, own in truth.domain.items()}
     try:
-        collection = in_common(collection, hierarchies)
+        collection = in_common(everything, hierarchies)
+        levels = _common_levels(everything, hierarchies)
     except MarginalsError:
         raise other from None
     if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
         raise other
-    return collection, truth
+    margins = ({a: levels[a][own] for a, own in margin.items()} for margin in published.collection.margins)
+    core = Collection.of(collection.cube, map(collection.domain.mask, margins))
+    return OverTable(collection, core), truth
 
 
 def _base_counts(truth: "Table", name: str) -> CountArray:
@@ -849,9 +898,9 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     """The table with the names that a release gives the groups of fitted levels, which depend on the finest one shown."""
     renamed = {}
     for name, naming in truth.naming.items():
-        if not published.collection.shows(name):
+        if not published.everything.shows(name):
             continue
-        shown, ladder = counted_hierarchy(published.collection, name), truth.domain.hierarchy(name)
+        shown, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
         rows = {label: number for label, number in zip(shown.hierarchy.labels[shown.finest], shown.counts) if number}
         counts = _base_counts(truth, name)
         for finest in range(ladder.height):

@@ -784,7 +784,7 @@ def _without_missing(label: str) -> str:
 
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
     """The ladders of the attributes that a release shows."""
-    collection = published.collection
+    collection = published.everything
     ladders = {}
     for attribute in filter(collection.shows, collection.domain.attributes):
         told = published.known_labels.get(attribute, {})

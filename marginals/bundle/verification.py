@@ -120,6 +120,8 @@ def verify(
     try:
         snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
         bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
+        if len(bundles) > 1:
+            bundles = [(folder, published.as_one()) for folder, published in bundles]
         notes = _notes_on_trust(snapshots, signer)
         asked.require_attributes(bundles)
         judged = _judged(bundles, asked)

@@ -16,6 +16,7 @@ from checks.labels import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FORMAT,
+    FURTHER,
     KNOWN,
     MAX_BYTES,
     MAX_DESCRIPTOR_BYTES,
@@ -135,11 +136,12 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     resources: list[dict[str, Any]] = []
     names = _Names()
-    for table in sorted(content.collection.tables, key=lambda table: tuple(table.margin.items())):
+    for table in sorted(content.everything.tables, key=lambda table: tuple(table.margin.items())):
         name = names.new("-".join(f"{attribute}.{level}" for attribute, level in table.margin.items()))
         path = f"marginals/{name}.csv"
         files[path] = _csv([(*table.attributes, COUNT), *((*labels, count) for labels, count in table.cells())])
-        described = {"marginal": {"levels": dict(table.margin), "total": table.total}}
+        marginal: dict[str, Any] = {"levels": dict(table.margin), "total": table.total}
+        described = {"marginal": marginal | ({FURTHER: True} if table.mask in content.further else {})}
         schema = {
             "fields": [
                 *({"name": attribute, "type": "string"} for attribute in table.attributes),

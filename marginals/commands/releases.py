@@ -210,7 +210,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.wording import rule_lines, sensitive_lines, steward_lines, wanted_lines
+    from marginals.wording import beside_lines, rule_lines, sensitive_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -248,11 +248,13 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
             | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
             | ({"ledger": steward.waiting.as_json()} if steward.waiting else {})
             | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
+            | ({} if steward.beside is None else {"further": steward.beside.as_json(steward.domain)})
         )
         return
     print_lines(_publication_lines(release, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_lines(steward.wanted, release.domain))
+    print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
     print_lines(steward_lines(steward))
@@ -273,14 +275,20 @@ def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> It
     counted = rows_in_words(release.rows, release.published.rows_per_person)
     where = f" where {release.published.where}" if release.published.where else ""
     yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
-    yield from (f"  {margin_in_words(margin, release.domain)}" for margin in release.margins)
+    further = {*release.further}
+    for margin in release.margins:
+        yield f"  {margin_in_words(margin, release.domain)}{' (a further table)' if margin in further else ''}"
     if (information := release.published.information) is not None:
-        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself."
+        without = ", further tables aside" if further else ""
+        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself{without}."
     for attribute in release.published.unpublished:
         yield f"Nothing is published of {attribute}" + (
             f": {unpublished[attribute]}." if attribute in unpublished else "."
         )
 
+
+_NAMED = 5
+"""Further tables that are named on the terminal."""
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -294,6 +302,7 @@ FAILED = 1
     multiple=True,
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
+    "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
     "know the nonsensitive values of everybody, or odds=G, the diversity against attackers with evidence of such odds; of "
     "releases of a table that changed also difference=K. May be repeated.",

@@ -365,6 +365,14 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
 @click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
 @click.option("--person", metavar="NAME", help="The column that says whose row it is, where people have several rows.")
+@click.option(
+    "--preset",
+    type=click.Choice(["joint-proof", "more-pairs"]),
+    default="joint-proof",
+    show_default=True,
+    help="Demands that fit together: a proof of all tables jointly, or further tables of pairs beside those with a junction "
+    "tree, of which you attest that nobody can be certain of rare combinations.",
+)
 @output(
     "--out",
     "-o",
@@ -374,7 +382,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 )
 @stops_after
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: str | None) -> None:
+def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
@@ -387,16 +395,20 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
       marginals init people.csv
       marginals init people.csv --out people.toml
       marginals init people.csv --wanted diagnosis,age
+      marginals init people.csv --preset more-pairs
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
+    from marginals.config.presets import PRESETS
     from marginals.config.roles import Chosen
     from marginals.names import column_name
     from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    config = initial_config(table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]))
+    config = initial_config(
+        table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]), PRESETS[said["preset"]]
+    )
     config.keep_apart(out, table)
     if not target.force:
         config.refuse_to_replace(out)

@@ -39,6 +39,7 @@ from marginals.config.column_guess import (
     missing_tokens,
 )
 from marginals.config.copies import Values
+from marginals.config.presets import JOINT_PROOF, PRESETS, PairsOfTable, Preset
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
 from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
@@ -46,7 +47,7 @@ from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PAIRS, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -148,13 +149,19 @@ def _as_json(guessed: Guess) -> dict[str, Any]:
 
 
 def initial_config(
-    source: Path, beside: Path, rare: int = RARE, wanted: Sequence[str] = (), chosen: Chosen = NOTHING_CHOSEN
+    source: Path,
+    beside: Path,
+    rare: int = RARE,
+    wanted: Sequence[str] = (),
+    chosen: Chosen = NOTHING_CHOSEN,
+    preset: Preset = JOINT_PROOF,
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    chosen: what somebody says beforehand, which no guess replaces. Raises InputError where the file is no table, no column
-    of it can be published, or a column that is named is not there.
+    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. Raises InputError
+    where the file is no table, no column of it can be published, a column that is named is not there, or the preset
+    promises nothing of the table.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form(source)
@@ -166,6 +173,7 @@ def initial_config(
         table, with_structure(guesses, structure, table.columns, rare, chosen.roles), lacking, person
     )
     guesses, counted = _publishable(table, guesses, person)
+    preset.require(counted.table.rows_per_person)
     written = _hierarchy_files(guesses)
     used = [table.columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
     formats = {c.name: _in_words(c, c.format) for c in used if c.format is not None and c.format.is_grouped}
@@ -177,7 +185,7 @@ def initial_config(
         + ("" if person is None else f"\n{_whose(person, counted)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
-        counted,
+        [_privacy(counted, preset), _base(counted.table), _search(counted, preset)],
         [tuple(wanted), *together(guesses, structure)],
     )
     made = dict(written.values())
@@ -616,6 +624,9 @@ def _from(folder: Path, file: Path) -> str:
 _MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 
+_COMMENT = 110
+"""Characters of a line of a comment."""
+
 _MEANINGS = {
     "recursive:3,4": "the likeliest value is less than 3 times as likely as all but the three likeliest together",
     "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
@@ -632,16 +643,19 @@ def config_text(
     data: str,
     guesses: Mapping[str, Guess],
     files: Mapping[str, str],
-    counted: Counted,
+    policy: Sequence[str],
     wanted: Sequence[Sequence[str]],
 ) -> str:
-    """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns of analyses."""
+    """The whole config. name: of the table. data: its first section. files: of hierarchies. policy: the sections of privacy
+    and search, the latter last. wanted: columns of analyses.
+    """
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
     apart = [column for column, guessed in guesses.items() if guessed.is_alone and guessed.role.is_used]
-    search = _SEARCH + _coarse_only(coarse) + _alone(apart) + "".join(_wanted(columns, guesses) for columns in wanted)
+    *demands, search = policy
+    search += _coarse_only(coarse) + _alone(apart) + "".join(_wanted(columns, guesses) for columns in wanted)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(counted), _base(counted.table), search])
+    return "\n".join([*parts, *demands, search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -720,22 +734,36 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _privacy(counted: Counted) -> str:
-    table, people = counted.table, counted.people
-    k = _K if people >= 500 else 5 if people >= 100 else min(2, people)
+def _least(counted: Counted) -> int:
+    """The k to demand of so many people."""
+    people = counted.people
+    return _K if people >= 500 else 5 if people >= 100 else min(2, people)
+
+
+def _privacy(counted: Counted, preset: Preset) -> str:
+    table, k = counted.table, _least(counted)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
         f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
         f"k_link = {k}",
-        "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
-        f"# least {k} {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer,",
-        f"k_combinatorial = {k}",
     ]
-    lines += [
-        f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
-        f"min_cell = {_LEAST_CELL}",
-    ]
+    if not preset.has_further:
+        lines += [
+            "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
+            f"# least {k} {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer,",
+            f"k_combinatorial = {k}",
+            f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
+            f"min_cell = {_LEAST_CELL}",
+        ]
+    else:
+        lines += [
+            f"# nobody can be certain that a combination of nonsensitive values has {counts_below(max(k, 2))} rows, which",
+            "# you attest with the release: readers can refute it, and not prove it,",
+            f"no_small_certain = {k}",
+            f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too; one can follow:",
+            f"min_published_cell = {_LEAST_CELL}",
+        ]
     if not table.sensitive:
         lines += [
             "# No column looked sensitive. If nobody may learn one of them about a person, give it the role",
@@ -753,6 +781,21 @@ def _privacy(counted: Counted) -> str:
             ]
         lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive}, register)
     return "\n".join(lines) + "\n"
+
+
+def _search(counted: Counted, preset: Preset) -> str:
+    """How it is searched, and between what the preset chooses, with what that means for this table."""
+    pairs = PairsOfTable.of(counted.table, _least(counted))
+    lines = [f"# {line}" for line in wrap(pairs.sentence, _COMMENT)] if pairs.pairs else []
+    for own in PRESETS.values():
+        state = "chosen" if own is preset else f"not chosen: marginals init --preset {own.name}"
+        lines += [f"# {line}" for line in wrap(f"{own.name} ({state}): {own.promises} {own.costs}", _COMMENT)]
+    search = _SEARCH.format(margins=preset.search["max_sensitive_margins"])
+    further = (
+        f'further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number\n'
+    )
+    shown = lines if pairs.pairs > 1 or preset.has_further else []
+    return "\n".join([*shown, search]) + (further if preset.has_further else "")
 
 
 def _demands(demands: Mapping[str, str], register: bool) -> list[str]:
@@ -837,6 +880,6 @@ _SEARCH = """\
 [search]
 objective = "corrected"      # what tables tell beyond chance; "kl": chance counts too
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
-max_sensitive_margins = 3    # at most so many published tables hold a sensitive column
+max_sensitive_margins = {margins}    # at most so many published tables hold a sensitive column
 time_limit = 60.0            # seconds; then the best release found so far is taken
 """

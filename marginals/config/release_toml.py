@@ -341,10 +341,13 @@ _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
     "ladder", "population", "single_values", "order", "label_form", "apart",
 )  # fmt: skip
-_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
+_PRIVACY = (
+    "k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover",
+    "no_small_certain", "min_published_cell",
+)  # fmt: skip
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
-    "must_publish", "must_not_publish", "alone", "wanted", "time_limit", "objective",
+    "must_publish", "must_not_publish", "alone", "wanted", "time_limit", "objective", "further_tables",
 )  # fmt: skip
 
 
@@ -388,7 +391,8 @@ class Config:
     @property
     def k(self) -> int:
         """The rows that every published class will have, with which fitted ladders begin."""
-        return max(self.policy.least(key) or 1 for key in COUNTS)
+        policy = self.policy
+        return max(policy.least_certain, policy.min_published_cell or 1, *(policy.least(key) or 1 for key in COUNTS))
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""

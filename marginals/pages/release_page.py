@@ -477,11 +477,15 @@ class AttributeReport:
 
 @dataclass(frozen=True)
 class MarginalReport:
-    """A published table: its attributes with the name of the level and a colour, its cells, and its smallest class."""
+    """A published table: its attributes with the name of the level and a colour, its cells, and its smallest class.
+
+    is_further: whether it stands beside the core.
+    """
 
     shown: tuple[tuple[str, str, int], ...]
     cells: int
     smallest: int | None
+    is_further: bool = False
 
 
 @dataclass(frozen=True)
@@ -522,7 +526,7 @@ def report_html(published: BundleContent) -> bytes:
         claims=claims,
         rules=[rule_in_words(rule, published.sensitive) for rule in published.verify().rules],
         beside_rules=[claims[number] for number in beside_rules(published)],
-        published_lines=list(published_lines(published_counts(published.collection, published.sensitive, least))),
+        published_lines=list(published_lines(published_counts(published.everything, published.sensitive, least))),
         measures=[
             (c, determined_in_words(c), reconstruction_in_words(c.reconstruction), skewness_in_words(c))
             for c in attackers.measures
@@ -540,14 +544,15 @@ def report_html(published: BundleContent) -> bytes:
         sensitive_said=list(sensitive_lines(published.verify())),
         smallest=min(published.smallest_sensitive.values(), default=None),
         below=least,
-        pairs=pairs_shown(published.collection),
+        pairs=pairs_shown(published.everything),
         signs=SIGNS,
         information=_information(published),
         times=exp(min(published.information or 0.0, 700.0)),
-        interaction=interaction_picture(published.collection),
+        interaction=interaction_picture(published.everything),
         tree=_tree(published),
-        independences=assumed_independences(published.collection),
+        independences=assumed_independences(published.everything),
         facts=_facts(published),
+        further=len(published.further),
         example=_example(published),
         analysed=_analysed(published),
     )
@@ -579,7 +584,7 @@ def _claims(published: BundleContent) -> list[ClaimInWords]:
 
 
 def _attributes(published: BundleContent) -> list[AttributeReport]:
-    levels = levels_shown(published.collection.margins)
+    levels = levels_shown(published.everything.margins)
     return [_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes]
 
 
@@ -648,13 +653,13 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Bar
 def _marginals(published: BundleContent) -> list[MarginalReport]:
     colour = colours(published.domain)
     reports = []
-    for table in published.collection.tables:
+    for table in published.everything.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
         columns = tuple(
             (a, beside_name(a, published.domain.hierarchy(a), table.margin[a]), colour[a]) for a in table.attributes
         )
-        reports.append(MarginalReport(columns, len(table), smallest))
+        reports.append(MarginalReport(columns, len(table), smallest, table.mask in published.further))
     return reports
 
 
@@ -676,7 +681,8 @@ def _information(published: BundleContent) -> list[InformationBar]:
         return []
     alone = max(MaximumEntropy(published.collection).total_information - together, 0.0)
     longest = max(alone, together, 1e-12)
-    bars = (("Each attribute by itself", alone), ("How attributes go together", together))
+    beyond = ", further tables aside" if published.further else ""
+    bars = (("Each attribute by itself", alone), (f"How attributes go together{beyond}", together))
     return [InformationBar(label, nats, round(100 * nats / longest, 2)) for label, nats in bars]
 
 
@@ -703,7 +709,7 @@ def _ruled_out(published: BundleContent) -> str:
 
 def _example(published: BundleContent) -> str:
     """A margin to ask for, as Python: the first that a reader can cross-tabulate; of a release of no attribute, none."""
-    margins = published.collection.margins
+    margins = published.everything.margins
     return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {})))
 
 
@@ -713,7 +719,7 @@ def _analysed(published: BundleContent) -> Analysed | None:
     It is found by its attributes, so no table of the same ones may have one value only of any.
     """
     by_attributes: dict[tuple[str, ...], list[ContingencyTable]] = {}
-    for table in published.collection.tables:
+    for table in published.everything.tables:
         by_attributes.setdefault(table.attributes, []).append(table)
     candidates = []
     for attributes, tables in by_attributes.items():

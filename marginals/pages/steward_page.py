@@ -17,6 +17,7 @@ from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
 from marginals.wording import (
+    beside_lines,
     chance_in_words,
     dropped_warning,
     few_dropped_warning,
@@ -133,7 +134,7 @@ def steward_html(report: StewardReport) -> bytes:
         dropped_in=report.dropped_in,
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in),
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least),
-        margins=[margin_in_words(m, report.published.domain) for m in report.published.collection.margins],
+        margins=[margin_in_words(m, report.published.domain) for m in report.published.everything.margins],
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
         models=list(report.comparison.each.items()),
@@ -149,6 +150,7 @@ def steward_html(report: StewardReport) -> bytes:
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
         search=search,
+        beside_lines=beside_lines(report.beside, report.domain),
         base=report.base,
         binding=report.binding,
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],

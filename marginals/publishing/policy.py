@@ -108,6 +108,54 @@ class Wanted:
         return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
 
 
+NO_FURTHER = "none"
+"""No tables beside those that have a junction tree."""
+
+PAIRS = "pairs"
+"""Further tables of all pairs of nonsensitive attributes that tell something more."""
+
+
+@dataclass(frozen=True)
+class FurtherWish:
+    """Which further tables a release is to have, beside those that have a junction tree: tables of nonsensitive attributes.
+
+    tables: at most so many; None for no limit. wanted: the attributes of those that are wanted; empty where any pair may
+    be taken.
+    """
+
+    tables: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, stated: object) -> "FurtherWish | None":
+        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError.
+
+        >>> FurtherWish.of("pairs"), FurtherWish.of(12).tables, FurtherWish.of([["age", "sex"]]).wanted
+        (FurtherWish(tables=None, wanted=()), 12, (('age', 'sex'),))
+        """
+        if stated == NO_FURTHER:
+            return None
+        if stated == PAIRS:
+            return cls()
+        if isinstance(stated, int) and is_number_of_rows(stated):
+            return cls(tables=stated)
+        if isinstance(stated, Sequence) and not isinstance(stated, str) and stated and all(map(_names_several, stated)):
+            return cls(wanted=tuple(map(tuple, stated)))
+        raise InputError(
+            f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of the attributes of '
+            f'each, such as [["age", "sex"], ["age", "town"]], not {shown(stated)}'
+        )
+
+
+def _names_several(attributes: object) -> bool:
+    """Whether this is a list of two or more different names."""
+    if not isinstance(attributes, Sequence) or isinstance(attributes, str):
+        return False
+    return (
+        len(attributes) > 1 and all(isinstance(n, str) for n in attributes) and len(set(attributes)) == len(attributes)
+    )
+
+
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
     if not wanted:
@@ -290,6 +338,10 @@ def proposed_diversity(
     return next(roomy, None) or next(filter(can_be_shown, WEAKER), None)
 
 
+_NO_PROOF = (
+    "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
+)
+
 CORRECTED = "corrected"
 """The objective less what chance gains."""
 
@@ -306,6 +358,8 @@ _LEAST = {
     "k_link": 1,
     "k_combinatorial": 1,
     "min_cell": 1,
+    "min_published_cell": 1,
+    "no_small_certain": 1,
     "max_sensitive_margins": 0,
     "max_cells": 1,
     "max_attributes": 1,
@@ -363,8 +417,12 @@ class Policy:
     what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
     associations; "kl", the KL divergence alone; or whatever else `models.search.objective_of` takes whose gains add up,
     such as "bic", "bdeu", a function of a clique's counts, or the name of one that is installed. strategy: a name, a
-    function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`). Raises
-    InputError or CriterionError for values that make no sense.
+    function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`).
+    further_tables: tables of nonsensitive attributes beside those that have a junction tree: "pairs", at most so many, or a
+    list of the attributes of each; "none". They need k_link, max_sensitive_margins = 1, and no k_combinatorial.
+    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows, as its
+    publisher attests; k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
+    published, without what can be worked out. Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'
@@ -392,6 +450,9 @@ class Policy:
     max_waiting: float = 0.1
     register: bool = False
     objective: GivenObjective = CORRECTED
+    further_tables: str | int | Sequence[Sequence[str]] = NO_FURTHER
+    no_small_certain: int | None = None
+    min_published_cell: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "diversity", _as_texts(self.diversity))
@@ -436,6 +497,7 @@ class Policy:
                 "take one whose gains add up, or a score of cliques"
             )
         object.__setattr__(self, "rules", rules_of(self.rules))
+        self._require_further()
         odds = self.odds
         if odds is not None and (
             isinstance(odds, bool) or not isinstance(odds, int | float | Fraction) or not 1 <= odds < inf
@@ -453,6 +515,48 @@ class Policy:
                 'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
                 "remove the line register = true"
             )
+
+    def _require_further(self) -> None:
+        """Raise InputError where further tables go with nothing else that is demanded, or something goes with them alone."""
+        if self.further is None:
+            if self.no_small_certain is not None:
+                raise InputError(
+                    "no_small_certain is about further tables, and there are none: demand k_combinatorial instead, which "
+                    f'promises more, or add further_tables = "{PAIRS}" (in a config under [search])'
+                )
+            return
+        if self.least("k_combinatorial") is not None:
+            raise InputError(
+                f"k_combinatorial and further_tables do not go together: {_NO_PROOF}; for a proof set further_tables = "
+                f'"{NO_FURTHER}", for more pairs remove k_combinatorial and rules that demand it, and no_small_certain '
+                "takes its place"
+            )
+        if self.least("k_link") is None:
+            raise InputError(
+                "further_tables needs k_link, which every class of them satisfies: add k_link = 10 (in a config under "
+                f'[privacy]), or set further_tables = "{NO_FURTHER}"'
+            )
+
+    @property
+    def further(self) -> FurtherWish | None:
+        """The further tables that are wanted; None for none.
+
+        >>> Policy(k_link=10, max_sensitive_margins=1, further_tables=5).further
+        FurtherWish(tables=5, wanted=())
+        """
+        return FurtherWish.of(self.further_tables)
+
+    @property
+    def least_certain(self) -> int:
+        """The rows that a combination of nonsensitive values has at least, or may have for all that is certain; 1 where
+        nothing is demanded. As k_link demands of each class, where nobody said otherwise.
+
+        >>> Policy(k_link=10, further_tables="pairs").least_certain, Policy(k_link=10).least_certain
+        (10, 1)
+        """
+        if self.further is None:
+            return 1
+        return self.no_small_certain or self.least("k_link") or 1
 
     def objective_for(self, table: Table) -> PenalizedDivergence:
         """What the search minimizes, of people, where these can have several rows each.
@@ -586,6 +690,8 @@ class Policy:
             diversities=demanded,
             register=self.register,
             at_every_level=True,
+            no_small_certain=None if self.further is None else self.least_certain,
+            min_published_cell=self.min_published_cell,
         )
 
 

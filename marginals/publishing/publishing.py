@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, Requirements
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register, Requirements
 from checks.diversity.registry import require_readable
-from checks.finding import Verdict
+from checks.finding import Finding, Verdict
 from checks.labels import LabelTells, ToldByLabels
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN, TITLE, BundleContent
@@ -20,7 +20,8 @@ from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEAKER, Policy, proposed_diversity
+from marginals.publishing.further import further_tables_beside, require_further
+from marginals.publishing.policy import NO_DIVERSITY, NO_FURTHER, PROPOSED, WEAKER, Policy, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
@@ -113,11 +114,13 @@ def publish(
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)
-    named = released_names(prepared, prepared.shown, search.result.cliques)
-    published = content(prepared, search.result.cliques, named, title, deadline)
+    beside = further_tables_beside(prepared, search, deadline, progress)
+    chosen = Chosen(search.result.cliques, () if beside is None else beside.masks)
+    named = released_names(prepared, prepared.shown, chosen.masks)
+    published = content(prepared, chosen, named, title, deadline)
     progress("verifying", 0, 0)
     verify(prepared, published, search)
-    steward = steward_report(prepared, published, search, deadline)
+    steward = steward_report(prepared, published, search, beside, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
     return _in_series(prepared.series, published, steward, search, policy, named)
@@ -130,6 +133,7 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     """
     if policy.register:
         _require_one_look(table, ledger)
+    require_further(policy, table, ledger)
     requirements = policy.requirements_of(table)
     _require_publishable(policy, requirements, ledger)
     require_demanded(table, policy)
@@ -156,8 +160,21 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The margins of a release: those that a search found, and further ones beside them."""
+
+    core: tuple[Mask, ...]
+    further: tuple[Mask, ...] = ()
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """All of them."""
+        return (*self.core, *self.further)
+
+
 def content(
-    prepared: Prepared, cliques: tuple[Mask, ...], named: Mapping[str, NamedLevels], title: str, deadline: Deadline
+    prepared: Prepared, chosen: Chosen, named: Mapping[str, NamedLevels], title: str, deadline: Deadline
 ) -> BundleContent:
     """What a release of some margins tells: a function of the marginals of those who are shown.
 
@@ -165,7 +182,7 @@ def content(
     published labels.
     """
     part = "" if prepared.shown.part is None else prepared.shown.part.where.text
-    published = _content(prepared, prepared.shown, cliques, named, title, deadline)
+    published = _content(prepared, prepared.shown, chosen, named, title, deadline)
     published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
     if part:
         _require_readable_part(part, published)
@@ -179,9 +196,9 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     """
     judged = [published]
     if prepared.shown is not prepared.table:
-        cliques = search.result.cliques
-        named = released_names(prepared, prepared.table, cliques)
-        judged.append(_content(prepared, prepared.table, cliques, named, published.title, published.deadline))
+        chosen = Chosen(search.result.cliques)  # beside a ledger there are no further tables
+        named = released_names(prepared, prepared.table, chosen.masks)
+        judged.append(_content(prepared, prepared.table, chosen, named, published.title, published.deadline))
     findings = [finding for each in judged for finding in each.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
@@ -190,6 +207,7 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
             raise NothingPublishableError(
                 f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
+                + _derived_hint(published, finding)
             )
 
 
@@ -288,6 +306,16 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
+def _derived_hint(published: BundleContent, finding: Finding) -> str:
+    """What helps where it is not proven that no small count can be worked out of tables that have no junction tree."""
+    if not published.further or finding.criterion != MinCell.criterion:
+        return ""
+    return (
+        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell "
+        f'instead of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
+    )
+
+
 def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
     """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones.
 
@@ -305,15 +333,22 @@ def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[
 def _content(
     prepared: Prepared,
     table: Table,
-    cliques: tuple[Mask, ...],
+    margins: Chosen,
     named: Mapping[str, NamedLevels],
     title: str,
     deadline: Deadline,
 ) -> BundleContent:
     """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
-    chosen = Collection.of(table.cube, cliques)
+    chosen = Collection.of(table.cube, margins.masks)
     judged = _judged_levels(prepared.requirements, table.domain)
     marginals = releasable(chosen, table.public, judged, named)
+    told = _levels_told(chosen, table.public, judged, named)
+
+    def anew(mask: Mask) -> Mask:
+        margin = table.domain.margin(mask)
+        return marginals.domain.mask({a: told[a].index(own) if a in told else own for a, own in margin.items()})
+
+    core = Collection.of(marginals.cube, map(anew, margins.core))
 
     def known(claim: Claim) -> Claim:
         if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
@@ -330,10 +365,12 @@ def _content(
 
     def based(claim: Claim) -> Claim:
         """On the files where these decide it, else on the word of the publisher."""
-        return claim.based_on(marginals, table.sensitive) if isinstance(claim, Register) else claim
+        if isinstance(claim, NoSmallCertain):
+            return claim.based_on(marginals, table.sensitive)
+        return claim.based_on(core, table.sensitive) if isinstance(claim, Register) else claim
 
     return BundleContent(
-        marginals,
+        core,
         table.roles,
         tuple(based(stated(claim)) for claim in _about_what_is_shown(prepared.requirements.claims, chosen)),
         title,
@@ -345,6 +382,7 @@ def _content(
         ),
         deadline=deadline,
         labels=told_by_labels(table, named, marginals.domain),
+        further=tuple(map(anew, margins.further)),
     )
 
 
@@ -407,15 +445,10 @@ def releasable(
     of levels that are named anew. Levels are numbered anew, from the finest that is left of each attribute.
     """
     named = named or {}
-    levels = {
-        name: released_levels(collection, name, (judged or {}).get(name, ()))
-        for name in collection.domain.attributes
-        if name not in public or name in named
-    }
+    levels = _levels_told(collection, public, judged or {}, named)
     hierarchies = {}
     for name, hierarchy in collection.domain.items():
         if name in public and name in levels:
-            levels[name] = whole_levels(levels[name])
             hierarchies[name] = named[name].hierarchy.over_levels(levels[name], range(hierarchy.size(0)))
         else:
             told = named.get(name)
@@ -424,6 +457,21 @@ def releasable(
     labels = {name: told.hierarchy for name, told in named.items()}
     tables = [_renumbered(table, domain, levels, labels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def _levels_told(
+    collection: Collection,
+    public: AnyCollection[str],
+    judged: Mapping[str, AnyCollection[int]],
+    named: Mapping[str, NamedLevels],
+) -> dict[str, list[int]]:
+    """Of each attribute whose levels are numbered anew the old ones that a release tells, ascending."""
+    levels = {
+        name: released_levels(collection, name, judged.get(name, ()))
+        for name in collection.domain.attributes
+        if name not in public or name in named
+    }
+    return {name: whole_levels(told) if name in public else told for name, told in levels.items()}
 
 
 def released_levels(collection: Collection, attribute: str, judged: AnyCollection[int] = ()) -> list[int]:

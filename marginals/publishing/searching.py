@@ -284,7 +284,7 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     deadline and errors: as of `_searched`.
     """
     policy = prepared.policy
-    allowed = PrivacyConstraint(prepared.table.cube, prepared.requirements, policy.max_sensitive_margins)
+    allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
     search = _searched(prepared, allowed, None, deadline, progress)
     found = attested(prepared, search.result.cliques, deadline)
     while not all(finding.holds for finding in found):
@@ -298,6 +298,14 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
         search = _searched(prepared, allowed, search, deadline, progress)
         found = attested(prepared, search.result.cliques, deadline)
     return replace(search, register=tuple(found))
+
+
+def _of_core(requirements: Requirements) -> Requirements:
+    """What a collection with a junction tree must satisfy: along one, no class is certain to be small where none is."""
+    least = requirements.no_small_certain
+    if least is None:
+        return requirements
+    return replace(requirements, no_small_certain=None, k_link=max(requirements.k_link or 1, least))
 
 
 def _searched(

@@ -7,12 +7,12 @@ from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
 from marginals.anonymizers.lattice import stepwise_table
-from marginals.bundle.content import BundleContent
+from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import BaseTables, Prepared, Search
-from marginals.steward import StewardReport, Suggestion
+from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
 from models.deadline import Deadline
@@ -35,11 +35,13 @@ _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
 
 
-def steward_report(prepared: Prepared, published: BundleContent, search: Search, deadline: Deadline) -> StewardReport:
+def steward_report(
+    prepared: Prepared, published: BundleContent, search: Search, beside: FurtherBeside | None, deadline: Deadline
+) -> StewardReport:
     """What only the steward may know of a release, from the table of those whom it shows.
 
-    With one sensitive attribute the base that the policy had looked for is the best single table. deadline: when everything
-    ends.
+    beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the
+    base that the policy had looked for is the best single table. deadline: when everything ends.
     """
     table, policy = prepared.shown, prepared.policy
     obstacles = Obstacles(prepared.table, prepared.requirements, search.problem.constraint)
@@ -49,8 +51,8 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     best = found if found is not None and len(found.masks) == 1 else None
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
-
-    asked = _WhenAsked(prepared, search, best, sensitive, deadline)
+    further = () if beside is None else beside.masks
+    asked = _WhenAsked(prepared, search, best, sensitive, deadline, further)
     report = StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
@@ -68,11 +70,12 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         suggest=asked.suggest,
         base=search.choice,
         objective=search.problem.priced,
+        beside=beside,
     )
     if not policy.analyses:
         return report
     allows = search.problem.constraint
-    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
+    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows)
     return replace(report, wanted=wanted)
 
 
@@ -81,6 +84,7 @@ class _WhenAsked:
     """What takes time and is worked out only for who asks the report. It holds values alone, so the report can be pickled.
 
     best: the best single table, where there is one. sensitive: what every other single table shows of sensitive attributes.
+    further: the margins beside those that the search found.
     """
 
     prepared: Prepared
@@ -88,6 +92,7 @@ class _WhenAsked:
     best: BaseTables | None
     sensitive: Mask
     deadline: Deadline
+    further: tuple[Mask, ...] = ()
 
     def compare(self) -> Comparison:
         """How near the release comes to the data, beside yardsticks."""
@@ -99,7 +104,8 @@ class _WhenAsked:
             refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
-        model = MarginalModel(Collection.of(cube, self.search.result.cliques))
+        cliques = self.search.result.cliques
+        model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
         return comparison(cube, model, yardsticks, wanted, self._is_over)
 

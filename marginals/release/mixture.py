@@ -167,13 +167,19 @@ def mixture(releases: Sequence[Release], weights: Sequence[float] | None = None)
     """Several releases of one table as one estimate, each with a weight; by default all with the same.
 
     Raises IncompatibleReleasesError or BundleError where they cannot be of one table, as far as labels and counts tell,
-    InputError for weights that are not from 0 and sum to 1. The example is that of `Mixture`.
+    InputError for weights that are not from 0 and sum to 1, and for further tables. The example is that of `Mixture`.
 
     >>> from marginals.example import release
     >>> mixture([release, release], [0.25, 0.75]).verify().ok
     True
     """
     given = tuple(releases)
+    for place, release in enumerate(given, 1):
+        if release.published.further:
+            raise InputError(
+                f"release {place} has further tables, and a mixture is one of distributions that have a closed form; mix "
+                'releases without (further_tables = "none" under [search])'
+            )
     equal = [1 / len(given)] * len(given) if given else []
     return Mixture(given, tuple(map(float, equal if weights is None else weights)))
 

@@ -489,13 +489,23 @@ class Release(ModelAnalysis):
 
     @property
     def collection(self) -> Collection:
-        """The published marginals.
+        """The published marginals; where the release has further tables, its core, which has a junction tree.
 
         >>> from marginals.example import release
         >>> release.collection.is_decomposable
         True
         """
         return self.published.collection
+
+    @property
+    def everything(self) -> Collection:
+        """All published marginals, further tables too.
+
+        >>> from marginals.example import release
+        >>> release.everything
+        Collection(age:1, diagnosis:0; diagnosis:0, sex:0)
+        """
+        return self.published.everything
 
     @property
     def domain(self) -> Domain:
@@ -525,7 +535,17 @@ class Release(ModelAnalysis):
         >>> [str(margin) for margin in release.margins]
         ['age:1, diagnosis:0', 'diagnosis:0, sex:0']
         """
-        return self.collection.margins
+        return self.everything.margins
+
+    @property
+    def further(self) -> tuple[Margin, ...]:
+        """The margins of further tables, of nonsensitive attributes, beside those that have a junction tree.
+
+        >>> from marginals.example import release
+        >>> release.further
+        ()
+        """
+        return tuple(map(self.domain.margin, self.published.further))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -543,7 +563,8 @@ class Release(ModelAnalysis):
 
         The KL divergence from its maxent distribution to the one in which attributes are independent, each with its
         published counts. It follows from the marginals. Without a junction tree it is fitted; raises NotFittedError or
-        TooManyCellsError where that is not possible.
+        TooManyCellsError where that is not possible. Further tables are not counted: with them it is the least that all
+        tell.
 
         >>> from marginals.example import release
         >>> round(release.information, 3)
@@ -569,11 +590,14 @@ class Release(ModelAnalysis):
     def model(self) -> MarginalModel:
         """The maxent distribution of the release, decomposable or not, as arrays; what has been asked is kept.
 
+        Where the release has further tables, the distribution of its core, fitted for each answer to all published tables
+        of the attributes that the answer needs.
+
         >>> from marginals.example import release
         >>> release.model.finest_levels
         {'age': 1, 'sex': 0, 'diagnosis': 0}
         """
-        return MarginalModel(self.collection, self.published.deadline)
+        return self.published.model
 
     @property
     def maximum_entropy(self) -> MaximumEntropy:
@@ -592,10 +616,10 @@ class Release(ModelAnalysis):
         >>> sorted(f"{step.attribute}:{step.level}" for step in release.interaction_graph())
         ['age:1', 'age:2', 'diagnosis:0', 'sex:0']
         """
-        return self.collection.interaction_graph.to_networkx()
+        return self.everything.interaction_graph.to_networkx()
 
     def junction_tree(self) -> "nx.Graph[Margin]":
-        """How the margins hang together: nodes are margins, edges carry their `separator`.
+        """How the margins hang together: nodes are margins, edges carry their `separator`. Further tables are not in it.
 
         >>> from marginals.example import release
         >>> [(str(a), str(b), str(s)) for a, b, s in release.junction_tree().edges(data="separator")]

@@ -9,7 +9,6 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.errors import InputError
-from marginals.named_rules import COUNTS
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
@@ -43,7 +42,7 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    least = max([config.policy.least(key) or 1 for key in COUNTS])
+    least = config.k
     counts = np.zeros(hierarchy.size(0), dtype=np.int64)
     own = table.cube.table(table.domain.mask({name: 0}))
     counts[own.column(name, 0)] = own.counts

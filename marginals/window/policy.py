@@ -11,6 +11,7 @@ from werkzeug.wrappers import Request, Response
 from checks.claims import Requirements, meaning_beside
 from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
+from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, base_names, proposed_diversity, strategy_names
@@ -33,9 +34,25 @@ COUNTED = (
         "For all tables together: every combination of nonsensitive values that they leave possible could be shared by at "
         "least so many. In the data it can be rarer.",
     ),
-    ("min_cell", "No published cell has a smaller count other than 0, sensitive values included."),
+    ("min_cell", "No published cell has a smaller count other than 0, sensitive values included, and none follows."),
+    (
+        "no_small_certain",
+        "Nobody can be certain that a combination of nonsensitive values has fewer. You attest it; readers can refute it, "
+        "and not prove it.",
+    ),
+    (
+        "min_published_cell",
+        "No published cell has a smaller count other than 0, sensitive values included; one can follow.",
+    ),
 )
 """Demands that are a least count, each with its sentence."""
+
+
+def counted_by(preset: Preset) -> tuple[tuple[str, str], ...]:
+    """Those of the demands that fit a preset."""
+    keys = ("k_link", preset.of_all, preset.of_cells)
+    return tuple((key, sentence) for key, sentence in COUNTED if key in keys)
+
 
 KINDS = (
     ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
@@ -94,7 +111,13 @@ def show(window: Window, _request: Request) -> Response:
         "policy",
         counted=counted,
         policy=policy,
-        counts=[(key, sentence, getattr(policy, key), example(table, policy, key)) for key, sentence in COUNTED],
+        counts=[
+            (key, sentence, getattr(policy, key), example(table, policy, key))
+            for key, sentence in counted_by(preset_of(policy))
+        ],
+        presets=list(PRESETS.values()),
+        preset=preset_of(policy),
+        pairs_of_table="" if table is None else PairsOfTable.of(table, policy.least("k_link") or 10).sentence,
         kinds=KINDS,
         diversities=[
             (
@@ -150,7 +173,7 @@ def example(table: Table | None, policy: Policy, key: str) -> str:
     if table is None or least is None:
         return ""
     public = _widest(table, table.quasi_identifiers)
-    if key == "min_cell" and table.sensitive and public:
+    if key in ("min_cell", "min_published_cell") and table.sensitive and public:
         first, second = public[0], table.sensitive[0]
     elif len(public) >= 2:
         first, second = public[:2]
@@ -198,7 +221,8 @@ def _pair(table: Table, first: str, second: str) -> ContingencyTable:
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    counts = {key: _count(form, key) for key, _ in COUNTED}
+    shown = counted_by(preset_of(window.config().policy))
+    counts = {key: _count(form, key) for key, _ in shown}
     of_each = {
         key.removeprefix("diversity:"): value.replace(" ", "")
         for key, value in form.items()
@@ -295,6 +319,29 @@ def save_search(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/policy", sentence="The search is written.")
 
 
+def save_preset(window: Window, request: Request) -> Response:
+    """Write the demands of a preset in place of those of another: each of a number that was there already."""
+    chosen, config = request.form.get("preset", ""), window.config()
+    if chosen not in PRESETS:
+        raise InputError(f"a preset is {' or '.join(PRESETS)}")
+    preset, before = PRESETS[chosen], preset_of(config.policy)
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        if preset is before:
+            return
+        privacy, search = section(document, "privacy"), section(document, "search")
+        for now, then in ((preset.of_all, before.of_all), (preset.of_cells, before.of_cells)):
+            put(privacy, now, None if then not in privacy else int(privacy[then]))
+            put(privacy, then, None)
+        for key in before.search:
+            put(search, key, None)
+        for key, value in preset.search.items():
+            put(search, key, value)
+
+    preset.require(config.source.unit.stated)
+    return window.edit(request, change, "/policy", sentence=f"The preset {preset.name} is written.")
+
+
 def save_wanted(window: Window, request: Request) -> Response:
     """Write the pairs that are ticked as wanted analyses; others than pairs stay."""
     names = list(window.config().source.used)
@@ -364,6 +411,7 @@ ROUTES = (
     ("GET", "/policy", show),
     ("POST", "/policy", save),
     ("POST", "/policy/demand", demand_proposed),
+    ("POST", "/policy/preset", save_preset),
     ("POST", "/policy/search", save_search),
     ("POST", "/policy/wanted", save_wanted),
 )

@@ -38,7 +38,7 @@ def show(window: Window, request: Request) -> Response:
     changing = window.jobs.latest("ledger")
     sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
     found = window.candidates.found()
-    least = config.policy.least("min_cell") or 1
+    least = max(config.policy.least("min_cell") or 1, config.policy.min_published_cell or 1)
     return window.page(
         "publish.html",
         "publish",

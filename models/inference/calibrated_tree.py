@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -283,6 +283,13 @@ def _pair(keep: list[float], other: list[int], slots: range) -> None:
     # What is left keeps 1 but for rounding.
     for slot in (*small, *large):
         keep[slot] = 1.0
+
+
+class DrawsRows(Protocol):
+    """What draws rows that are like those of a table."""
+
+    def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
+        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,)."""
 
 
 @dataclass(frozen=True, eq=False)

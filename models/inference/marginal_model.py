@@ -13,6 +13,7 @@ from models.errors import NotFittedError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import (
     CalibratedTree,
+    DrawsRows,
     Sampler,
     TreeMargins,
     expectation,
@@ -110,7 +111,7 @@ class MarginalModel:
         return FrechetBounds.of(self.collection, self.deadline)
 
     @cached_property
-    def sampler(self) -> Sampler:
+    def sampler(self) -> DrawsRows:
         """Draws rows."""
         return Sampler(self.tree)
 

@@ -16,6 +16,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
 from marginals import estimates
+from marginals.config.release_toml import config_of
 from marginals.names import margin_in_words
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, Browser, browsing
@@ -633,3 +634,19 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert (states["search"], states["publish"]) == ("stale", "stale")
     path.write_text(text.replace('diversity = "entropy:2"', ""))
     assert step_states(browser.get("/policy").get_data(as_text=True))["policy"] == "open"
+
+
+def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) -> None:
+    path = browser.window.file.path
+    page = browser.until("/policy", "joint-proof")
+    assert 'name="k_combinatorial"' in page
+    before = path.read_text()
+    browser.post("/policy/preset", {**browser.fields_of(page, "/policy/preset"), "preset": "more-pairs"})
+    policy = marginals.read_config(path).policy
+    assert (policy.k_combinatorial, policy.further_tables, policy.max_sensitive_margins) == (None, "pairs", 1)
+    page = browser.until("/policy", "more-pairs")
+    assert 'name="no_small_certain"' in page
+    assert 'name="k_combinatorial"' not in page
+    browser.post("/policy/preset", {**browser.fields_of(page, "/policy/preset"), "preset": "joint-proof"})
+    after, old = marginals.read_config(path).policy, config_of(path, before).policy
+    assert (after.k_combinatorial, after.min_cell, after.further_tables) == (old.k_combinatorial, old.min_cell, "none")

@@ -1,0 +1,135 @@
+"""Further tables: tables of nonsensitive attributes that a release has beside its core, the tables with a junction tree.
+
+They are chosen when the core is known, one by one by what each tells of its attributes beyond it, from counts of
+nonsensitive attributes alone. Then rare combinations of nonsensitive values are looked at: for each another table of people
+is looked for that has all published counts, and in which the combination has no row, or many. Where none is found readers
+might be certain of it, so a further table that has a part in it is left out (design 4.18).
+"""
+
+import time
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+
+from checks.small_combinations import Witnesses, witnessed
+from marginals.errors import InputError
+from marginals.publishing.policy import NO_FURTHER, Policy
+from marginals.publishing.searching import Prepared, Progress, Search
+from marginals.steward import FurtherBeside
+from marginals.tables.table import Table
+from models.deadline import Deadline
+from models.errors import TooManyCellsError
+from models.graphs.junction_tree import Collection
+from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
+from models.tables.hierarchy import Domain, Mask
+
+_ONE_BY_ONE = 4
+"""Further tables that are left out one after the other where combinations stay open beside them."""
+
+
+def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
+    """Raise InputError where further tables are wanted of a table, or beside a ledger, where it is not known what they tell.
+
+    >>> from marginals.example import table
+    >>> require_further(Policy(k_link=4, diversity="distinct:2", further_tables=1, max_sensitive_margins=1), table, None)
+    """
+    wish = policy.further
+    if wish is None:
+        return
+    without = f'or set further_tables = "{NO_FURTHER}"'
+    if table.sensitive and policy.max_sensitive_margins not in (0, 1):
+        raise InputError(
+            "further_tables needs that one table at most shows a sensitive attribute, since that table then decides its "
+            f"diversity: set max_sensitive_margins = 1 (in a config under [search]), {without}"
+        )
+    if table.rows_per_person not in (None, 1):
+        raise InputError(
+            "further_tables cannot be judged where a person can have several rows, or nobody says how many: set "
+            f'one_row = "first" in [data], {without}'
+        )
+    if ledger is not None:
+        raise InputError(
+            f"further_tables cannot be judged beside the other releases of a ledger: publish without --ledger, {without}"
+        )
+    for attributes in wish.wanted:
+        for name in attributes:
+            if name not in table.domain.attributes or name in table.sensitive:
+                known = ", ".join(table.quasi_identifiers)
+                raise InputError(
+                    f"further_tables names {name!r}, which is no nonsensitive attribute of the table; these are {known}"
+                )
+
+
+def further_tables_beside(
+    prepared: Prepared, search: Search, deadline: Deadline, progress: Progress
+) -> FurtherBeside | None:
+    """The further tables beside the core that a search found; None where none are wanted.
+
+    deadline: when everything ends; without one the choice may take as long as the policy lets the search take.
+    """
+    policy, table = prepared.policy, prepared.table
+    wish = policy.further
+    if wish is None:
+        return None
+    domain = table.domain
+    core = Collection.of(table.cube, search.result.cliques)
+    nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
+    wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
+    limits = FurtherLimits(len(wanted) if wanted else wish.tables)
+    choosing = deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, time.monotonic)
+
+    def allowed(mask: Mask) -> bool:
+        return search.problem.constraint([mask], 0) is None
+
+    def told(done: int, pairs: int) -> None:
+        progress("further tables", done, pairs)
+
+    found = further_tables(core, nonsensitive, allowed, limits, wanted, choosing, told)
+    return _attestable(prepared, core, found, deadline, progress)
+
+
+def _attestable(
+    prepared: Prepared, core: Collection, chosen: Sequence[FurtherTable], deadline: Deadline, progress: Progress
+) -> FurtherBeside:
+    """Those of the further tables beside which no rare combination stays open, the others left out.
+
+    The table that has a part in most open combinations is left out, and the rest is looked at again; after a few of them,
+    all that have a part in any, then all.
+    """
+    table, least = prepared.table, prepared.policy.least_certain
+    if least == 1:
+        return FurtherBeside(tuple(chosen))
+    kept = list(chosen)
+    left_out: list[FurtherTable] = []
+    small = rounds = looks = 0
+    while kept:
+        progress("witnesses", len(left_out), len(chosen))
+        masks = [own.mask for own in kept]
+        try:
+            found = witnessed(
+                table.cube,
+                [*core.masks, *masks],
+                table.sensitive,
+                least,
+                prepared.policy.seed,
+                deadline=deadline.share(2),
+            )
+        except TooManyCellsError as error:
+            return FurtherBeside((), tuple(chosen), least=least, note=str(error))
+        small, rounds, looks = found.small, rounds + found.rounds, looks + 1
+        if found.clear_all:
+            break
+        removed = _blamed(found, table.domain, masks, looks)
+        left_out += [own for own in kept if own.mask in removed]
+        kept = [own for own in kept if own.mask not in removed]
+    return FurtherBeside(tuple(kept), tuple(left_out), small, rounds, least)
+
+
+def _blamed(found: Witnesses, domain: Domain, masks: Sequence[Mask], looks: int) -> set[Mask]:
+    """The further tables to leave out after so many looks."""
+    most = found.blamed(domain, masks)
+    if looks <= _ONE_BY_ONE and most is not None:
+        return {most}
+    attributes = [set(domain.margin(own.margin)) for own in found.open]
+    involved = {mask for mask in masks if any(len(own & set(domain.margin(mask))) > 1 for own in attributes)}
+    return involved if involved and looks <= 2 * _ONE_BY_ONE else set(masks)

@@ -1,0 +1,395 @@
+"""Further tables: what they need, what is claimed of them, what a bundle says of them, and what is answered by them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginals
+from marginals import InputError, NothingPublishableError, Policy, Release, interchange
+from marginals.bundle.content import BundleContent
+from marginals.bundle.reading import read_bundle
+from marginals.bundle.writing import bundle_files
+from marginals.config.first_config import initial_config
+from marginals.config.presets import PRESETS, preset_of
+from marginals.config.release_toml import read_config
+from marginals.config.roles import Chosen as Said
+from marginals.errors import BundleError
+from marginals.publishing.publishing import Chosen, Publication, content, prepare, released_names
+from marginals.publishing.searching import no_progress
+from marginals.tables.table import Table
+from marginals.wording import beside_lines
+from models.deadline import NEVER
+from small_release import contents
+
+NAMES = ("a", "b", "c", "d")
+ROLES = dict.fromkeys(NAMES, "quasi-identifier") | {"ill": "sensitive"}
+POLICY = Policy(
+    k_link=10,
+    diversity="distinct:3",
+    register=True,
+    max_sensitive_margins=1,
+    further_tables="pairs",
+    max_attributes=2,
+    base="none",
+    strategy="greedy",
+)
+
+
+def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
+    """Four columns each two of which go together, and an illness."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, rows)
+    b = (a + rng.integers(0, 3, rows)) % 4
+    c = (a + b + rng.integers(0, 3, rows)) % 4
+    d = (a + c + rng.integers(0, 2, rows)) % 4
+    ill = (a + rng.integers(0, 4, rows)) % 5
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "ill": ill}).astype(str)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return people()
+
+
+@pytest.fixture(scope="module")
+def table(frame: pd.DataFrame) -> Table:
+    return marginals.read_table(frame, ROLES)
+
+
+@pytest.fixture(scope="module")
+def publication(table: Table) -> Publication:
+    return marginals.publish(table, POLICY)
+
+
+@pytest.fixture(scope="module")
+def release(publication: Publication) -> Release:
+    assert len(publication.release.further) == 3  # of six pairs a junction tree shows three
+    return publication.release
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"k_combinatorial": 10}, "k_combinatorial and further_tables do not go together"),
+        ({"k_link": None}, "further_tables needs k_link"),
+        ({"further_tables": "all"}, 'further_tables is "none", "pairs"'),
+        ({"further_tables": 0}, 'further_tables is "none", "pairs"'),
+        ({"further_tables": True}, 'further_tables is "none", "pairs"'),
+        ({"further_tables": []}, 'further_tables is "none", "pairs"'),
+        ({"further_tables": [["a"]]}, 'further_tables is "none", "pairs"'),
+        ({"further_tables": "none", "no_small_certain": 10}, "no_small_certain is about further tables"),
+        ({"no_small_certain": 0}, "no_small_certain must be a whole number"),
+        ({"min_published_cell": 0}, "min_published_cell must be a whole number"),
+    ],
+)
+def test_a_policy_says_what_does_not_fit_together(keys: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        replace(POLICY, **keys)
+
+
+@pytest.mark.parametrize("further", ["none", "pairs", 12, [["a", "b"]], (("a", "b"), ("a", "c", "d"))])
+def test_further_tables_are_none_pairs_a_number_or_attributes(further: Any) -> None:
+    assert (replace(POLICY, further_tables=further).further is None) == (further == "none")
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"max_sensitive_margins": 3}, "one table at most shows a sensitive attribute"),
+        ({"max_sensitive_margins": None}, "one table at most shows a sensitive attribute"),
+        ({"further_tables": [["a", "z"]]}, "'z', which is no nonsensitive attribute"),
+        ({"further_tables": [["a", "ill"]]}, "'ill', which is no nonsensitive attribute"),
+    ],
+)
+def test_a_table_says_what_does_not_fit(table: Table, keys: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        marginals.publish(table, replace(POLICY, **keys))
+
+
+def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
+    frame: pd.DataFrame, table: Table, tmp_path: Path
+) -> None:
+    several = marginals.read_table(frame, ROLES, rows_per_person="any")
+    policy = replace(POLICY, register=False)
+    with pytest.raises(InputError, match="a person can have several rows"):
+        marginals.publish(several, policy)
+    with pytest.raises(InputError, match="beside the other releases of a ledger"):
+        marginals.publish(table, policy, ledger=tmp_path / "ledger")
+
+
+def test_further_tables_have_k_rows_in_each_class_and_show_nothing_sensitive(release: Release) -> None:
+    for margin in release.further:
+        assert "ill" not in margin
+        cells = release.everything.cube.table(release.domain.mask(margin))
+        assert cells.counts.min() >= 10
+    assert {margin for margin in release.margins if "ill" in margin}.isdisjoint(release.further)
+    assert release.collection.is_decomposable
+    assert not release.everything.is_decomposable
+
+
+def test_what_is_attested_is_told_apart_from_what_is_verified(release: Release, tmp_path: Path) -> None:
+    release.write(tmp_path / "release")
+    verified = marginals.verify(tmp_path / "release")
+    assert verified.ok
+    verdicts = {finding.criterion: finding.verdict.value for finding in verified.checks}
+    assert verdicts == {
+        "integrity": "holds",
+        "k-link": "holds",
+        "no-small-certain": "attested",
+        "maxent-diversity": "holds",
+        "register": "holds",
+    }
+    privacy = json.loads((tmp_path / "release/datapackage.json").read_text())["release"]["privacy"]
+    assert {"criterion": "no-small-certain", "k": 10, "basis": "attested"} in privacy
+
+
+def test_a_bundle_says_which_tables_are_further_and_is_read_as_it_was_written(release: Release, tmp_path: Path) -> None:
+    release.write(tmp_path / "release")
+    package = json.loads((tmp_path / "release/datapackage.json").read_text())
+    further = [own["marginal"]["levels"] for own in package["resources"] if own.get("marginal", {}).get("further")]
+    assert sorted(map(sorted, further)) == sorted(map(sorted, release.further))
+    again = marginals.open_release(tmp_path / "release")
+    assert again.further == release.further
+    assert again.collection.masks == release.collection.masks
+    again.write(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "release")
+
+
+def _sensitive(package: dict[str, Any]) -> None:
+    own = next(own for own in package["resources"] if "ill" in own.get("marginal", {}).get("levels", {}))
+    own["marginal"]["further"] = True
+
+
+def _all(package: dict[str, Any]) -> None:
+    for own in package["resources"]:
+        if "marginal" in own:
+            own["marginal"]["further"] = True
+
+
+def _yes(package: dict[str, Any]) -> None:
+    next(own for own in package["resources"] if "marginal" in own)["marginal"]["further"] = "yes"
+
+
+def _several_rows(package: dict[str, Any]) -> None:
+    package["release"]["rows_per_person"] = 3
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_sensitive, "a further table shows 'ill', which is sensitive"),
+        (_all, "every marginal is a further table"),
+        (_yes, "marginal.further is true or false"),
+        (_several_rows, "a person can have several rows"),
+    ],
+)
+def test_a_reader_refuses_further_tables_of_which_nothing_is_known(
+    release: Release, tmp_path: Path, change: Callable[[dict[str, Any]], None], says: str
+) -> None:
+    release.write(tmp_path / "release")
+    (tmp_path / "release/datapackage.json.sha256").unlink()
+    descriptor = tmp_path / "release/datapackage.json"
+    package = json.loads(descriptor.read_text())
+    change(package)
+    descriptor.write_text(json.dumps(package))
+    with pytest.raises(BundleError, match=says):
+        read_bundle(tmp_path / "release")
+
+
+def test_beside_further_tables_one_table_shows_a_sensitive_attribute(table: Table) -> None:
+    domain = table.domain
+    prepared = prepare(table, replace(POLICY, further_tables="none", max_sensitive_margins=3), no_progress)
+    core = tuple(domain.mask({name: 0, "ill": 0}) for name in "ab")
+    named = released_names(prepared, table, core)
+    with pytest.raises(InputError, match="several tables show 'ill'"):
+        content(prepared, Chosen(core, (domain.mask({"c": 0, "d": 0}),)), named, "a release", NEVER)
+
+
+def swapped(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The same rows with other illnesses in each class of a, and other values of c and d in each of b."""
+    rng = np.random.default_rng(seed)
+    other = frame.copy()
+    for _, rows in frame.groupby("a").groups.items():
+        other.loc[rows, "ill"] = rng.permutation(frame.loc[rows, "ill"].to_numpy())
+    return other.sample(frac=1, random_state=seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_tables_with_the_same_marginals_have_the_same_bundle(frame: pd.DataFrame, seed: int) -> None:
+    def published(rows: pd.DataFrame) -> dict[str, bytes]:
+        own = marginals.read_table(rows, ROLES)
+        prepared = prepare(own, POLICY, no_progress)
+        core = tuple(own.domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "ac", "ad", ("a", "ill")))
+        chosen = Chosen(core, tuple(own.domain.mask(dict.fromkeys(pair, 0)) for pair in ("bc", "cd")))
+        named = released_names(prepared, own, chosen.masks)
+        return bundle_files(content(prepared, chosen, named, "a release", NEVER), b"")
+
+    assert published(frame) == published(swapped(frame, seed))
+
+
+def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_holds(frame: pd.DataFrame) -> None:
+    """The core is the same: what the search finds of nonsensitive columns, since a alone goes with the illness."""
+    pinned = replace(POLICY, must_publish=[{"a": 0, "ill": 0}])
+    first, second = (
+        marginals.publish(marginals.read_table(rows, ROLES), pinned).release for rows in (frame, swapped(frame, 3))
+    )
+    assert first.collection.masks == second.collection.masks
+    assert first.further == second.further
+
+
+def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
+    for pair in combinations(NAMES, 2):
+        counted = pd.crosstab(frame[pair[0]], frame[pair[1]])
+        told = release.crosstab(*pair)
+        assert told.attrs["kind"] == "published"
+        np.testing.assert_allclose(told.to_numpy(), counted.loc[told.index, told.columns].to_numpy(), atol=1e-8)
+        assert release.marginal(dict.fromkeys(pair, 0)).to_numpy().dtype.kind == "i"
+        count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
+        assert count.exact
+        assert count.expected == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
+
+
+def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
+    assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
+    with pytest.warns(marginals.AssumptionWarning, match="no more in common than tables of fewer of them tell"):
+        told = release.crosstab(["b", "c"], "d")
+    fitted = told.groupby("b").sum().to_numpy()
+    np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
+    for chosen in combinations([*NAMES, "ill"], 3):
+        counted = frame.groupby(list(chosen)).size()
+        bounds = release.counts(list(chosen))
+        for cell, own in bounds.iterrows():
+            assert own["lower"] <= counted.get(cell, 0) <= own["upper"]
+    estimate = release.count({"b": "1", "c": "2", "d": "0"})
+    assert estimate.lower <= len(frame.query("b == '1' and c == '2' and d == '0'")) <= estimate.upper
+
+
+@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
+    rows = 200_000
+    drawn = release.sample(rows, seed=1)
+    for pair in combinations(NAMES, 2):
+        shares = pd.crosstab(drawn[pair[0]], drawn[pair[1]]).to_numpy() / rows
+        counted = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
+        assert np.abs(shares - counted).sum() / 2 < 0.01
+    assert len(release.sample(0)) == 0
+    assert len(release.sample_base_values(5, seed=2)) == 5
+
+
+def test_pairs_come_nearer_to_the_data(table: Table, publication: Publication) -> None:
+    without = marginals.publish(table, replace(POLICY, further_tables="none"))
+    assert publication.steward.two_way.mean < without.steward.two_way.mean
+    assert marginals.compare(publication.release, table).release.two_way.mean == publication.steward.two_way.mean
+
+
+def test_several_releases_are_judged_by_all_tables_alike(release: Release, tmp_path: Path) -> None:
+    """What is attested of the tables of one is not of all together."""
+    release.write(tmp_path / "one")
+    release.write(tmp_path / "other")
+    judged = {own.criterion: own.verdict.value for own in marginals.verify(tmp_path / "one", tmp_path / "other").checks}
+    assert judged["k-link"] == "holds"
+    assert judged["no-small-certain"] in ("undecided", "holds")
+
+
+def test_what_knows_no_further_tables_refuses_them_by_name(release: Release, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has further tables"):
+        marginals.mixture([release, release])
+    with pytest.raises(InputError, match="has further tables"):
+        interchange.write_uai(release, tmp_path / "network.uai")
+
+
+def test_a_least_cell_is_refused_where_it_is_not_decided_what_can_be_worked_out() -> None:
+    wide = pd.concat([people(4000), people(4000, seed=9).rename(columns=lambda name: f"{name}2")], axis=1)
+    table = marginals.read_table(wide.drop(columns="ill2"), ROLES | {f"{name}2": "quasi-identifier" for name in NAMES})
+    with pytest.raises(NothingPublishableError, match="demand min_published_cell instead"):
+        marginals.publish(table, replace(POLICY, min_cell=3), seconds=20)
+    published = marginals.publish(table, replace(POLICY, min_published_cell=3), seconds=20)
+    assert "min-published-cell" in {own.criterion for own in published.release.verify().checks}
+
+
+def test_the_report_and_the_stewards_page_tell_of_them(publication: Publication, tmp_path: Path) -> None:
+    publication.release.write(tmp_path / "release")
+    report = (tmp_path / "release/report.html").read_text(encoding="utf-8")
+    assert "Further tables stand beside the others" in report
+    assert "3 further tables are not drawn" in report
+    assert "can refute it and not prove it" in report
+    publication.steward.write(tmp_path / "steward.html")
+    page = (tmp_path / "steward.html").read_text(encoding="utf-8")
+    assert "3 further tables, in the order in which they were chosen" in page
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_an_attack_says_what_was_not_examined(release: Release, table: Table, tmp_path: Path, knows: bool) -> None:
+    release.write(tmp_path / "release")
+    told = marginals.attack(tmp_path / "release", truth=table if knows else None, seconds=3)
+    assert "further tables stand beside its core" in told.minimality.note
+    assert [own.basis for own in told.register] == ["files"]
+
+
+@given(st.data())
+def test_a_number_of_tables_is_not_exceeded_and_takes_the_first(data: st.DataObject) -> None:
+    table = marginals.read_table(people(600), ROLES)
+    number = data.draw(st.integers(1, 3))
+    some = marginals.publish(table, replace(POLICY, further_tables=number)).release.further
+    every = marginals.publish(table, POLICY).release.further
+    assert some == every[:number]
+
+
+def test_content_of_no_further_tables_is_what_it_was(table: Table) -> None:
+    published: BundleContent = marginals.publish(table, replace(POLICY, further_tables="none")).release.published
+    assert published.everything is published.collection
+    assert published.as_one() is published
+
+
+def circle() -> pd.DataFrame:
+    """Counts of a, b and c whose three tables of pairs, each cell 0 or at least 3, admit no other, and one count is 2."""
+    counts = dict(zip(product("01", repeat=3), (3, 0, 2, 3, 0, 0, 3, 0)))
+    return pd.DataFrame([cell for cell, count in counts.items() for _ in range(count)], columns=list("abc"))
+
+
+def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_steward_is_told() -> None:
+    table = marginals.read_table(circle(), dict.fromkeys("abc", "quasi-identifier"))
+    chain = [{"a": 0, "b": 0}, {"b": 0, "c": 0}]
+    policy = Policy(
+        k_link=3,
+        must_publish=chain,
+        must_not_publish=[{"a": 0, "b": 0, "c": 0}],
+        base="none",
+        further_tables=[["a", "c"]],
+    )
+    publication = marginals.publish(table, policy)
+    assert publication.release.further == ()
+    beside = publication.steward.beside
+    assert beside is not None
+    assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
+    assert any("Left out again: a, c." in line for line in beside_lines(beside, table.domain))
+    assert publication.release.verify().ok
+    unwitnessed = marginals.publish(table, replace(policy, no_small_certain=1)).release
+    assert len(unwitnessed.further) == 1
+    assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute what nobody attests
+
+
+def test_both_presets_of_a_first_config_fit_together(tmp_path: Path) -> None:
+    people(1500).to_csv(tmp_path / "people.csv", index=False)
+    for name, preset in PRESETS.items():
+        chosen = Said(sensitive=("ill",), quasi_identifiers=NAMES)
+        config = initial_config(tmp_path / "people.csv", tmp_path / f"{name}.toml", chosen=chosen, preset=preset)
+        config.write(tmp_path / f"{name}.toml")
+        read = read_config(tmp_path / f"{name}.toml")
+        assert preset_of(read.policy) is preset
+        assert f"{name} (chosen)" in config.text
+        assert "This table has 6 pairs of nonsensitive columns." in config.text
+        _ = prepare(read.read_table(), read.policy, no_progress)
