@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
-    from checks.classes import Assessment, Eligibility, Reached, Reidentification, Risk, Uniqueness
+    from checks.classes import Assessment, Eligibility, KnowledgeNeeded, Reached, Reidentification, Risk, Uniqueness
+    from checks.diversity.implications import WeakestImplying
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
@@ -633,6 +634,19 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
+    for attribute, needed in assessment.knowledge.items():
+        yield from _knowledge_lines(attribute, needed)
+
+
+def _knowledge_lines(attribute: str, needed: "KnowledgeNeeded") -> Iterator[str]:
+    """How many values of a person somebody must rule out to learn the sensitive one."""
+    if needed.least:
+        values = number_of(needed.least, "value")
+        yield f"Background knowledge: who rules out {values} of {attribute} for a person can be left with a single one."
+    for ruled_out, fallen in needed.fallen.items():
+        if fallen.classes and ruled_out >= needed.least:
+            held = f"{number_of(fallen.classes, 'class', 'classes')} with {number_of(fallen.rows, 'row')}"
+            yield f"  {number_of(ruled_out, 'value')} ruled out leave a single one in up to {held}"
 
 
 def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
@@ -659,12 +673,24 @@ def _tau_lines(found: "Eligibility") -> Iterator[str]:
         least = rounded_up(found.generalized)
         swept = "with sensitive values generalized too (anonymize --method sweep)"
         yield f"  {swept}: tau of {least:g} or more at every l up to {found.values}"
+    for requirement, weakest in found.implying.items():
+        yield from _implied_lines(requirement, weakest)
     for requirement, excess in found.excess.items():
         yield (
             f"  excessive protection beyond {requirement}: {excess:.4g}"
             if excess is not None
             else f"  excessive protection beyond {requirement}: none, since this table does not satisfy it"
         )
+
+
+def _implied_lines(requirement: str, weakest: "WeakestImplying") -> Iterator[str]:
+    """Which simple and recursive diversities imply a functional one, over the values that occur."""
+    from checks.diversity.criterion import spelled
+
+    if weakest.simple is not None:
+        yield f"  {requirement} is implied by simple:l with l of {spelled(weakest.simple)} or more"
+    for l, c in weakest.recursive.items():
+        yield f"  {requirement} is implied by recursive:c,{l} with c of at most {spelled(c)}"
 
 
 def _recursive_lines(reached: "Reached") -> Iterator[str]:

@@ -203,11 +203,11 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
+    from marginals.anonymizers.local_recoding import weights_by_label
     from marginals.names import number_of
     from marginals.wording import written_table_lines
 
     table = configured.read_table()
-    recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     requirements = configured.policy.requirements_of(table)
     _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
@@ -222,7 +222,13 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    recoded = recode(table, diversity, k=requirements.class_size or 1)
+    least = requirements.class_size or 1
+    if method == "sweep":
+        chosen = configured.sweep
+        weights = weights_by_label(table, chosen.weights) if chosen.weights else None
+        recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+    else:
+        recoded = marginals.hilbert(table, diversity, k=least)
     if out is not None:
         out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)

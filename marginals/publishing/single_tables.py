@@ -120,7 +120,8 @@ def assess(
     everybody: CountArray | float | None = None
     if isinstance(population, Population):
         everybody = population.sizes(classes)[1][: len(classes)]
-        checks = (*checks, *population.findings(classes))
+        levels_shown = {attribute: margin[attribute] for attribute in table.quasi_identifiers}
+        checks = (*checks, *population.findings(classes), *population.beliefs(table, levels_shown))
     elif population is not None:
         everybody = float(population)
     return Assessed(

@@ -191,11 +191,12 @@ def test_a_new_criterion_is_judged_against_evidence_and_on_coarser_values(capped
 
 def test_errors_list_every_claim_and_every_criterion() -> None:
     with pytest.raises(
-        CriterionError, match="is k-link, k-combinatorial, min-cell, maxent-diversity, register or most-cells, not"
+        CriterionError,
+        match="is k-link, k-combinatorial, min-cell, maxent-diversity, register, relaxed-diversity or most-cells, not",
     ):
         parse_claim({"criterion": "most-cells"})
     forms = "is k-link=K, k-combinatorial=K, min-cell=K, diversity=CRITERION, "
-    forms += "register=CRITERION, most-cells=N or odds=G, not"
+    forms += "register=CRITERION, relaxed=EPSILON,L, most-cells=N or odds=G, not"
     with pytest.raises(CriterionError, match=forms):
         claims_from_text("most-cells=few", [])
     with pytest.raises(CriterionError, match=r"hierarchical\], capped:share$"):
