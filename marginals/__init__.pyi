@@ -39,6 +39,7 @@ from marginals.publishing.policy import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
+from marginals.publishing.single_tables import thin as thin
 from marginals.release.mixture import Mixture as Mixture
 from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release

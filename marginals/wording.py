@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
+    from marginals.anonymizers.thinning import ThinnedTable
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
@@ -723,6 +724,28 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
         yield f"    --levels {levels}"
     if len(listed) < len(result.minimal) and most != 1:
         yield f"And {len(result.minimal) - len(listed):,} more: --all lists them, --json too."
+
+
+def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most: int | None = None) -> Iterator[str]:
+    """Minimal tables of which rows are left out, the best first, and whom that does not protect from."""
+    listed = found[:most]
+    yield f"{number_of(len(found), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
+    for table in listed:
+        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        yield (
+            f"    KL divergence {table.kl_divergence:.4f}, {number_of(len(table.recoding), 'class', 'classes')}, "
+            f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "
+            f"{number_of(table.dropped, 'class', 'classes')} all"
+        )
+    if len(listed) < len(found) and most != 1:
+        yield f"And {len(found) - len(listed):,} more: --all lists them, --json too."
+    if any(table.left_out for table in listed):
+        yield (
+            "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "
+            "rows share those values, counts the rows left out too, and knows that they have frequent values; do not publish how "
+            "many were left out."
+        )
 
 
 def written_table_lines(

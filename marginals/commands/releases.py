@@ -348,8 +348,8 @@ FAILED = 1
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
-    "know the nonsensitive values of everybody, relaxed=EPSILON,L, L values nearly as probable as the most probable one (Kifer "
-    "and Gehrke), or odds=G, the diversity against attackers with evidence of such odds; of "
+    "know the nonsensitive values of everybody, relaxed=EPSILON,L, L values nearly as probable as the most probable one, "
+    "or odds=G, the diversity against attackers with evidence of such odds; of "
     "releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
