@@ -743,8 +743,8 @@ def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most:
     if any(table.left_out for table in listed):
         yield (
             "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "
-            "rows share those values, counts the rows left out too, and knows that they have frequent values; do not publish how "
-            "many were left out."
+            "rows share those values, counts the rows left out too, and knows that they have frequent values; do not "
+            "publish how many were left out."
         )
 
 

@@ -63,8 +63,8 @@ def thin(table: Table, policy: Policy, share: float, progress: Progress = no_pro
 
     share: of the rows, that may be left out at most; each class loses the fewest that it can, or all (MKGV07, end of section
     5). Only of the rows that are shown is the diversity claimed: a reader who knows who is in the table counts those that
-    are left out as well, and knows that these have frequent values. Raises InputError for a table without quasi-identifiers, for
-    a share that is not from 0 to 1, and for demands that rows cannot be left out for.
+    are left out as well, and knows that these have frequent values. Raises InputError for a table without
+    quasi-identifiers, for a share that is not from 0 to 1, and for demands that rows cannot be left out for.
 
     >>> from marginals.example import table
     >>> thin(table, Policy(k_link=4, diversity="entropy:2.5"), 0.1)
