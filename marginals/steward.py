@@ -266,8 +266,8 @@ class Suggestion:
 
     error: total variation of their table at base values in the release. weight: as an analysis that is wanted, the smallest
     of those tried that at least halves the error; None where none does. error_then: with that weight. price: nats by which
-    the KL divergence of the whole grows for it; negative where the search came to a better release on the way. was_tried:
-    whether there was time to.
+    the objective of the policy's search, without this analysis, grows for it; negative where the search came to a better
+    release on the way. was_tried: whether there was time to.
     """
 
     attributes: tuple[str, str]

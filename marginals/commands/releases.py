@@ -491,7 +491,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
         where = {"where": release.published.where} if release.published.where else {}
         unjudged = {"unjudged": [each._asdict() for each in estimate.unjudged]} if estimate.unjudged else {}
-        print_json({"expected": estimate.expected, **bounds, **unjudged, **where, **estimate.basis.as_json()})
+        cut = {"cut": list(estimate.cut)} if estimate.cut else {}
+        print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **estimate.basis.as_json()})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")

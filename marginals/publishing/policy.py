@@ -25,6 +25,7 @@ from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
 from marginals.anonymizers.lattice import finest_level
 from marginals.anonymizers.recoded_file import is_file
+from marginals.arguments import elements_of
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
@@ -308,7 +309,8 @@ class Policy:
     start: where a stepwise search begins besides that table, with "independence" (every attribute by itself) or
     "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
     max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is
+    published one. must_not_publish: margins that no published one may reveal. alone: sensitive attributes that are
+    published in a table of their own only, since they would give another one away. wanted: analyses that the release is
     for, a `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit:
     seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside
     the rest. odds: how much likelier one sensitive value may be beside another, by other knowledge of a person than
@@ -340,6 +342,7 @@ class Policy:
     max_attributes: int | None = None
     must_publish: Sequence[Mapping[str, int]] = ()
     must_not_publish: Sequence[Mapping[str, int]] = ()
+    alone: Sequence[str] = ()
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
     min_cell: int | None = None
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
@@ -375,6 +378,10 @@ class Policy:
         for name in ("must_publish", "must_not_publish"):
             if not _are_margins(getattr(self, name)):
                 raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")
+        alone = elements_of(self.alone, "alone", 'a list of sensitive attributes, ["grade"]')
+        if not all(isinstance(name, str) for name in alone):
+            raise InputError("alone is a list of sensitive attributes")
+        object.__setattr__(self, "alone", tuple(alone))
         if not isinstance(self.wanted, Sequence) or isinstance(self.wanted, str):
             raise InputError("wanted is a list of analyses")
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))

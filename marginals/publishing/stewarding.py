@@ -136,18 +136,37 @@ def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask)
     return shown
 
 
+_OFTEN = 0.05
+"""Seconds, at least, between two questions how much of the processor is used up: on some machines an answer takes long."""
+
+
 def _stop_after(seconds: float, deadline: Deadline) -> Stop:
-    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
-    until = time.process_time() + seconds
-    return lambda: time.process_time() > until or deadline.is_over
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over.
+
+    One thread uses no more of it than passes, so before that nobody need ask how much it was.
+    """
+    until, ask_at = time.process_time() + seconds, time.monotonic() + seconds
+
+    def stop() -> bool:
+        nonlocal ask_at
+        if deadline.is_over:
+            return True
+        if (now := time.monotonic()) < ask_at:
+            return False
+        if (left := until - time.process_time()) > 0:
+            ask_at = now + max(left, _OFTEN)
+        return left <= 0
+
+    return stop
 
 
 # What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
 # cost.
 #
 # Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
-# what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
-# the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
+# what the checks said is kept. Its price is what the objective of the search says of what that finds, less what it says of
+# what is found without the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other
+# tables.
 
 
 _MOST = 3
@@ -208,6 +227,11 @@ def _tried(
             return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
         error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
         if error <= pair.total_variation / 2:
-            price = with_pair.kl_divergence - alone.kl_divergence
+            price = _value(problem, with_pair) - _value(problem, alone)
             return Suggestion(pair.attributes, pair.total_variation, weight, error, price)
     return Suggestion(pair.attributes, pair.total_variation)
+
+
+def _value(problem: Problem, result: SearchResult) -> float:
+    """The objective of a problem at what another search found."""
+    return problem.value(problem.position(result.cliques))

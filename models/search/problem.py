@@ -347,7 +347,8 @@ class MarginLimits(PruningConstraint):
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
     nothing published may show, neither as they are nor finer. envelope: margins of which one must show
-    whatever is published; None where anything may be. common: what every margin must show.
+    whatever is published; None where anything may be. common: what every margin must show. alone: of attributes that no
+    margin shows beside another one, all steps of each.
     """
 
     domain: Domain
@@ -357,6 +358,7 @@ class MarginLimits(PruningConstraint):
     then: Constraint = field(default_factory=Unconstrained)
     envelope: tuple[Mask, ...] | None = None
     common: Mask = 0
+    alone: tuple[Mask, ...] = ()
 
     @property
     def pivot(self) -> Mask:
@@ -376,6 +378,8 @@ class MarginLimits(PruningConstraint):
         vertices = size.vertices
         for withheld in self.withheld:
             vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
+        for own in self.alone:
+            vertices &= ~own
         return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -401,6 +405,10 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
+        for own in self.alone:
+            if clique & own and clique & ~own:
+                name = next(iter(self.domain.margin(own)))
+                return f"a margin of {name} and others, and it is to be published by itself alone"
         if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
             return "a margin that shows more than the releases of the ledger"
         return None
