@@ -120,8 +120,8 @@ def lines() -> Iterator[str]:
     yield "# The papers, definition by definition"
     yield ""
     yield "Where is Definition 4.2, and can I use it? This page is made by `python experiments/definitions.py`; a test"
-    yield "follows each link, name, command and key. Numbers and figures are compared in [](papers.md). *Same* means: as the paper"
-    yield "defines or proves it, held by the test or experiment beside it."
+    yield "follows each link, name, command and key. Numbers and figures are compared in [](papers.md). *Same* means: as"
+    yield "the paper defines or proves it, held by the test or experiment beside it."
     for paper in PAPERS:
         judged = verdicts(paper)
         yield from ("", f"## {paper}", "")
