@@ -26,7 +26,7 @@ from checks.combinatorial import (
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, spelled, stated_among
 from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
-from checks.diversity.registry import parse_diversity
+from checks.diversity.registry import parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
@@ -230,7 +230,7 @@ class MaxentDiversity(AttributeClaim):
         """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
         match stated:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
-                return cls(parse_diversity(diversity), sensitive, stated.get("level", 0))
+                return cls(stated_diversity(diversity), sensitive, stated.get("level", 0))
         return None
 
     def as_json(self) -> dict[str, Any]:
@@ -246,6 +246,8 @@ class MaxentDiversity(AttributeClaim):
     def check(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
         collection, budget = question.collection, question.budget
+        if (lacking := uninstalled_in(self.diversity)) is not None:
+            return undecided(self, lacking.lacking())
         if (diversity := self.class_diversity) is None:
             whom = f"people of up to {self.rows_per_person} rows each"
             return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
@@ -442,6 +444,8 @@ class Register(AttributeClaim):
         """
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
+        if (lacking := uninstalled_in(self.of.diversity)) is not None:
+            return undecided(self, lacking.lacking())
         if (self.rows_per_person or 1) > 1:
             return undecided(self, SEVERAL_ROWS)
         if (diversity := self.class_diversity) is None:
@@ -1048,6 +1052,8 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
         raise CriterionError(f"a check is {_listed(forms)}, not {text!r}")
     if not issubclass(kind, AttributeClaim | RelaxedDiversity):
         return [parse_claim({"criterion": kind.criterion, **stated})]
+    if isinstance(demanded := stated.get("diversity"), str):
+        _ = parse_diversity(demanded)  # what somebody asks for must be known here
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]

@@ -6,16 +6,17 @@ tree's tables can be glued so that it has as many rows as its smallest class, or
 one to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table alone, and it has a 2. What of three attributes
 the tables leave can be asked of programs, by anybody; that nothing is certain is shown by tables that the publisher finds.
 
-Looked at are combinations of one, two and three values, each at any level that a table shows, and of more at their finest
-published levels: of any number of attributes where there are few, of all of them where there are many.
+Looked at are combinations of up to three values, each at any level that a table shows, and of all attributes at their
+finest published levels; where at most ten attributes are shown, of any number of them at these levels.
 """
 
+from collections import deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product, repeat
-from math import ceil, floor, inf
+from math import ceil, floor, inf, prod
 from operator import or_
 
 import numpy as np
@@ -23,11 +24,14 @@ import numpy as np
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
-from models.tables.contingency_table import group, pack
+from models.programs.exchanges import ExchangedRows
+from models.tables.contingency_table import ContingencyTable, group, is_dense, pack, shared_keys
+from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 _WHOLE = 1e-6
@@ -243,3 +247,191 @@ class _Certain:
         question = self._question
         margins = [dict(table.margin) for table in question.cells.tables]
         return WorstClass(cell=question.labels(cell), margins=margins, count_between=(fewest, most))
+
+
+# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
+# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
+# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
+# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
+
+MOST_MARGINS = 60_000
+"""Of combinations that are looked at."""
+
+FEW_ATTRIBUTES = 10
+"""Up to so many, combinations of any number of them are looked at."""
+
+_AT_ALL_LEVELS = 3
+"""Attributes of a combination, at most, that is looked at at every level that a table shows."""
+
+_MOVES = 16
+"""Between two looks: as many as change about what a look can tell apart."""
+
+_LOOKS = 400
+"""Margins that are looked at after the moves of a round, in turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenCombination:
+    """A combination that no witness has cleared: for its publisher alone. count: its rows, from 1 to k - 1."""
+
+    margin: Mask
+    codes: tuple[int, ...]
+    count: int
+
+    def labels(self, domain: Domain) -> dict[str, str]:
+        """Its values."""
+        levels = domain.margin(self.margin)
+        names = [domain.attributes[place] for place in domain.places(self.margin)]
+        return {a: domain.hierarchy(a).labels[levels[a]][code] for a, code in zip(names, self.codes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """What exchanges have shown.
+
+    small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. open: those that no other
+    rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left open.
+    """
+
+    small: int
+    rounds: int
+    open: tuple[OpenCombination, ...]
+
+    @property
+    def clear_all(self) -> bool:
+        """Whether no combination is certain to be small."""
+        return not self.open
+
+    def blamed(self, domain: Domain, further: Sequence[Mask]) -> Mask | None:
+        """The table that shows two attributes or more of the most open combinations; the first of those. None for none."""
+        shown = [{*domain.places(own.margin)} for own in self.open]
+        blame = [sum(len(places & {*domain.places(mask)}) > 1 for places in shown) for mask in further]
+        most = max(blame, default=0)
+        return further[blame.index(most)] if most else None
+
+
+def witnessed(
+    cube: DataCube,
+    masks: AnyCollection[Mask],
+    sensitive: AnyCollection[str],
+    k: int,
+    seed: int = 0,
+    rounds: int = 3_000,
+    deadline: Deadline = NEVER,
+) -> Witnesses:
+    """Which combinations of nonsensitive values stay open after so many rounds of exchanges; fewer where none is open.
+
+    cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. The same
+    whatever the sensitive values are, and the same for the same seed unless the deadline ends it. Its parameters are what is
+    published, what is claimed, and how long to look for witnesses. Raises TooManyCellsError for more margins of
+    combinations than can be looked at.
+    """
+    domain = cube.domain
+    public = sorted({nonsensitive_part(domain, mask, sensitive) for mask in masks} - {0})
+    finest = domain.margin(reduce(or_, public, 0))
+    table = cube.table(domain.mask(finest))
+    waiting = deque(_open_margins(table, public, k))
+    small = sum(len(own.cells) for own in waiting)
+    codes = {a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in finest.items()}
+    rows = ExchangedRows(domain, finest, codes, list(map(domain.margin, maximal_masks(public))))
+    rng = np.random.default_rng(seed)
+    made = 0
+    while waiting and rows.moves and made < rounds and not deadline.is_over:
+        for place in rng.integers(len(rows.moves), size=_MOVES).tolist():
+            rows.make(rows.moves[place], rng)
+        made += 1
+        columns = _Columns(rows)
+        for _ in range(min(_LOOKS, len(waiting))):
+            if left := waiting.popleft().left(columns, k):
+                waiting.append(left)
+    found = (each for own in waiting for each in own.combinations())
+    return Witnesses(
+        small, made, tuple(sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes)))
+    )
+
+
+class _Columns:
+    """The columns of some rows at all levels, as far as they are asked for."""
+
+    def __init__(self, rows: ExchangedRows) -> None:
+        self._rows = rows
+        self._known: dict[tuple[str, int], IndexArray] = {}
+
+    def __call__(self, attribute: str, level: int) -> IndexArray:
+        """The codes of an attribute at a level: shape (rows,)."""
+        key = attribute, level
+        if key not in self._known:
+            self._known[key] = self._rows.column(attribute, level).astype(np.intp)
+        return self._known[key]
+
+
+@dataclass(frozen=True, eq=False)
+class _OpenMargin:
+    """The cells of a margin that are open. cells: their codes, shape (cells, attributes). counts: of the rows themselves."""
+
+    margin: Mask
+    levels: Mapping[str, int]
+    radices: Sequence[int]
+    cells: IndexArray
+    counts: CountArray
+
+    def left(self, columns: _Columns, k: int) -> "_OpenMargin | None":
+        """Without the cells in which other rows are none, or k; None where none is left."""
+        own: list[CodeArray] = [columns(a, level) for a, level in self.levels.items()]
+        sizes = len(own[0]), len(self.cells)
+        here, sought = shared_keys(own, list(self.cells.T), list(self.radices), sizes)
+        counts = _counted(here, sought, prod(self.radices))
+        stay = (counts > 0) & (counts < k)
+        if not stay.any():
+            return None
+        return self if stay.all() else replace(self, cells=self.cells[stay], counts=self.counts[stay])
+
+    def combinations(self) -> Iterator[OpenCombination]:
+        """One by one."""
+        for cell, count in zip(self.cells.tolist(), self.counts.tolist()):
+            yield OpenCombination(self.margin, tuple(cell), count)
+
+
+def _counted(here: CodeArray, sought: CodeArray, space: int) -> CountArray:
+    """How often each key that is sought stands among others."""
+    if is_dense(space, len(here)):
+        return np.bincount(here, minlength=space)[sought]
+    ordered = np.sort(here)
+    return np.searchsorted(ordered, sought, side="right") - np.searchsorted(ordered, sought, side="left")
+
+
+def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
+    """The margins of combinations that have small cells, which are all open."""
+    domain = table.domain
+    for mask in combined_margins(domain, public):
+        counted = table.rolled_up_to(mask)
+        small = np.flatnonzero(counted.counts < k)
+        if len(small):
+            levels = {a: counted.margin[a] for a in counted.attributes}
+            radices = [domain.hierarchy(a).size(level) for a, level in levels.items()]
+            cells = np.stack([own[small].astype(np.intp) for own in counted.codes], axis=1)
+            yield _OpenMargin(mask, levels, radices, cells, counted.counts[small])
+
+
+def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
+    """The margins whose cells are the combinations that a claim is about, of two values and more.
+
+    Raises TooManyCellsError where these are too many.
+    """
+    finest = reduce(or_, public, 0)
+    own = [domain.attribute_masks[place] for place in domain.places(finest)]
+    levels = {each: sorted({mask & each for mask in public} - {0}) for each in own}
+    margins: set[Mask] = {finest}
+    for number in range(2, _AT_ALL_LEVELS + 1):
+        for some in combinations(own, number):
+            margins.update(map(sum, product(*(levels[each] for each in some))))
+            if len(margins) > MOST_MARGINS:
+                raise TooManyCellsError(
+                    f"combinations of {len(own)} attributes at their levels are more than the {MOST_MARGINS:,} tables "
+                    "that can be looked at; publish fewer columns or fewer levels"
+                )
+    if len(own) <= FEW_ATTRIBUTES:
+        for number in range(_AT_ALL_LEVELS + 1, len(own)):
+            margins.update(finest & sum(some) for some in combinations(own, number))
+    shown = [mask for mask in margins if not any(not mask & ~each for each in public)]
+    return sorted(shown, key=lambda mask: (domain.cell_count(mask), mask))

@@ -1,5 +1,6 @@
 # What `import marginals` offers: the only list of it, one name a line. Type checkers read it, and `__init__.py` does.
 
+from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.implications import implies as implies
 from checks.diversity.registry import register_diversity as register_diversity
@@ -61,6 +62,7 @@ from marginals.usefulness import prediction_accuracy as prediction_accuracy
 from marginals.usefulness import query_error as query_error
 from models.errors import ContradictionError as ContradictionError
 from models.errors import DomainMismatchError as DomainMismatchError
+from models.errors import ExtensionError as ExtensionError
 from models.errors import HierarchyError as HierarchyError
 from models.errors import MarginalsError as MarginalsError
 from models.errors import NotDecomposableError as NotDecomposableError

@@ -38,7 +38,8 @@ from models.graphs.junction_tree import Collection
 from models.inference.log_linear import EdgeTest, ScoreTest, edge_test, linear_by_linear, mean_scores
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.problem import Objective, Refusal, RefusedMove, SearchResult, Strategy, Unconstrained
+from models.search.doors import GivenObjective, GivenStrategy
+from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrained
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
@@ -773,8 +774,8 @@ Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
 
 def select(
     data: Any,
-    criterion: str | Objective = "bic",
-    strategy: str | Strategy = "auto",
+    criterion: GivenObjective = "bic",
+    strategy: GivenStrategy = "auto",
     required: Iterable[Sequence[str]] = (),
     forbidden: Iterable[Sequence[str]] = (),
     constraint: Allowed | None = None,
@@ -786,17 +787,18 @@ def select(
 ) -> Selection:
     """The decomposable graphical model of a table that a criterion prefers.
 
-    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a
-    ContingencyTable. counts: the column of a frame that says how many rows each row stands for. criterion: "bic",
-    "aic", "likelihood-ratio" (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an
-    objective such as `models.search.LikelihoodRatio(rows, alpha)`. strategy: "auto" lets several searches go on from
-    one another's best, and proves that nothing is better where that takes no more than about half of the time; or one of
-    "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact"; or a function of that
-    shape. required: cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a
-    function of the cliques that says whether they are allowed. max_attributes: of a clique. parameters: those that
-    the criterion counts, "nominal", every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds;
-    the search ends with the best so far, and `gap` says what is known of it. seed: of strategies that draw at random.
-    A parameter for each thing a search can vary.
+    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a ContingencyTable.
+    counts: the column of a frame that says how many rows each row stands for. criterion: "bic", "aic", "likelihood-ratio"
+    (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an objective such as
+    `models.search.LikelihoodRatio(rows, alpha)`; "bdeu", or a score of cliques of one's own, a function of a clique's
+    counts (`models.search.objective_of`); or the name of an objective that is installed. strategy: "auto" lets several
+    searches go on from one another's best, and proves that nothing is better where that takes no more than about half of
+    the time; or one of "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact";
+    or a function of that shape, or the name of one that is installed. required: cliques, or pairs, that stay; forbidden:
+    attributes that no clique holds together. constraint: a function of the cliques that says whether they are allowed.
+    max_attributes: of a clique. parameters: those that the criterion counts, "nominal", every cell of a margin, or
+    "adjusted", cells that have rows. time_limit: seconds; the search ends with the best so far, and `gap` says what is
+    known of it. seed: of strategies that draw at random. A parameter for each thing a search can vary.
 
     Raises InputError for data that cannot be counted, SelectionError for an unknown name or limits that contradict.
 
@@ -832,8 +834,8 @@ def _noted(rows: Counted) -> Counted:
 class Search:
     """A model search that can be repeated on other counts of the same attributes. The fields are those of `select`."""
 
-    criterion: str | Objective
-    strategy: str | Strategy
+    criterion: GivenObjective
+    strategy: GivenStrategy
     limits: Limits
     parameters: str
     time_limit: Seconds

@@ -245,14 +245,18 @@ def basis_line(basis: Basis, domain: Domain) -> str:
     'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
 given what its tables share; that is no finding about the data'
     >>> basis_line(release.supports({"age": 0, "diagnosis": 0}), release.domain)
-    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; the model fills in the rest'
+    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; within its groups the model \
+takes what is asked to be independent'
     """
     match basis.kind:
         case Kind.PUBLISHED:
             return "published: it follows from published counts"
         case Kind.SUPPORTED:
             tables = shown_in_words(basis, domain)
-            return f"supported: coarser than asked, a published table shows {tables}; the model fills in the rest"
+            return (
+                f"supported: coarser than asked, a published table shows {tables}; within its groups the model takes "
+                "what is asked to be independent"
+            )
         case Kind.ASSUMED:
             return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
 
@@ -837,8 +841,17 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
     """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
     search, price = report.search, report.price
-    if not price or search.value is None:
+    if search.value is None:
         return ""
+    if not price:
+        from models.search import CliqueScore  # slow to import, and few need it
+
+        by_score = isinstance(report.objective, CliqueScore)
+        return (
+            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+            if by_score
+            else ""
+        )
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (

@@ -290,6 +290,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "search": {
                     "strategy": search.strategy,
                     "value": search.value,
+                    "objective": str(steward.objective),
                     "price": steward.price,
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,

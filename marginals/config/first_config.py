@@ -299,7 +299,8 @@ def _publishable(
         return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
 
     found = counted()
-    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
+    # Where other rows are kept once a column is left out, another one may have too few values among them.
+    while hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
@@ -388,6 +389,7 @@ def _attribute(guessed: Guess) -> Attribute:
         hierarchy,
         intervals=guessed.intervals,
         start=guessed.start,
+        apart=guessed.apart,
         prefixes=guessed.prefixes,
         missing=guessed.missing,
         dates=guessed.dates,
@@ -619,6 +621,7 @@ _MEANINGS = {
     "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
     "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
     "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
+    "recursive:30,2": "the likeliest value is less than 30 times as likely as all others together",
     "distinct:2": "two values stay possible",
 }
 """What each demand of a first config means."""
@@ -648,6 +651,10 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
     if guessed.start:
         lines.append(f"start = {_number(guessed.start)}        # 0 is a group of its own")
+    if guessed.apart:
+        lines.append(
+            f"apart = [{', '.join(map(_number, guessed.apart))}]        # groups by themselves: many rows have them"
+        )
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
     if guessed.dates:

@@ -18,16 +18,15 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
 from marginals.jobs import Jobs
 from marginals.pages.risk_page import plot_format, pyplot
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import GivenDiversity, Policy
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
+from models.installed import name_of
+from models.search import GivenStrategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-DiversityText = str | Mapping[str, str | Sequence[str]] | None
-"""As a policy has it."""
 
 
 COLUMNS = (
@@ -50,15 +49,16 @@ def frontier(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None = None,
-    diversity: Sequence[DiversityText] | None = None,
-    strategies: Sequence[str] | None = None,
+    diversity: Sequence[GivenDiversity] | None = None,
+    strategies: Sequence[GivenStrategy] | None = None,
     jobs: int = 2,
 ) -> pd.DataFrame:
     """How near to the data a release can come under each policy of a grid, a row each, by increasing k.
 
-    k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. k is
-    that of k_link, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the
-    system can fork; counts of the table are shared among the policies of each.
+    k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. Each is
+    what a policy takes: strategies are names or functions, and so are the policy's objective and base. k is that of k_link,
+    and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the system can fork;
+    counts of the table are shared among the policies of each.
 
     Columns: `kl_divergence` of the data from the release, nats; `value`, the objective of the policy, with what chance gains
     if that has a price, nats; `gap`, by how many at most another decomposable release is better, and `optimal`, whether none
@@ -99,8 +99,8 @@ def _grid(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None,
-    diversity: Sequence[DiversityText] | None,
-    strategies: Sequence[str] | None,
+    diversity: Sequence[GivenDiversity] | None,
+    strategies: Sequence[GivenStrategy] | None,
 ) -> list[_Row]:
     """The policies of the grid, all of which make sense for the table."""
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
@@ -118,7 +118,7 @@ def _grid(
 
 
 def _found(table: Table, row: _Row) -> dict[str, Any]:
-    own = {"k": row.k, "diversity": row.diversity, "strategy": row.policy.strategy}
+    own = {"k": row.k, "diversity": row.diversity, "strategy": name_of(row.policy.strategy)}
     requirements = row.policy.requirements_of(table)
     begun = time.perf_counter()
     try:

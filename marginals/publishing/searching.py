@@ -17,17 +17,17 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, Policy, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, TimeOverError
+from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
+from models.installed import name_of
 from models.search import (
     STRATEGIES,
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -89,6 +89,17 @@ def chosen_base(
             name = f"the base table {as_written(whole)}{shown}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
     return BaseTables.of(table.cube, masks)
+
+
+def anonymized_base(table: Table, anonymizer: BaseAnonymizer, wish: "_Wish") -> BaseTables:
+    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
+    levels = anonymizer(table, wish.requirements)
+    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
+        raise ExtensionError(
+            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
+            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
+        )
+    return chosen_base(table, levels, wish.requirements, wish.policy.alone)
 
 
 _NODES_A_SECOND = 200_000
@@ -340,7 +351,7 @@ class _Wish:
     @property
     def free(self) -> Problem:
         """What the search is for, where nothing need be contained."""
-        objective = PenalizedDivergence(self.policy.price(self.table))
+        objective = self.policy.objective_for(self.table)
         wanted = weighed(self.table.cube, self.policy.analyses)
         return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
 
@@ -417,11 +428,11 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         wish.progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == wish.constraint.envelope else wish.policy.strategy
-    first = result = STRATEGIES[strategy](problem, stop)
+    strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search
+    first = result = strategy(problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
@@ -479,10 +490,14 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
-    if not isinstance(demanded, str):
+    if isinstance(demanded, Mapping):
         return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
+    if not isinstance(demanded, str):
+        return anonymized_base(table, demanded, wish)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
+    if demanded != "best":
+        return anonymized_base(table, base_anonymizer(demanded), wish)
     try:
         return wish.best_base(deadline)
     except TimeOverError:

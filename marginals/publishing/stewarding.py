@@ -67,7 +67,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         table.left_out,
         suggest=asked.suggest,
         base=search.choice,
-        price=search.problem.price,
+        objective=search.problem.priced,
     )
     if not policy.analyses:
         return report

@@ -85,7 +85,7 @@ def result_of(
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
     divergence = model.kl_divergence
     priced = isinstance(problem.objective, PenalizedDivergence)
-    value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
+    value = divergence + (problem.price * position.complexity if problem.price else 0.0) if priced else None
     cliques = tuple(sorted(position.cliques))
     wanted = problem.wanted.distances(cliques) if problem.wanted else ()
     if problem.wanted and value is not None:
@@ -519,7 +519,7 @@ def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
         if problem.refuses(finer):
             break
         saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())
-        parameters = cube.cell_count(finer) - cube.cell_count(shown)
+        parameters = cube.complexity(finer) - cube.complexity(shown)
         gain = problem.objective.gain(saved - cube.entropy(finer) + cube.entropy(shown), parameters)
         if gain > best:
             best, margin = gain, finer
@@ -534,14 +534,14 @@ def _join(part: dict[int, int], places: Iterable[int]) -> None:
 
 def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, tuple[int, int]]]:
     """The gain, the margin and the attributes of each pair that gains, the margin being the allowed one that gains most."""
-    entropy, cells = problem.cube.entropy, problem.cube.cell_count
+    entropy, complexity = problem.cube.entropy, problem.cube.complexity
     for pair in combinations(range(len(problem.cube.domain.attributes)), 2):
         best, margin = LEAST_GAIN, 0
         for first, second in _finest(problem, pair):
             if stop():
                 return
             both = first | second
-            parameters = cells(both) - cells(first) - cells(second) + 1
+            parameters = complexity(both) - complexity(first) - complexity(second)
             gain = problem.objective.gain(entropy(first) + entropy(second) - entropy(both), parameters)
             if gain > best:
                 best, margin = gain, both
@@ -669,8 +669,8 @@ class _Rounds:
             climb.remove_all()
         self.evaluated += climb.evaluated
         position = replace(climb.position, analyses=problem.wanted)
-        most = self.least + DEVIATION * self.least
-        if position.divergence >= most:
+        most = self.least + DEVIATION * abs(self.least)
+        if problem.cube.is_bounded_by_divergence and position.divergence >= most:
             return
         value = problem.value(position)
         if value >= most or not climb.is_allowed():

@@ -1,7 +1,9 @@
 """Combinations that tables prove to be small: all tables of whole numbers with the published marginals are the oracle."""
 
 import os
+from dataclasses import replace
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 from certain_combinations import Combination, combinations_of
 from checks.claims import ATTESTED, VERIFIED, MinPublishedCell, NoSmallCertain, Question, parse_claim
 from checks.finding import FULL, Finding, Verdict
-from checks.small_combinations import refuted
+from checks.small_combinations import Witnesses, combined_margins, refuted, witnessed
+from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -39,6 +42,7 @@ def certain(combinations: list[Combination], k: int) -> set[tuple[int, tuple[int
     return {(own.margin, own.cell) for own in combinations if own.least > 0 and own.most < k}
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(
     cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(),
@@ -109,8 +113,6 @@ def test_what_programs_do_not_refute_is_attested_or_undecided() -> None:
 
 
 def test_a_budget_without_programs_decides_nothing() -> None:
-    from dataclasses import replace
-
     collection, k = cycle()
     found = refuted(collection, [], k, replace(FULL, cell_programs=0))
     assert (found.verdict, "the budget ended" in found.note) == (Verdict.UNDECIDED, True)
@@ -129,3 +131,65 @@ def test_the_least_published_count_is_that_of_every_table(core: Core, data: st.D
 def test_claims_say_what_they_mean(k: int) -> None:
     assert NoSmallCertain(k, ATTESTED).meaning().endswith(".")
     assert "worked out" in MinPublishedCell(k).meaning_beside(["ill"]) or k == 1
+
+
+@pytest.mark.slow
+@settings(max_examples=EXAMPLES)
+@given(cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(), st.integers(2, 4))
+def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]], k: int) -> None:
+    core, collection = beside[0], published(*beside)
+    every = combinations_of(collection, core.nonsensitive)
+    if every is None:
+        return
+    found = witnessed(core.collection.cube, collection.masks, [core.sensitive], k, rounds=15)
+    open_ones = {(own.margin, own.codes) for own in found.open}
+    shown = {(own.margin, own.cell) for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
+    assert certain(every, k) & shown <= {(margin, _by_name(collection, margin, codes)) for margin, codes in open_ones}
+    assert found.small >= len(found.open)
+    for own in found.open:
+        assert 0 < own.count < k
+        assert found.blamed(collection.domain, beside[1]) in {*beside[1], None}
+
+
+def _by_name(collection: Collection, margin: Mask, codes: tuple[int, ...]) -> tuple[int, ...]:
+    names = [collection.domain.attributes[place] for place in collection.domain.places(margin)]
+    return tuple(code for _, code in sorted(zip(names, codes)))
+
+
+@given(cyclic_cores(), st.randoms(use_true_random=False))
+def test_witnesses_are_the_same_whatever_the_sensitive_values_are(
+    beside: tuple[Core, tuple[Mask, ...]], random: Random
+) -> None:
+    core, collection = beside[0], published(*beside)
+    base = core.collection.cube.table(sum(core.collection.domain.attribute_masks))
+    rows = {a: np.repeat(codes, base.counts) for a, codes in zip(base.attributes, base.codes)}
+    exchanged = rows[core.sensitive].tolist()
+    random.shuffle(exchanged)
+    rows[core.sensitive] = np.array(exchanged)
+    other = DataCube([ContingencyTable.from_cells(base.domain, base.margin, rows, np.ones(base.total, dtype=np.int64))])
+    one, two, again = (
+        witnessed(cube, collection.masks, [core.sensitive], 3, seed=7, rounds=5)
+        for cube in (core.collection.cube, other, core.collection.cube)
+    )
+    assert _plain(one) == _plain(two) == _plain(again)
+
+
+def _plain(found: Witnesses) -> tuple[object, ...]:
+    return found.small, found.rounds, [(own.margin, own.codes, own.count) for own in found.open]
+
+
+def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
+    collection, k = cycle()
+    found = witnessed(collection.cube, collection.masks, [], k, rounds=20)
+    assert [own.labels(collection.domain) for own in found.open] == [{"A": "0", "B": "1", "C": "0"}]
+    assert not found.clear_all
+    assert found.blamed(collection.domain, collection.masks[2:]) == collection.masks[2]
+    assert found.blamed(collection.domain, ()) is None
+    tree = witnessed(collection.cube, collection.masks[:2], [], k, rounds=200)
+    assert (tree.clear_all, tree.small > 0) == (True, True)
+
+
+def test_more_margins_than_can_be_looked_at_are_refused() -> None:
+    domain = Domain.of({f"a{number}": Hierarchy.flat("xy") for number in range(80)})
+    with pytest.raises(TooManyCellsError, match="combinations of 80 attributes"):
+        combined_margins(domain, [domain.mask({a: 0}) for a in domain.attributes])
