@@ -23,7 +23,7 @@ from checks.combinatorial import (
     of_part,
     sensitive_groups,
 )
-from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
+from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, spelled, stated_among
 from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
 from checks.diversity.registry import parse_diversity, stated_diversity, uninstalled_in
@@ -535,6 +535,83 @@ class Register(AttributeClaim):
         return self.of.reason()
 
 
+@dataclass(frozen=True)
+class RelaxedDiversity(Claim):
+    """Several sensitive values are nearly as probable as the most probable one, by maximum entropy (KG06 section 7).
+
+    Of p tables that show the attribute, every combination of nonsensitive values has `l` sensitive ones that are at least
+    (1 - epsilon)^p times as probable as its most probable one. A question of readers, no demand of a policy: coarser tables
+    need not keep it.
+    """
+
+    epsilon: Fraction
+    l: int
+    sensitive: str
+    criterion: ClassVar[str] = "relaxed-diversity"
+    form: ClassVar[str] = "relaxed=EPSILON,L"
+
+    def __post_init__(self) -> None:
+        if self.l < 2 or not 0 <= self.epsilon < 1:
+            raise CriterionError(
+                f"relaxed=EPSILON,L needs EPSILON of at least 0 and below 1 and L of at least 2, got "
+                f"{spelled(self.epsilon)} and {self.l}"
+            )
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """From the text of `epsilon`, the whole number `l`, and the name of the `sensitive` attribute."""
+        match stated:
+            case {"epsilon": str(epsilon), "l": int(l), "sensitive": str(sensitive)} if not isinstance(l, bool):
+                match numbers(epsilon):
+                    case [value]:
+                        return cls(value, l, sensitive)
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        return {
+            "criterion": self.criterion, "epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive
+        }  # fmt: skip
+
+    @classmethod
+    def stated_in(cls, text: str) -> dict[str, Any] | None:
+        """The two numbers of `0.1,3`."""
+        match numbers(text):
+            case [epsilon, l] if l.denominator == 1:
+                return {"epsilon": spelled(epsilon), "l": int(l)}
+        return None
+
+    @property
+    def about(self) -> str:
+        """The attribute."""
+        return self.sensitive
+
+    def check(self, question: Question) -> Finding:
+        """The finding on a collection; undecided of one that is not decomposable, and of people of several rows."""
+        if not question.collection.is_decomposable:
+            return undecided(self, "relaxed diversity is checked of decomposable collections alone")
+        if (self.rows_per_person or 1) > 1:
+            return undecided(self, SEVERAL_ROWS)
+        if any(MISSING in labels for labels in question.collection.domain.hierarchy(self.sensitive).labels[:-1]):
+            return undecided(self, f"rows without a value of {self.sensitive} are no value that could be near the top")
+        from checks.maxent.maxent_diversity import relaxed_maxent_diversity  # slow to import, and few need it
+
+        found = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
+        return replace(found, parameters=self.parameters)
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"Relaxed diversity of {self.sensitive}, {self.l} values within epsilon = {spelled(self.epsilon)}"
+
+    def meaning(self) -> str:
+        """The share, which the number of tables is part of."""
+        return (
+            "For a reader who combines all tables by maximum entropy: given any published values of a person, at least "
+            f"{self.l} values of {self.sensitive} are at least (1 - {spelled(self.epsilon)})^p times as probable as the "
+            f"most probable one, p being the number of tables that show {self.sensitive}."
+        )
+
+
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
 SEVERAL_ROWS = "readers with a register are not considered where a person can have several rows"
 
@@ -929,7 +1006,16 @@ class NoSmallCertain(CountClaim):
 
 _KINDS: dict[str, type[Claim]] = {
     kind.criterion: kind
-    for kind in (KLink, KCombinatorial, NoSmallCertain, MinCell, MinPublishedCell, MaxentDiversity, Register)
+    for kind in (
+        KLink,
+        KCombinatorial,
+        NoSmallCertain,
+        MinCell,
+        MinPublishedCell,
+        MaxentDiversity,
+        Register,
+        RelaxedDiversity,
+    )
 }
 """The class of each criterion in a bundle."""
 
@@ -964,7 +1050,7 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     if kind is None or stated is None:
         forms = [*(kind.form for kind in _KINDS.values()), "odds=G"]
         raise CriterionError(f"a check is {_listed(forms)}, not {text!r}")
-    if not issubclass(kind, AttributeClaim):
+    if not issubclass(kind, AttributeClaim | RelaxedDiversity):
         return [parse_claim({"criterion": kind.criterion, **stated})]
     if isinstance(demanded := stated.get("diversity"), str):
         _ = parse_diversity(demanded)  # what somebody asks for must be known here

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, comb, inf, isfinite
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from checks.diversity.criteria import Entropy, Functional, Simple, excessive_protection
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies, spelled
+from checks.diversity.implications import WeakestImplying, weakest_implying
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.arrays import (
@@ -554,13 +555,42 @@ def background_knowledge(
     return {number: affected(sizes, needed <= number) for number in ruled_out}
 
 
+MOST_RULED_OUT = 3
+"""Values that somebody is taken to rule out of a person, at most, where a table is assessed."""
+
+
+@dataclass(frozen=True)
+class KnowledgeNeeded:
+    """What background knowledge breaks of a table, in one sensitive attribute (MKGV07 section 1.1).
+
+    least: how many values of a person one must rule out, so that a single value is left in some class; 0 where a class has
+    only one. fallen: classes and rows that fall to somebody who rules out 1, 2, ... `MOST_RULED_OUT` values.
+    """
+
+    least: int
+    fallen: Mapping[int, Affected]
+
+    @classmethod
+    def of(cls, classes: EquivalenceClasses) -> "KnowledgeNeeded":
+        """That of some classes, at least one."""
+        least = int(knowledge_needed(classes).min())
+        return cls(least, background_knowledge(classes, range(1, MOST_RULED_OUT + 1)))
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"least": self.least, "ruled_out": {str(n): fallen.as_json() for n, fallen in self.fallen.items()}}
+
+
 # Criteria on one table as a sample of a population, whose nonsensitive values are known of everybody.
 #
 # They are about single tables: which people of a population a collection of marginals could be about is no matter of
 # its maximum-entropy distribution, so there is no exact check of several tables together.
 
 
-SINGLE_TABLES = "k-map and delta-presence are decided of single tables only, by marginals assess"
+SINGLE_TABLES = (
+    "k-map, delta-presence and bayes-optimal privacy against a population are decided of single tables only, by marginals "
+    "assess"
+)
 """What is said where they are asked of a release."""
 
 
@@ -767,7 +797,8 @@ class Assessment:
     """What one table gives away.
 
     k_anonymity: rows of the smallest class. diversity: by sensitive attribute. homogeneous, nearly_homogeneous: classes
-    and rows in which one value of some sensitive attribute holds all rows, or nearly all.
+    and rows in which one value of some sensitive attribute holds all rows, or nearly all. knowledge: by sensitive attribute
+    what somebody achieves who can rule out values of a person.
     """
 
     rows: int
@@ -776,6 +807,7 @@ class Assessment:
     diversity: Mapping[str, Reached]
     homogeneous: Affected
     nearly_homogeneous: Affected
+    knowledge: Mapping[str, "KnowledgeNeeded"] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values."""
@@ -786,6 +818,7 @@ class Assessment:
             "diversity": {attribute: reached.as_json() for attribute, reached in self.diversity.items()},
             "homogeneous": self.homogeneous.as_json(),
             "nearly_homogeneous": self.nearly_homogeneous.as_json(),
+            "background_knowledge": {attribute: needed.as_json() for attribute, needed in self.knowledge.items()},
         }
 
 
@@ -809,6 +842,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
         nearly_homogeneous=affected(
             sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, share) for c in by_attribute)])
         ),
+        knowledge={c.sensitive: KnowledgeNeeded.of(c) for c in by_attribute if len(c)},
     )
 
 
@@ -846,13 +880,14 @@ class Eligibility:
     reached: of each kind but the functional one. tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity;
     1 where no tau will do. generalized: the smallest tau where sensitive values are generalized too, as SWEEP does, at
     every l up to the number of values: 1 / values. excess: by requirement the excessive protection of the table that was
-    looked at, None where it does not satisfy it.
+    looked at, None where it does not satisfy it. implying: by requirement what simple and recursive diversities imply it.
     """
 
     reached: Reached
     tau: tuple[Fraction, ...]
     generalized: Fraction
     excess: Mapping[str, float | None]
+    implying: Mapping[str, WeakestImplying] = field(default_factory=dict)
 
     @property
     def values(self) -> int:
@@ -866,6 +901,7 @@ class Eligibility:
             "values": self.values,
             "functional_tau_generalized": rounded_up(self.generalized) if self.values > 1 else None,
             "excessive_protection": dict(self.excess),
+            "implied_by": {requirement: weakest.as_json() for requirement, weakest in self.implying.items()},
         }
 
 
@@ -890,12 +926,12 @@ def eligibility(
         classes = np.unique(-np.sort(-suppressed.counts, axis=1), axis=0).tolist()
         largest = min(occurring, LARGEST_L)
         tau = tuple(max(smallest_tau(counts, l) for counts in classes) for l in range(2, largest + 1))
-        excess = {
-            str(one): _protection_left(table, attribute, one)
-            for one in demanded.get(attribute, ())
-            if isinstance(one, Functional)
-        }
-        result[attribute] = Eligibility(eligible(base, attribute, others), tau, Fraction(1, occurring), excess)
+        functional = [one for one in demanded.get(attribute, ()) if isinstance(one, Functional)]
+        excess = {str(one): _protection_left(table, attribute, one) for one in functional}
+        implying = {str(one): weakest_implying(one, occurring) for one in functional}
+        result[attribute] = Eligibility(
+            eligible(base, attribute, others), tau, Fraction(1, occurring), excess, implying
+        )
     return result
 
 

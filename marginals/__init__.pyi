@@ -2,6 +2,7 @@
 
 from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criterion import Diversity as Diversity
+from checks.diversity.implications import implies as implies
 from checks.diversity.registry import register_diversity as register_diversity
 from checks.diversity.registry import unregister_diversity as unregister_diversity
 from checks.errors import CriterionError as CriterionError
@@ -35,9 +36,11 @@ from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
 from marginals.publishing.frontier import plot_frontier as plot_frontier
 from marginals.publishing.policy import Policy as Policy
+from marginals.publishing.policy import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
+from marginals.publishing.single_tables import thin as thin
 from marginals.release.mixture import Mixture as Mixture
 from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
@@ -55,6 +58,8 @@ from marginals.tables.source import read_rows as read_rows
 from marginals.tables.source import read_table as read_table
 from marginals.tables.table import Rows as Rows
 from marginals.tables.table import Table as Table
+from marginals.usefulness import prediction_accuracy as prediction_accuracy
+from marginals.usefulness import query_error as query_error
 from models.errors import ContradictionError as ContradictionError
 from models.errors import DomainMismatchError as DomainMismatchError
 from models.errors import ExtensionError as ExtensionError

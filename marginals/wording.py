@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
-    from checks.classes import Assessment, Eligibility, Reached, Reidentification, Risk, Uniqueness
+    from checks.classes import Assessment, Eligibility, KnowledgeNeeded, Reached, Reidentification, Risk, Uniqueness
+    from checks.diversity.implications import WeakestImplying
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
+    from marginals.anonymizers.thinning import ThinnedTable
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
@@ -637,6 +639,19 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
+    for attribute, needed in assessment.knowledge.items():
+        yield from _knowledge_lines(attribute, needed)
+
+
+def _knowledge_lines(attribute: str, needed: "KnowledgeNeeded") -> Iterator[str]:
+    """How many values of a person somebody must rule out to learn the sensitive one."""
+    if needed.least:
+        values = number_of(needed.least, "value")
+        yield f"Background knowledge: who rules out {values} of {attribute} for a person can be left with a single one."
+    for ruled_out, fallen in needed.fallen.items():
+        if fallen.classes and ruled_out >= needed.least:
+            held = f"{number_of(fallen.classes, 'class', 'classes')} with {number_of(fallen.rows, 'row')}"
+            yield f"  {number_of(ruled_out, 'value')} ruled out leave a single one in up to {held}"
 
 
 def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
@@ -663,12 +678,24 @@ def _tau_lines(found: "Eligibility") -> Iterator[str]:
         least = rounded_up(found.generalized)
         swept = "with sensitive values generalized too (anonymize --method sweep)"
         yield f"  {swept}: tau of {least:g} or more at every l up to {found.values}"
+    for requirement, weakest in found.implying.items():
+        yield from _implied_lines(requirement, weakest)
     for requirement, excess in found.excess.items():
         yield (
             f"  excessive protection beyond {requirement}: {excess:.4g}"
             if excess is not None
             else f"  excessive protection beyond {requirement}: none, since this table does not satisfy it"
         )
+
+
+def _implied_lines(requirement: str, weakest: "WeakestImplying") -> Iterator[str]:
+    """Which simple and recursive diversities imply a functional one, over the values that occur."""
+    from checks.diversity.criterion import spelled
+
+    if weakest.simple is not None:
+        yield f"  {requirement} is implied by simple:l with l of {spelled(weakest.simple)} or more"
+    for l, c in weakest.recursive.items():
+        yield f"  {requirement} is implied by recursive:c,{l} with c of at most {spelled(c)}"
 
 
 def _recursive_lines(reached: "Reached") -> Iterator[str]:
@@ -701,6 +728,28 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
         yield f"    --levels {levels}"
     if len(listed) < len(result.minimal) and most != 1:
         yield f"And {len(result.minimal) - len(listed):,} more: --all lists them, --json too."
+
+
+def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most: int | None = None) -> Iterator[str]:
+    """Minimal tables of which rows are left out, the best first, and whom that does not protect from."""
+    listed = found[:most]
+    yield f"{number_of(len(found), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
+    for table in listed:
+        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        yield (
+            f"    KL divergence {table.kl_divergence:.4f}, {number_of(len(table.recoding), 'class', 'classes')}, "
+            f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "
+            f"{number_of(table.dropped, 'class', 'classes')} all"
+        )
+    if len(listed) < len(found) and most != 1:
+        yield f"And {len(found) - len(listed):,} more: --all lists them, --json too."
+    if any(table.left_out for table in listed):
+        yield (
+            "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "
+            "rows share those values, counts the rows left out too, and knows that they have frequent values; do not "
+            "publish how many were left out."
+        )
 
 
 def written_table_lines(

@@ -140,8 +140,9 @@ def shares(x: FloatArray, support: BoolArray) -> FloatArray:
     return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12}|/[0-9]{1,12})?")
-"""Numbers as a criterion may spell them; an exponent could ask for more digits than there is memory."""
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
+"""Numbers as a criterion may spell them, a float with all its digits too; an exponent could ask for more digits than there
+is memory."""
 
 
 def numbers(text: str) -> list[Fraction]:
@@ -149,6 +150,8 @@ def numbers(text: str) -> list[Fraction]:
 
     >>> numbers("2.8, 4"), numbers("1e9"), numbers("")
     ([Fraction(14, 5), Fraction(4, 1)], [], [])
+    >>> numbers(str(1 / 3)) < numbers("1/3")  # a decimal is what it says, and this one is less than a third
+    True
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(map(_NUMBER.fullmatch, parts)):

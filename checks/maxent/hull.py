@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, spelled
 from checks.errors import CriterionError
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import Combine, FittingClasses, LogTree, Outcome, SensitiveTree
@@ -284,6 +284,35 @@ def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
     distinct = distinct_positions(vectors, block)
     kept = [distinct[g[minimal_positions(vectors[distinct[g]])]] for g in groups(block[distinct])]
     return np.sort(np.concatenate(kept)) if kept else distinct
+
+
+@dataclass(frozen=True)
+class NearTheTop(Diversity):
+    """At least l values are `share` times as frequent as the most frequent one, or more. Reached: the share of the l-th.
+
+    Merging classes does not keep it: it is no demand of a policy.
+    """
+
+    l: int
+    share: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.l} values at least {spelled(self.share)} times as frequent as the most frequent one"
+
+    def slack(self, vectors: FloatArray) -> FloatArray:
+        """The share reached less that demanded."""
+        return self.reached(vectors) - float(self.share)
+
+    def reached(self, vectors: FloatArray) -> FloatArray:
+        """How frequent the l-th most frequent value is beside the first; 0 where there are not so many."""
+        if vectors.shape[1] < self.l:
+            return np.zeros(len(vectors))
+        ordered = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
+        return np.asarray(ordered[:, self.l - 1] / ordered[:, 0])
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return sum(value >= self.share * max(vector) for value in vector) >= self.l
 
 
 def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:

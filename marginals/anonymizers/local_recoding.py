@@ -229,6 +229,26 @@ class LocalRecoding:
         }
 
 
+def weights_by_label(table: Table, given: Mapping[str, Mapping[str, Fraction]]) -> Weights:
+    """The weights of sensitive base values that are given by their labels; of others that occur 1, of the rest 0.
+
+    Raises InputError for a label that is no base value, and for an attribute whose values that occur all have weight 0.
+    """
+    weights = {name: list(own) for name, own in occurrence_weights(table).items()}
+    for attribute, by_label in given.items():
+        labels = table.domain.hierarchy(attribute).labels[0]
+        for label, weight in by_label.items():
+            if label not in labels:
+                raise InputError(f"the weights of {attribute!r} name what is no base value of its hierarchy")
+            weights[attribute][labels.index(label)] = weight
+        held = np.bincount(table.base_counts.column(attribute, 0), minlength=len(labels)) > 0
+        if any(is_held and not weight for is_held, weight in zip(held.tolist(), weights[attribute])):
+            raise InputError(
+                f"the weights of {attribute!r} are 0 for a value that occurs; give each such value a positive one"
+            )
+    return weights
+
+
 def occurrence_weights(table: Table) -> Weights:
     """Weight 1 for the sensitive base values that occur in a table, 0 for the others (TZ09 after Def. 2)."""
     weights: dict[str, tuple[int, ...]] = {}

@@ -48,7 +48,7 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("demo", "open", "init"),
         "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "report", "ledger"),
+        "Publish": ("publish", "verify", "attack", "compare", "report", "ledger"),
         "Use a release": ("query", "sample"),
         "Disclose rows": ("disclose",),
         "Audit what others published": ("audit",),
@@ -67,6 +67,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "publish": "releases.publish",
         "verify": "releases.verify",
         "attack": "releases.attack",
+        "compare": "releases.compare",
         "report": "releases.report",
         "ledger": "releases.ledger",
         "query": "releases.query",

@@ -160,6 +160,60 @@ def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Pat
 
 
 @click.command()
+@CONFIG
+@RELEASE
+@click.option(
+    "--conditions", default=2, show_default=True, type=click.IntRange(1), help="Conditions of each random count."
+)
+@click.option("--target", metavar="NAME", help="Attribute to predict from all others. [default: each sensitive one]")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the counts, and of what is drawn."
+)
+@stops_after
+@JSON
+def compare(config: Path, folder: Path, conditions: int, target: str | None, seed: int, as_json: bool) -> None:
+    """Compare a release with the table that it was made of.
+
+    Tells how far its tables of one and two attributes are from those of the table of CONFIG, by how much random counts
+    with some conditions are wrong, and how well a decision tree predicts that has learnt from the release (the last needs
+    scikit-learn). It is for whoever has the table: publish nothing of it.
+
+    \b
+    Examples:
+      marginals compare release.toml release
+      marginals compare release.toml release --conditions 3 --target diagnosis
+    """
+    release = marginals.open_release(folder)
+    table = marginals.read_config(config).read_table()
+    accuracy = marginals.compare(release, table).release
+    error = marginals.query_error(release, table, conditions, seed=seed)
+    targets = table.sensitive if target is None else (target,)
+    predicted = [marginals.prediction_accuracy(release, table, name, seed) for name in targets]
+    if as_json:
+        print_json(
+            {
+                "one_way": accuracy.one_way.as_json(),
+                "two_way": accuracy.two_way.as_json(),
+                "query_error": {"conditions": conditions, "mean": error},
+                "prediction": [one.as_json() for one in predicted],
+            }
+        )
+        return
+    click.echo("Not for publication: this tells of the table what the release does not.")
+    click.echo(
+        f"Total variation: one-way tables {accuracy.one_way.mean:.3f}, two-way {accuracy.two_way.mean:.3f} on average"
+    )
+    click.echo(
+        f"Random counts with {conditions} condition{'s' if conditions > 1 else ''}: mean relative error {error:.3f}"
+    )
+    for one in predicted:
+        click.echo(
+            f"Predicting {printable(one.target)}: right for {one.learnt:.1%} of the rows; learnt from the "
+            f"rows {one.from_rows:.1%}, the commonest value {one.commonest:.1%}"
+        )
+
+
+@click.command()
 @RELEASE
 @output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
 @SIGN
@@ -304,7 +358,8 @@ FAILED = 1
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
-    "know the nonsensitive values of everybody, or odds=G, the diversity against attackers with evidence of such odds; of "
+    "know the nonsensitive values of everybody, relaxed=EPSILON,L, L values nearly as probable as the most probable one, "
+    "or odds=G, the diversity against attackers with evidence of such odds; of "
     "releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(

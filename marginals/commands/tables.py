@@ -99,6 +99,13 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
     "satisfies the policy too (lattice only).",
 )
+@click.option(
+    "--leave-out",
+    "left_out",
+    type=NumberRange(0, 1),
+    help="Largest share of rows that may be left out: each class loses the fewest with which the rest satisfies the policy, "
+    "or all of them. Readers who know who is in the table count them all the same (lattice only).",
+)
 @output("--out", help="CSV file for one generalized table: the best, or that of --levels.")
 @click.option(
     "--levels",
@@ -123,13 +130,16 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
       marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
       marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
+      marginals anonymize release.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
     asked = _Asked(**chosen)
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
-    if asked.method == "lattice":
+    if asked.left_out is not None:
+        _thin(configured, asked, out, as_json)
+    elif asked.method == "lattice":
         _generalize(configured, asked, out, as_json)
     else:
         _recode_locally(configured, asked.method, out, as_json)
@@ -141,11 +151,19 @@ class _Asked:
 
     method: str
     suppression: float
+    left_out: float | None
     levels: str | None
     every: bool
 
     def __post_init__(self) -> None:
-        given = {"--suppression": self.suppression, "--levels": self.levels is not None, "--all": self.every}
+        if self.left_out is not None and (self.suppression or self.levels is not None):
+            raise InputError("--leave-out stands without --suppression and --levels")
+        given = {
+            "--suppression": self.suppression,
+            "--leave-out": self.left_out is not None,
+            "--levels": self.levels is not None,
+            "--all": self.every,
+        }
         for option, is_given in given.items():
             if is_given and self.method != "lattice":
                 raise InputError(f"{option} goes with the method lattice only")
@@ -188,6 +206,32 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
         print_lines(lines)
 
 
+def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
+    """Look for the minimal tables of which few rows are left out, and write the best."""
+    from marginals.wording import thinned_table_lines, written_table_lines
+
+    assert asked.left_out is not None
+    with ProgressBars(not as_json) as progress:
+        table, policy = configured.read_table(), configured.policy
+        _require_demands(table, policy, out)
+        found = marginals.thin(table, policy, asked.left_out, progress)
+    if not found:
+        raise NothingPublishableError(
+            f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
+        )
+    best = found[0]
+    answer: dict[str, Any] = {"minimal": [one.as_json() for one in found]}
+    lines = list(thinned_table_lines(found, table.domain, None if asked.every else _BEST if out is None else 1))
+    if out is not None:
+        out.write(csv_bytes(best.recoding.frame()))
+        answer |= {"out": str(out.path), "written": best.as_json()}
+        lines += written_table_lines(str(out.path), best.recoding, policy.requirements_of(table))
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(lines)
+
+
 def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None") -> None:
     from marginals.publishing.publishing import require_demanded
 
@@ -203,11 +247,11 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
+    from marginals.anonymizers.local_recoding import weights_by_label
     from marginals.names import number_of
     from marginals.wording import written_table_lines
 
     table = configured.read_table()
-    recode = {"sweep": marginals.sweep, "hilbert": marginals.hilbert}[method]
     requirements = configured.policy.requirements_of(table)
     _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
@@ -222,7 +266,13 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    recoded = recode(table, diversity, k=requirements.class_size or 1)
+    least = requirements.class_size or 1
+    if method == "sweep":
+        chosen = configured.sweep
+        weights = weights_by_label(table, chosen.weights) if chosen.weights else None
+        recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+    else:
+        recoded = marginals.hilbert(table, diversity, k=least)
     if out is not None:
         out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)

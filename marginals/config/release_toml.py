@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from io import TextIOWrapper
 from math import inf, isfinite, isnan
 from pathlib import Path
@@ -268,13 +269,14 @@ def _rule(content: Mapping[str, Any]) -> DisclosureRule:
 # path = "everybody.csv"          # one row a person, with the columns of the quasi-identifiers
 # k_map = 5                       # people who could be meant by each row, at least
 # delta_presence = [0.0, 0.2]     # the probability of being in the table, of everybody: between these
+# bayes_optimal = [0.2, 0.6]      # no belief of who knows the population may come from below the first to above the second
 #
 # Instead of all this, where nobody has such a table:
 #
 # sampling_fraction = 0.05        # the share of the population that is in the table, drawn at random
 
 
-POPULATION = ("path", "k_map", "delta_presence", "sampling_fraction")
+POPULATION = ("path", "k_map", "delta_presence", "bayes_optimal", "sampling_fraction")
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,7 @@ class PopulationSection:
     path: Path | None
     k_map: int | None = None
     delta_presence: tuple[float, float] | None = None
+    bayes_optimal: tuple[float, float] | None = None
     sampling_fraction: float | None = None
 
     @classmethod
@@ -306,7 +309,11 @@ class PopulationSection:
         _require(is_count, "population.k_map", f"be a whole number of at least 1, got {k!r}")
         are_bounds = bounds is None or (_is_numbers(bounds) and len(bounds) == 2 and 0 <= bounds[0] <= bounds[1] <= 1)
         _require(are_bounds, "population.delta_presence", "be two shares from 0 to 1, the lower first")
-        return cls(folder / section["path"], k, None if bounds is None else (bounds[0], bounds[1]))
+        rhos = section.get("bayes_optimal")
+        are_rhos = rhos is None or (_is_numbers(rhos) and len(rhos) == 2 and 0 < rhos[0] < rhos[1] < 1)
+        _require(are_rhos, "population.bayes_optimal", "be two beliefs between 0 and 1, the lower first")
+        presence, beliefs = (None if pair is None else (pair[0], pair[1]) for pair in (bounds, rhos))
+        return cls(folder / section["path"], k, presence, beliefs)
 
     def read(self, like: TableSource) -> Population | float:
         """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction.
@@ -316,11 +323,11 @@ class PopulationSection:
         if self.path is None:
             assert self.sampling_fraction is not None
             return self.sampling_fraction
-        return Population.read(self.path, like, self.k_map, self.delta_presence)
+        return Population.read(self.path, like, self.k_map, self.delta_presence, self.bayes_optimal)
 
     def refuse_demands(self) -> None:
         """Raise InputError where it demands what only single tables can be checked for."""
-        if self.k_map is not None or self.delta_presence is not None:
+        if any(demand is not None for demand in (self.k_map, self.delta_presence, self.bayes_optimal)):
             raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
 
@@ -332,7 +339,7 @@ _MOST_BYTES = 1 << 20
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
 
-_SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
+_SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk", "sweep")
 _DATA = (
     "path", "reviewed", "separator", "encoding", "decimal", "missing", "domain", "engine", "memory", "person", "one_row",
     "rows_per_person", "ladders", "where",
@@ -349,6 +356,44 @@ _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
     "must_publish", "must_not_publish", "alone", "wanted", "time_limit", "objective", "further_tables",
 )  # fmt: skip
+
+
+# The section [sweep] of a config: what SWEEP takes beside the demands of [privacy].
+#
+# [sweep]
+# importance = ["age", "sex"]                       # quasi-identifiers, the most important first
+# weights = { diagnosis = { Flu = 10, Cancer = 1 } } # how frequent a reader may know base values to be (TZ09 Def. 2)
+
+
+SWEEP = ("importance", "weights")
+
+
+@dataclass(frozen=True)
+class SweepSection:
+    """The order in which quasi-identifiers matter, and weights of sensitive base values by their labels."""
+
+    importance: tuple[str, ...] | None = None
+    weights: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> "SweepSection":
+        """The section as TOML has it. Raises InputError naming the key."""
+        importance, weights = section.get("importance"), section.get("weights", {})
+        _require(importance is None or _is_texts(importance), "sweep.importance", "be a list of quasi-identifiers")
+        _require(isinstance(weights, dict), "sweep.weights", "be a table of sensitive attributes")
+        for name, by_label in weights.items():
+            if name not in attributes or attributes[name].role is not Role.SENSITIVE:
+                raise InputError(f'the key sweep.weights.{name} names no attribute whose role is "sensitive"')
+            _require(isinstance(by_label, dict), f"sweep.weights.{name}", "be a table of a number for each value")
+            are_weights = _is_numbers(list(by_label.values())) and all(weight >= 0 for weight in by_label.values())
+            _require(are_weights, f"sweep.weights.{name}", "be numbers of at least 0")
+        return cls(
+            None if importance is None else tuple(importance),
+            {
+                name: {label: Fraction(str(weight)) for label, weight in by_label.items()}
+                for name, by_label in weights.items()
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -369,6 +414,7 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
+    sweep: SweepSection = field(default_factory=SweepSection)
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
@@ -514,6 +560,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         risk=risk_section(path.parent, content.get("risk", {})),
         title=title,
         population=PopulationSection.of(path.parent, _section(content, "population", POPULATION)),
+        sweep=SweepSection.of(_section(content, "sweep", SWEEP), attributes),
         hierarchies=tuple(
             path.parent / section[key]
             for section in sections.values()

@@ -18,12 +18,12 @@ from checks.claims import (
     is_number_of_rows,
     shown,
 )
-from checks.classes import delta_presence, k_map
+from checks.classes import bayes_optimal, delta_presence, k_map
 from checks.diversity.criterion import Diversity
 from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity, require_readable
 from checks.errors import CriterionError
-from checks.finding import Finding
+from checks.finding import Finding, WorstClass
 from marginals.anonymizers.lattice import finest_level
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import elements_of
@@ -37,7 +37,7 @@ from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.errors import ExtensionError, SelectionError
+from models.errors import ExtensionError, HierarchyError, SelectionError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.installed import BASES as BASE_GROUP
 from models.installed import STRATEGIES as STRATEGY_GROUP
@@ -60,7 +60,7 @@ from models.search import (
 from models.search.problem import additive
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Mask
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 WEIGHT = 100.0
 """Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
@@ -772,7 +772,10 @@ class Population:
     """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
 
     people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
-    delta_presence: between which two shares the probability of being in the table must be for everybody.
+    delta_presence: between which two shares the probability of being in the table must be for everybody. bayes_optimal:
+    rho1 and rho2, where people have the sensitive attributes too: somebody who knows how often each sensitive value occurs
+    among people with the same nonsensitive values must not come from a belief below rho1 to one above rho2, nor the other
+    way round (MKGV07 section 3).
 
     >>> import marginals
     >>> from marginals.example import table
@@ -785,6 +788,7 @@ class Population:
     people: Table
     k_map: int | None = None
     delta_presence: tuple[float, float] | None = field(default=None)
+    bayes_optimal: tuple[float, float] | None = None
 
     @classmethod
     def read(
@@ -793,9 +797,14 @@ class Population:
         like: TableSource,
         k_map: int | None = None,
         delta_presence: tuple[float, float] | None = None,
+        bayes_optimal: tuple[float, float] | None = None,
     ) -> "Population":
-        """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError."""
-        used = {name: a for name, a in like.attributes.items() if a.role is Role.QUASI_IDENTIFIER}
+        """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError.
+
+        With bayes_optimal it has the columns of the sensitive attributes, too.
+        """
+        roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if bayes_optimal is not None else [])]
+        used = {name: a for name, a in like.attributes.items() if a.role in roles}
         for name, attribute in used.items():
             if attribute.is_fitted and attribute.population is None:
                 raise InputError(
@@ -804,7 +813,7 @@ class Population:
                 )
         columns: Mapping[str, Attribute] = used
         source = replace(like, origin=Path(path), attributes=columns, person=None, one_row=None, rows_per_person="any")
-        return cls(source.table(1), k_map, delta_presence)
+        return cls(source.table(1), k_map, delta_presence, bayes_optimal)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
         """For each combination of values that is in a table or the population, the rows of the table and the people.
@@ -834,6 +843,57 @@ class Population:
             low, high = (Fraction(str(bound)) for bound in self.delta_presence)
             found.append(delta_presence(sizes, people, (low, high)))
         return tuple(found)
+
+    def beliefs(self, table: Table, levels: Mapping[str, int]) -> tuple[Finding, ...]:
+        """On what people learn who know the population, of each sensitive attribute; of no person's values a word.
+
+        levels: at which the quasi-identifiers are published. Raises InputError where the population lacks an attribute, or
+        has other levels; ContradictionError where the table is no sample of it.
+        """
+        if self.bayes_optimal is None:
+            return ()
+        low, high = (Fraction(str(rho)) for rho in self.bayes_optimal)
+        found = []
+        for sensitive in table.sensitive:
+            shown = [*table.quasi_identifiers, sensitive]
+            rows, people = _in_one_domain(table, self.people, shown)
+            finding = bayes_optimal(rows, people, sensitive, levels, low, high)
+            belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
+            found.append(replace(finding, worst=belief))
+        return tuple(found)
+
+
+def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tuple[ContingencyTable, ContingencyTable]:
+    """The counts of both by some attributes, over base values that either has. Raises InputError where levels differ."""
+    for name in names:
+        if name not in population.domain.attributes:
+            raise InputError(
+                f"the population has no column {name!r}, which an adversary would know the distribution of"
+            )
+    domains = [table.domain, population.domain]
+    hierarchies = {}
+    for name in names:
+        rows = [row for domain in domains for row in domain.hierarchy(name).rows()]
+        try:
+            hierarchies[name] = Hierarchy.from_rows(dict.fromkeys(rows))
+        except HierarchyError:
+            raise InputError(
+                f"the population has other levels of {name!r} than the table; give both one hierarchy file, or intervals"
+            ) from None
+    together = Domain.of(hierarchies)
+    return _over(together, table), _over(together, population)
+
+
+def _over(domain: Domain, table: Table) -> ContingencyTable:
+    """The base counts of a table by the attributes of another domain, which has its base values."""
+    base = dict.fromkeys(domain.attributes, 0)
+    counts = table.base_counts.rolled_up(base)
+    codes = {}
+    for name in domain.attributes:
+        place = {label: code for code, label in enumerate(domain.hierarchy(name).labels[0])}
+        codes_of = np.array([place[label] for label in table.domain.hierarchy(name).labels[0]], dtype=np.intp)
+        codes[name] = codes_of[counts.column(name, 0)]
+    return ContingencyTable.from_cells(domain, base, codes, counts.counts)
 
 
 def _by_labels(classes: ContingencyTable) -> dict[Labels, int]:

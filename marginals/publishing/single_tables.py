@@ -19,6 +19,7 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.anonymizers.thinning import ThinnedTable, thinned_tables
 from marginals.arguments import require
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -54,6 +55,29 @@ def anonymize(
         policy.requirements_of(table),
         lambda done, nodes: progress("minimal tables", done, nodes),
         suppression,
+    )
+
+
+def thin(table: Table, policy: Policy, share: float, progress: Progress = no_progress) -> tuple[ThinnedTable, ...]:
+    """All minimal single tables that satisfy a policy once rows are left out, best KL divergence first.
+
+    share: of the rows, that may be left out at most; each class loses the fewest that it can, or all (MKGV07, end of section
+    5). Only of the rows that are shown is the diversity claimed: a reader who knows who is in the table counts those that
+    are left out as well, and knows that these have frequent values. Raises InputError for a table without
+    quasi-identifiers, for a share that is not from 0 to 1, and for demands that rows cannot be left out for.
+
+    >>> from marginals.example import table
+    >>> thin(table, Policy(k_link=4, diversity="entropy:2.5"), 0.1)
+    (ThinnedTable(age=3, sex=0; 1 rows left out), ThinnedTable(age=2, sex=1; 0 rows left out))
+    """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    if not table.quasi_identifiers:
+        raise InputError("no attribute is a quasi-identifier, so there are no classes that rows could be left out of")
+    if not 0 <= share <= 1:
+        raise InputError(f"the share of the rows that may be left out is from 0 to 1, not {share}")
+    return thinned_tables(
+        table, policy.requirements_of(table), share, lambda done, nodes: progress("minimal tables", done, nodes)
     )
 
 
@@ -120,7 +144,8 @@ def assess(
     everybody: CountArray | float | None = None
     if isinstance(population, Population):
         everybody = population.sizes(classes)[1][: len(classes)]
-        checks = (*checks, *population.findings(classes))
+        levels_shown = {attribute: margin[attribute] for attribute in table.quasi_identifiers}
+        checks = (*checks, *population.findings(classes), *population.beliefs(table, levels_shown))
     elif population is not None:
         everybody = float(population)
     return Assessed(

@@ -238,6 +238,7 @@ def test_the_assessment_as_plain_values() -> None:
         "classes": 2,
         "k_anonymity": 1,
         "diversity": {"s": {"distinct": 1, "simple": 1.0, "entropy": 1.0, "recursive_c": {"2": None}}},
+        "background_knowledge": {"s": {"least": 0, "ruled_out": {key: {"classes": 2, "rows": 4} for key in "123"}}},
         "homogeneous": {"classes": 1, "rows": 1},
         "nearly_homogeneous": {"classes": 1, "rows": 1},
     }
@@ -268,3 +269,15 @@ def test_occupation_on_adult(shared_data: Path) -> None:
     suppressed = table.rolled_up({"occupation": 0})
     assert not table_diversity(suppressed, "occupation", Recursive(Fraction(3), 12)).holds
     assert table_diversity(suppressed, "occupation", Recursive(Fraction(3), 11)).holds
+
+
+def test_what_background_knowledge_breaks_is_that_of_trying_every_choice_of_values() -> None:
+    """A class falls where as many values as are ruled out, and one more, are all it has."""
+    table = table_of(("q", "s"), [("x", "1"), ("x", "2"), ("x", "3"), ("y", "1"), ("y", "2"), ("y", "2")])
+    needed = assess(table, ["s"]).knowledge["s"]
+    assert needed.least == 1
+    assert {n: (fallen.classes, fallen.rows) for n, fallen in needed.fallen.items()} == {
+        1: (1, 3),
+        2: (2, 6),
+        3: (2, 6),
+    }

@@ -1,19 +1,29 @@
 """Claims: what a bundle states reads back as itself, and is checked by the check of its name."""
 
 import json
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, Question, parse_claim
+from checks.claims import (
+    Claim,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    Question,
+    RelaxedDiversity,
+    parse_claim,
+)
 from checks.classes import k_link
 from checks.combinatorial import k_combinatorial, min_cell
 from checks.diversity.criteria import Entropy, Recursive
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from checks.maxent.maxent_diversity import maxent_diversity
+from checks.maxent.maxent_diversity import maxent_diversity, relaxed_maxent_diversity
 from models.graphs.junction_tree import Collection
 from privacy_strategies import diversities, functionals, sensitive_collections
 
@@ -27,6 +37,7 @@ claims = st.one_of(
     st.builds(KLink, st.integers(1, 9)),
     st.builds(KCombinatorial, st.integers(1, 9)),
     st.builds(MinCell, st.integers(1, 9)),
+    st.builds(RelaxedDiversity, st.fractions(0, Fraction(9, 10), max_denominator=10), st.integers(2, 5), st.just("s")),
     st.builds(
         MaxentDiversity, (diversities() | functionals()).filter(has_text).map(str).map(parse_diversity), st.just("s")
     ),
@@ -51,6 +62,8 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
             expected = k_combinatorial(collection, [sensitive], k)
         case MinCell(k):
             expected = min_cell(collection, k)
+        case RelaxedDiversity(epsilon, l, attribute):
+            expected = relaxed_maxent_diversity(collection, attribute, l, epsilon)
         case MaxentDiversity(diversity, attribute):
             expected = maxent_diversity(collection, attribute, diversity)
     assert finding == expected

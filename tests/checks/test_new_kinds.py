@@ -190,14 +190,14 @@ def test_a_new_criterion_is_judged_against_evidence_and_on_coarser_values(capped
 
 
 def test_errors_list_every_claim_and_every_criterion() -> None:
-    names = "k-link, k-combinatorial, no-small-certain, min-cell, min-published-cell, "
-    names += "maxent-diversity, register or most-cells"
+    names = "k-link, k-combinatorial, no-small-certain, min-cell, min-published-cell, maxent-diversity, register, "
+    names += "relaxed-diversity or most-cells"
     with pytest.raises(CriterionError, match=f"is {names}, not"):
         parse_claim({"criterion": "most-cells"})
     forms = (
         "is k-link=K, k-combinatorial=K, no-small-certain=K, min-cell=K, min-published-cell=K, diversity=CRITERION, "
     )
-    forms += "register=CRITERION, most-cells=N or odds=G, not"
+    forms += "register=CRITERION, relaxed=EPSILON,L, most-cells=N or odds=G, not"
     with pytest.raises(CriterionError, match=forms):
         claims_from_text("most-cells=few", [])
     with pytest.raises(CriterionError, match=r"hierarchical\], capped:share$"):

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Functional, Recursive, Simple
-from checks.diversity.registry import (
+from checks.diversity.criteria import Distinct, Functional, Recursive, Simple
+from checks.diversity.criterion import Diversity
+from checks.diversity.implications import (
+    implies,
     recursive_implies,
     simple_implies,
+    weakest_implying,
     weakest_recursive_c,
     weakest_recursive_l,
     weakest_simple_l,
 )
 from checks.errors import CriterionError
+from checks.finding import Verdict
 
 TINY = Fraction(1, 10**6)
 
@@ -175,3 +179,49 @@ def test_what_no_class_satisfies_is_refused(tau: str, u: int, l: int, m: int) ->
 def test_over_one_value_there_is_no_answer() -> None:
     with pytest.raises(CriterionError):
         weakest_recursive_l(Functional(Fraction(1, 2), 2), 1, 1)
+
+
+diversities = st.one_of(
+    st.builds(Functional, st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=10), st.integers(2, 5)),
+    st.builds(Simple, st.fractions(1, 5, max_denominator=4)),
+    st.builds(Recursive, st.fractions(Fraction(1, 2), 5, max_denominator=4), st.integers(2, 5), strict=st.booleans()),
+    st.builds(Distinct, st.integers(1, 5)),
+)
+
+
+@given(diversities, diversities, st.integers(1, 4))
+def test_no_class_speaks_against_an_implication(stronger: Diversity, weaker: Diversity, values: int) -> None:
+    """All classes of up to eight rows: one that satisfies the stronger and not the weaker refutes it."""
+    classes = combinations_with_replacement(range(9), values)
+    refuted = any(
+        stronger.decide(rows) and not weaker.decide(rows) for rows in map(list, classes) if 0 < sum(rows) <= 8
+    )
+    verdict = implies(stronger, weaker, values)
+    assert verdict is not Verdict.HOLDS or not refuted
+    assert verdict is not Verdict.FAILS or stronger != weaker
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker", "values", "said"),
+    [
+        ("simple:4", "functional:0.25,4", 5, "holds"),
+        ("simple:2", "simple:3", 3, "fails"),
+        ("recursive:4/3,5", "functional:0.25,4", 5, "holds"),
+        ("recursive:1.34,5", "functional:0.25,4", 5, "fails"),
+        ("functional:0.25,4", "functional:0.5,3", 5, "holds"),
+        ("functional:1/3,3", "distinct:3", 3, "holds"),
+        ("functional:0.3333333333333333,3", "distinct:9", 3, "holds"),  # no class of three values satisfies it
+        ("entropy:6", "distinct:3", 9, "undecided"),
+    ],
+)
+def test_implications_of_texts(stronger: str, weaker: str, values: int, said: str) -> None:
+    assert implies(stronger, weaker, values).value == said
+
+
+def test_what_implies_a_requirement_is_told_by_l() -> None:
+    told = weakest_implying(Functional(Fraction(1, 2), 3), 4)
+    assert told.simple == weakest_simple_l(Functional(Fraction(1, 2), 3))
+    assert list(told.recursive) == [2, 3, 4]
+    assert weakest_implying(Functional(Fraction(1, 2), 3), 2).as_json() == {"simple": None, "recursive": {}}
+    with pytest.raises(CriterionError):
+        implies("simple:2", "simple:2", 0)

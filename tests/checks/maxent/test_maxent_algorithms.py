@@ -26,7 +26,7 @@ from checks.maxent.hull import (
     pairwise_ratios,
     relaxed_diversity,
 )
-from checks.maxent.maxent_diversity import by_join, by_products, decided
+from checks.maxent.maxent_diversity import by_join, by_products, decided, relaxed_maxent_diversity
 from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -291,3 +291,25 @@ def test_extreme_vectors_combine_to_all_that_were_dropped(rows: list[list[int]])
         others = vectors[[i for i in kept if i != position]]
         if len(others):
             assert nnls(others.T, vectors[position])[1] > 1e-12
+
+
+@given(sensitive_collections(), st.integers(2, 4), st.fractions(0, Fraction(9, 10), max_denominator=10))
+def test_relaxed_maxent_diversity_is_what_the_join_says(
+    drawn: tuple[Collection, str], least: int, epsilon: Fraction
+) -> None:
+    """By marks alone it is never said to hold where it does not, nor to fail."""
+    collection, sensitive = drawn
+    tree = tree_of(collection, sensitive)
+    share = (1 - epsilon) ** len(tree.classes)
+    vectors = [
+        tree.exact_vector(row)
+        for rows, _ in tree.combinations(tree.conditional_factors, np.multiply)
+        for row in rows.tolist()
+    ]
+    truth = all(sum(value >= share * max(vector) for value in vector) >= least for vector in vectors)
+    assert relaxed_maxent_diversity(collection, sensitive, least, epsilon).holds is truth
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+        by_marks = relaxed_maxent_diversity(collection, sensitive, least, epsilon, replace(FULL, joined=0))
+    assert by_marks.verdict is not Verdict.FAILS
+    assert truth or by_marks.verdict is Verdict.UNDECIDED

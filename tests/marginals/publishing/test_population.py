@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 import marginals
 from marginals.commands.main import main
+from marginals.publishing.policy import Population
 from small_release import CONFIG, write_config
 
 
@@ -80,7 +81,7 @@ def test_releases_are_not_checked_for_them(config: Path) -> None:
     for command in (["publish", config, "--out", config.parent / "release"], ["anonymize", config]):
         refused = run(*command)
         assert refused.exit_code == 2
-        assert "k-map and delta-presence are decided of single tables only, by marginals assess" in refused.output
+        assert "are decided of single tables only, by marginals assess" in refused.output
     config.write_text(CONFIG)
     assert run("publish", config, "--out", config.parent / "release").exit_code == 0
     refused = run("verify", config.parent / "release", "--check", "k-map=5")
@@ -94,6 +95,7 @@ def test_releases_are_not_checked_for_them(config: Path) -> None:
         ("path = 'everybody.csv'\nk_map = 0", "population.k_map must be a whole number"),
         ("path = 'everybody.csv'\ndelta_presence = [0.5]", "two shares from 0 to 1"),
         ("path = 'everybody.csv'\ndelta_presence = [0.5, 0.1]", "two shares from 0 to 1"),
+        ("path = 'everybody.csv'\nbayes_optimal = [0.6, 0.2]", "two beliefs between 0 and 1"),
         ("path = 'nobody.csv'", "nobody.csv"),
         ("sampling_fraction = 0.5\nk_map = 3", "population.sampling_fraction stands alone"),
         ("sampling_fraction = 2", "above 0 and at most 1"),
@@ -106,3 +108,28 @@ def test_a_population_that_makes_no_sense_is_refused(config: Path, section: str,
     refused = run("assess", config)
     assert refused.exit_code == 2, refused.output
     assert expected in refused.output
+
+
+def test_beliefs_of_who_knows_the_population_are_those_of_random_worlds(tmp_path: Path) -> None:
+    """MKGV07 Theorem 5.1: two classes without a breach, and one when they are merged; a third is of people alone."""
+    people = {("q1", "s1"): 15, ("q1", "s2"): 35, ("q2", "s1"): 25, ("q2", "s2"): 25, ("q3", "s1"): 9}
+    rows = {("q1", "s1"): 1, ("q1", "s2"): 1, ("q2", "s1"): 35, ("q2", "s2"): 15}
+    for name, counts in (("everybody", people), ("people", rows)):
+        lines = [f"{q},{s}\n" for (q, s), count in counts.items() for _ in range(count)]
+        (tmp_path / f"{name}.csv").write_text("q,s\n" + "".join(lines))
+    (tmp_path / "q.csv").write_text("q1;low;*\nq2;low;*\nq3;high;*\n")
+    config = tmp_path / "release.toml"
+    config.write_text(
+        '[data]\npath = "people.csv"\n[attributes.q]\nrole = "quasi-identifier"\nhierarchy = "q.csv"\n'
+        '[attributes.s]\nrole = "sensitive"\n[population]\npath = "everybody.csv"\nbayes_optimal = [0.31, 0.58]\n'
+    )
+    for levels, status in (("q=0", 0), ("q=1", 1)):
+        found = run("assess", config, "--levels", levels, "--json")
+        (check,) = json.loads(found.stdout)["checks"]
+        assert (found.exit_code, check["criterion"], check["holds"]) == (status, "bayes-optimal", not status)
+        assert set(check["worst"]) == {"reached"}
+    assert check["worst"]["reached"] == pytest.approx(36 * 15 / 40 / (36 * 15 / 40 + 16 * 35 / 60))
+    known = marginals.read_table(tmp_path / "everybody.csv", {"q": "quasi-identifier", "s": "ignored"})
+    table = marginals.read_table(tmp_path / "people.csv", {"q": "quasi-identifier", "s": "sensitive"})
+    with pytest.raises(marginals.InputError, match="no column 's'"):
+        Population(known, bayes_optimal=(0.31, 0.58)).beliefs(table, {"q": 0})

@@ -1,0 +1,225 @@
+"""Leaving out rows until the rest is diverse: full-domain tables with the fewest rows left out (MKGV07, end of section 5).
+
+Each class loses as few rows as it can, or all of them. What is diverse then are the rows that are shown. A reader who knows
+that a person is in the table, and how many in all share its published values, counts those that are left out as well; and
+they have the values that are frequent. So this is no protection from such readers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from checks.claims import Requirements
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
+from checks.diversity.criterion import Diversity, satisfies
+from checks.errors import CriterionError
+from marginals.anonymizers.lattice import minimal_levels
+from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.errors import InputError
+from marginals.tables.table import Table
+from models.arrays import CountArray, IndexArray
+from models.tables.contingency_table import ContingencyTable
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy, nodes_of
+from models.tables.hierarchy import Margin
+
+# The fewest rows that a class must lose.
+#
+# The criteria here depend on the shares alone, and hold the better the more even these are: what majorizes a class that
+# fails fails, too. Of all ways to keep s rows the most even one lowers the most frequent values to one height, so that only
+# heights need be tried. Whole heights t pass for all t up to some T; between T and T + 1, where some of the values are one
+# higher than others, each number of these is tried, since a few higher ones may fail where more pass.
+
+_EVEN = (Distinct, Simple, Entropy, Recursive, Functional)
+"""Criteria that depend on the shares alone, and hold the better the more even these are."""
+
+
+def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> CountArray:
+    """Of each class the most rows that satisfy a criterion and are at least k, by value; none where no rows do.
+
+    counts: shape (classes, values), rows; so is the result. diversity: distinct, simple, entropy, recursive or functional.
+
+    >>> from checks.diversity.registry import parse_diversity
+    >>> kept_rows(np.array([[9, 3, 0], [2, 2, 2], [5, 0, 0]]), parse_diversity("simple:2")).tolist()
+    [[3, 3, 0], [2, 2, 2], [0, 0, 0]]
+    """
+    kept = np.array(counts, dtype=np.int64)
+    if diversity is not None and len(kept):
+        fails = ~satisfies(diversity, kept)
+        kept[fails] = _levelled(kept[fails], diversity)
+    kept[kept.sum(axis=1) < k] = 0
+    return kept
+
+
+def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
+    """Failing classes with their most frequent values lowered as little as will do."""
+    low, high = np.zeros(len(counts), dtype=np.int64), counts.max(axis=1, initial=0)
+    while (low + 1 < high).any():
+        middle = np.maximum((low + high) // 2, 1)
+        passes = satisfies(diversity, np.minimum(counts, middle[:, None]))
+        low, high = np.where(passes, middle, low), np.where(passes, high, middle)
+    kept = np.minimum(counts, low[:, None])
+    is_higher = (counts > low[:, None]) & (low > 0)[:, None]
+    place = np.cumsum(is_higher, axis=1)
+    for number in range(1, counts.shape[1] + 1):
+        raised = np.minimum(counts, low[:, None]) + (is_higher & (place <= number))
+        more = is_higher.sum(axis=1) >= number
+        more[more] = satisfies(diversity, raised[more])
+        kept[more] = raised[more]
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class ThinnedTable:
+    """One full-domain table of which some rows are left out, and what remains satisfies the requirements.
+
+    levels: of the quasi-identifiers. left_out: rows that it does not show. thinned: classes that lost some rows, dropped:
+    those that lost all. recoding: what it shows. information_utility, kl_divergence: where rows that are left out count as
+    rows of which nothing is known, in nats the latter.
+    """
+
+    levels: Margin
+    left_out: int
+    thinned: int
+    dropped: int
+    recoding: LocalRecoding
+    information_utility: float
+    kl_divergence: float
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{attribute}={level}" for attribute, level in self.levels.items())
+        return f"ThinnedTable({shown}; {self.left_out} rows left out)"
+
+    def as_json(self) -> dict[str, object]:
+        """The table as plain values."""
+        return {
+            "levels": dict(self.levels),
+            "left_out": self.left_out,
+            "thinned": self.thinned,
+            "dropped": self.dropped,
+            "kl_divergence": self.kl_divergence,
+            **self.recoding.as_json(),
+            "information_utility": self.information_utility,
+        }
+
+
+def _no_progress(settled: int, nodes: int) -> None:
+    """Ignores progress."""
+
+
+def thinned_tables(
+    table: Table,
+    requirements: Requirements,
+    share: float,
+    progress: Callable[[int, int], None] = _no_progress,
+) -> tuple[ThinnedTable, ...]:
+    """All minimal full-domain tables with at most a share of the rows left out, best KL divergence first.
+
+    Exact: merging two classes never makes more rows be left out, as what is left of both is diverse together. Raises
+    InputError for requirements that rows cannot be left out for: a least count of cells, a criterion about certain values or
+    on people of several rows, or several sensitive attributes.
+    """
+    diversity, k = _judged(requirements), requirements.class_size or 1
+    spare = int(share * table.rows)
+
+    def passes(levels: Mapping[str, int]) -> bool:
+        counts = _class_counts(_shown(table, levels), table)
+        return int(counts.sum() - kept_rows(counts, diversity, k).sum()) <= spare
+
+    found = minimal_levels(table.cube, table.quasi_identifiers, passes, progress)
+    tables = [thinned_table(table, levels, requirements) for levels in found]
+    return tuple(sorted(tables, key=lambda one: (one.kl_divergence, tuple(one.levels.values()))))
+
+
+def thinned_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> ThinnedTable:
+    """The table at some levels of its quasi-identifiers, with the fewest rows left out. Raises as `thinned_tables`."""
+    diversity, k = _judged(requirements), requirements.class_size or 1
+    counts = _class_counts(_shown(table, levels), table)
+    kept = kept_rows(counts, diversity, k)
+    left_out = int(counts.sum() - kept.sum())
+    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
+    shown = {**levels, **dict.fromkeys(table.sensitive, 0)}
+    named = table.names({**heights, **shown}, requirements.least_count + left_out)
+    table = table.with_hierarchies({name: own.hierarchy for name, own in named.items()})
+    margin = _shown(table, levels)
+    rows = kept[_places(margin, table)]
+    nodes = nodes_of(margin)
+    recoding = LocalRecoding(
+        GeneralizedCells.from_rows(table.domain, nodes[rows > 0], rows[rows > 0]),
+        table.quasi_identifiers,
+        table.sensitive,
+    )
+    roots = np.array([Taxonomy(hierarchy).root for hierarchy in table.domain.hierarchies], dtype=np.intp)
+    unknown = np.broadcast_to(roots, nodes.shape)
+    missing = margin.counts - rows
+    both = GeneralizedCells.from_rows(
+        table.domain,
+        np.concatenate([nodes[rows > 0], unknown[missing > 0]]),
+        np.concatenate([rows[rows > 0], missing[missing > 0]]),
+    )
+    sizes = kept.sum(axis=1)
+    return ThinnedTable(
+        levels=Margin(levels),
+        left_out=left_out,
+        thinned=int(((sizes > 0) & (sizes < counts.sum(axis=1))).sum()),
+        dropped=int((sizes == 0).sum()),
+        recoding=recoding,
+        information_utility=both.information_utility,
+        kl_divergence=both.kl_divergence(table.base_counts),
+    )
+
+
+def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
+    """The cells of a table with its sensitive values as they are."""
+    return table.cube.table(table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)}))
+
+
+def _places(shown: ContingencyTable, table: Table) -> tuple[IndexArray, IndexArray]:
+    """The class and the value of each cell, two arrays of shape (cells,)."""
+    public = {name: level for name, level in shown.margin.items() if name in table.quasi_identifiers}
+    class_of = shown.positions_in(shown.rolled_up(public))
+    value = shown.column(table.sensitive[0], 0) if table.sensitive else np.zeros(len(shown), dtype=np.intp)
+    return class_of.astype(np.intp), value.astype(np.intp)
+
+
+def _class_counts(shown: ContingencyTable, table: Table) -> CountArray:
+    """Rows by class and sensitive value, shape (classes, values)."""
+    class_of, value = _places(shown, table)
+    values = table.domain.hierarchy(table.sensitive[0]).size(0) if table.sensitive else 1
+    counts = np.zeros((int(class_of.max(initial=-1)) + 1, values), dtype=np.int64)
+    np.add.at(counts, (class_of, value), shown.counts)
+    return counts
+
+
+def _judged(requirements: Requirements) -> Diversity | None:
+    """What is demanded of each class. Raises InputError for what rows cannot be left out for."""
+    if requirements.register:
+        raise InputError(
+            "register = true is about readers who know who is in the table; they count the rows that are left out, too, so "
+            "leaving out rows does not keep it; take it out of [privacy] if no reader has such a register"
+        )
+    if (requirements.cell_size or 1) > 1:
+        raise InputError("rows are left out of classes, which does not keep a least count of cells; leave out min_cell")
+    if len(requirements.sensitive) > 1:
+        raise InputError(
+            f"rows are left out for one sensitive attribute, and the table has {len(requirements.sensitive)}; give the role "
+            '"ignored" to the others'
+        )
+    try:
+        diversity = requirements.common_diversity
+    except CriterionError:
+        raise InputError("rows are left out for one diversity, at level 0; demand one alone") from None
+    plain = [claim.class_diversity for claim in requirements.diversity_claims] or [None]
+    if diversity is not None and (plain != [diversity] or not _is_even(diversity)):
+        raise InputError(
+            f"rows are left out for distinct, simple, entropy, recursive or functional diversity, and not for {diversity}"
+        )
+    return diversity
+
+
+def _is_even(diversity: Diversity) -> bool:
+    if isinstance(diversity, Recursive):
+        return not diversity.dont_care
+    if isinstance(diversity, Functional):
+        return diversity.induction is None
+    return isinstance(diversity, _EVEN)

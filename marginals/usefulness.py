@@ -1,0 +1,135 @@
+"""What analysts lose who have a release or an anonymized table in place of the rows: errors of counts, and of predictions.
+
+Both are for whoever has the table: they tell of it what the release does not.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
+from marginals.arguments import require_whole_number
+from marginals.bundle.content import Published
+from marginals.bundle.reading import over_table
+from marginals.errors import InputError
+from marginals.estimates import drawn_base_values
+from marginals.tables.table import Table
+from models.accuracy import CountQueries, answers, average_relative_error, random_count_queries
+from models.arrays import FloatArray
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import ContingencyTable
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class PredictionAccuracy:
+    """Shares of a table's rows whose value of one attribute a decision tree predicts from all the others.
+
+    learnt: by a tree that has learnt from what was published. from_rows: by one that has learnt from the rows themselves.
+    commonest: by the value that most rows have.
+    """
+
+    target: str
+    learnt: float
+    from_rows: float
+    commonest: float
+
+    @property
+    def relative(self) -> float:
+        """That of the published over that of the rows (TZ09 section IV.C)."""
+        return self.learnt / self.from_rows
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "target": self.target,
+            "learnt": self.learnt,
+            "from_rows": self.from_rows,
+            "commonest": self.commonest,
+            "relative": self.relative,
+        }
+
+
+def query_error(
+    anonymized: Published | LocalRecoding, table: Table, conditions: int = 2, queries: int = 1000, seed: int = 0
+) -> float:
+    """Mean relative error of random counts with so many conditions each (TZ11 section 5.3.3). Not for publication.
+
+    anonymized: a release of the table, or one anonymized table of it, as `sweep`, `hilbert` and `LocalRecoding.full_domain`
+    give. A query asks how many rows have, in each of some attributes, a value under that of a random row at a random level.
+    seed: the same queries for all that is compared. Raises InputError for another table than the one that was published,
+    or for another number of conditions than the table has attributes.
+
+    >>> from marginals.example import release, table
+    >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)
+    (0.11, 0.241)
+    """
+    require_whole_number(conditions, "conditions", 1, len(table.domain.attributes))
+    require_whole_number(queries, "queries", 1, 10**6)
+    rng = np.random.default_rng(seed)
+    if isinstance(anonymized, LocalRecoding):
+        asked = random_count_queries(table.base_counts, conditions, queries, rng)
+        return average_relative_error(table.base_counts, anonymized.cells, asked)
+    collection, named = over_table(anonymized, table)
+    asked = random_count_queries(named.base_counts, conditions, queries, rng)
+    true = answers(GeneralizedCells.of(named.base_counts), asked)
+    estimated = _estimated(MarginalModel(collection), asked)
+    return float(np.mean(np.abs(estimated - true) / true))
+
+
+def prediction_accuracy(
+    anonymized: Published | LocalRecoding, table: Table, target: str, seed: int = 0
+) -> PredictionAccuracy:
+    """How well a decision tree predicts one attribute that has learnt from what was published. Not for publication.
+
+    Of a release it learns from as many rows drawn of its maximum-entropy distribution as the table has; of one anonymized
+    table from its rows, values under generalized ones drawn evenly. It is judged on the rows of the table. seed: of what is
+    drawn. Raises InputError for an attribute that the table does not have, for another table than the one that was
+    published, and without scikit-learn.
+
+    >>> from marginals.example import release, table
+    >>> prediction_accuracy(release, table, "sex").commonest
+    0.5208333333333334
+    """
+    if target not in table.domain.attributes:
+        raise InputError(f"{target!r} is no attribute of the table; these are {', '.join(table.domain.attributes)}")
+    if isinstance(anonymized, LocalRecoding):
+        cells, rows = anonymized.cells, table.base_counts
+    else:
+        collection, named = over_table(anonymized, table)
+        rows = named.base_counts
+        model = MarginalModel(collection)
+        cells = GeneralizedCells.of(_coded(rows, drawn_base_values(model, rows.total, np.random.default_rng(seed))))
+    learnt, from_rows = (
+        tree_accuracy(training, rows, target, np.random.default_rng(seed))
+        for training in (cells, GeneralizedCells.of(rows))
+    )
+    commonest = float(np.bincount(rows.column(target, 0), rows.counts).max() / rows.total)
+    return PredictionAccuracy(target, learnt, from_rows, commonest)
+
+
+def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:
+    """What a model expects for each query: shape (queries,)."""
+    taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in queries.domain.items()}
+    estimated = np.empty(len(queries))
+    for position, query in enumerate(queries.nodes.tolist()):
+        inside = {
+            name: taxonomy.shares_under(node)[: taxonomy.hierarchy.size(0)] > 0
+            for (name, taxonomy), node in zip(taxonomies.items(), query)
+            if node != taxonomy.root
+        }
+        estimated[position] = model.expected_in(model.box(inside))
+    return estimated
+
+
+def _coded(base: ContingencyTable, drawn: "pd.DataFrame") -> ContingencyTable:
+    """Drawn rows, one each, as a table over the domain of another."""
+    codes = {}
+    for name, hierarchy in base.domain.items():
+        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
+        codes[name] = np.array([place[str(label)] for label in drawn[name]], dtype=np.intp)
+    return ContingencyTable.from_cells(base.domain, dict(base.margin), codes, np.ones(len(drawn), dtype=np.int64))
