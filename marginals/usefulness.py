@@ -74,10 +74,10 @@ def query_error(
     if isinstance(anonymized, LocalRecoding):
         asked = random_count_queries(table.base_counts, conditions, queries, rng)
         return average_relative_error(table.base_counts, anonymized.cells, asked)
-    collection, named = over_table(anonymized, table)
+    over, named = over_table(anonymized, table)
     asked = random_count_queries(named.base_counts, conditions, queries, rng)
     true = answers(GeneralizedCells.of(named.base_counts), asked)
-    estimated = _estimated(MarginalModel(collection), asked)
+    estimated = _estimated(over.model, asked)
     return float(np.mean(np.abs(estimated - true) / true))
 
 
@@ -100,10 +100,11 @@ def prediction_accuracy(
     if isinstance(anonymized, LocalRecoding):
         cells, rows = anonymized.cells, table.base_counts
     else:
-        collection, named = over_table(anonymized, table)
+        over, named = over_table(anonymized, table)
         rows = named.base_counts
-        model = MarginalModel(collection)
-        cells = GeneralizedCells.of(_coded(rows, drawn_base_values(model, rows.total, np.random.default_rng(seed))))
+        cells = GeneralizedCells.of(
+            _coded(rows, drawn_base_values(over.model, rows.total, np.random.default_rng(seed)))
+        )
     learnt, from_rows = (
         tree_accuracy(training, rows, target, np.random.default_rng(seed))
         for training in (cells, GeneralizedCells.of(rows))
