@@ -6,7 +6,6 @@ A line tells, by kind, how many there were, how often the truth was outside (nev
 number. The last line measures the bounds of a mean where forty attributes are published.
 """
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 import pandas as pd
-from measurement import say
+from measurement import options, say
 from real_tables import RealTable, real_tables
 
 from marginals import InputError, Release
@@ -255,7 +254,7 @@ def mean_of_forty() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__file__, __doc__)
     parser.add_argument("--questions", type=int, default=600, help="of all releases together")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each search")
     arguments = parser.parse_args()

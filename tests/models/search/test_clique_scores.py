@@ -67,7 +67,7 @@ def _bits(mask):
     return [place for place in range(mask.bit_length()) if mask >> place & 1]
 
 
-@pytest.mark.parametrize("score", SCORES, ids=str)
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: getattr(score, "__name__", str(score)))
 @settings(deadline=None)
 @given(decomposable_collections(max_cells=100))
 def test_the_value_of_a_collection_is_its_score_and_moves_change_it_as_they_say(score, collection):
@@ -82,7 +82,7 @@ def test_the_value_of_a_collection_is_its_score_and_moves_change_it_as_they_say(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("score", SCORES, ids=str)
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: getattr(score, "__name__", str(score)))
 @settings(deadline=None, max_examples=15)
 @given(problem=problems())
 def test_exact_search_finds_the_best_score_and_no_strategy_a_better_one(score, problem):
