@@ -206,9 +206,9 @@ def test_the_claims_of_content_are_always_of_its_people() -> None:
 @pytest.mark.parametrize(
     ("rows_per_person", "sentence", "tile"),
     [
-        (1, "Each row is a person of its own", "people counted"),
-        (3, "No person has more than 3 of these rows", "rows counted, at most 3 of a person"),
-        ("any", "A person can have any number of these rows", "rows counted"),
+        (1, "Each row is a person of its own", "</b> tables of 400 people, "),
+        (3, "No person has more than 3 of these rows", "</b> tables of 1,033 rows, at most 3 of a person, "),
+        ("any", "A person can have any number of these rows", "</b> tables of 1,596 rows, "),
     ],
 )
 def test_the_report_says_first_of_all_what_is_counted(

@@ -132,7 +132,7 @@ def test_what_only_the_table_shows_is_attested_and_never_holds(tmp_path: Path) -
     assert json.loads(asked.output)["checks"][-1]["verdict"] == "undecided"
     report = (tmp_path / "even" / "report.html").read_text()
     assert "attested by the publisher" in report.lower()
-    assert "2 of 2</b> privacy claims proven, 1 attested" in report
+    assert "2 of 2</b> privacy claims hold, 1 attested" in report
     assert (
         "The proven privacy claims below hold for a reader who has all of these tables; what is attested, only the "
         in report
