@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from marginals.config.release_toml import Config
 from marginals.names import number_of
 from marginals.tables.attribute import Role
-from marginals.window.project import changed_since, releases_in
-from models.errors import MarginalsError
-
-if TYPE_CHECKING:
-    from marginals.window.window import Window
+from marginals.window.jobs import Candidate
+from marginals.window.project import Project, changed_since, releases_in
 
 
 @dataclass(frozen=True)
@@ -55,16 +51,6 @@ def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
     return sentences or ["Nothing is demanded yet, so nothing can be published."]
 
 
-def protection_in(window: "Window") -> Protection | None:
-    """What the config demands now; None where there is none that can be read."""
-    if not window.has_config:
-        return None
-    try:
-        return Protection.of(window.config())
-    except MarginalsError:
-        return None
-
-
 class State(Enum):
     """How far a step is. The value is what a page says of it."""
 
@@ -73,20 +59,13 @@ class State(Enum):
     OPEN = "open"
 
 
-def states(window: "Window") -> dict[str, State]:
-    """How far each step is, by its key; empty where the window is about a release alone."""
-    if not window.has_config:
-        return {}
-    try:
-        config = window.config()
-    except MarginalsError:
-        return {"table": State.STALE}
-    protection, candidates, written = Protection.of(config), window.candidates.all(), releases_in(window.project)
-    text = window.file.text
+def states(project: Project, config: Config, text: str, candidates: Sequence[Candidate]) -> dict[str, State]:
+    """How far each step is, by its key. text: of the config. candidates: what searches found."""
+    protection, written = Protection.of(config), releases_in(project)
     fits = any(candidate.text == text and not candidate.error for candidate in candidates)
     counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
     has_demand = any(counts) or bool(config.policy.diversity)
-    changed = bool(written) and bool(changed_since(window.project, config, written[0]))
+    changed = bool(written) and bool(changed_since(project, config, written[0]))
     published = State.OPEN if not written else State.STALE if changed else State.DONE
     return {
         "table": State.OPEN if config.unconfirmed else State.DONE,

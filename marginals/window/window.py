@@ -22,7 +22,7 @@ from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
 from marginals.window.gate import Gate
 from marginals.window.jobs import Candidates, Jobs
-from marginals.window.overview import protection_in, states
+from marginals.window.overview import Protection, states
 from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project, difference
 from marginals.window.rendering import refilled, rendered
 from models.errors import MarginalsError
@@ -307,8 +307,7 @@ class Window:
             "root": self.gate.root,
             "step": step,
             "steps": STEPS if self.project.config is not None else STEPS[-1:],
-            "states": states(self),
-            "protection": protection_in(self),
+            **self._overview(),
             "said": said,
             "form_token": self.gate.form_token,
             "version": self.file.version if self.has_config else "",
@@ -321,6 +320,18 @@ class Window:
             action, typed = self._refused
             self._refused, text = None, refilled(text.decode(), self.gate.root + action, typed).encode()
         return Response(text, status=status, mimetype="text/html")
+
+    def _overview(self) -> dict[str, Any]:
+        """What stands at the top of each page; nothing where there is no config that can be read."""
+        nothing: dict[str, Any] = {"states": {}, "protection": None}
+        if not self.has_config:
+            return nothing
+        try:
+            config = self.config()
+        except MarginalsError:
+            return nothing
+        found = states(self.project, config, self.file.text, self.candidates.all())
+        return {"states": found, "protection": Protection.of(config)}
 
     def refuse(self, request: Request, sentence: str, back: str) -> Response:
         """Go back to the page of a form, which says why it was refused and still holds what was typed."""
