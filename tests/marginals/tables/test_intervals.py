@@ -131,7 +131,7 @@ def test_arx_ages_are_refused_or_names_and_no_range_is_answered_from_them(tmp_pa
             with pytest.raises(InputError, match="labels are names"):
                 release.expected_count(where)
         for summary in (release.mean, release.quantile):
-            with pytest.raises(InputError, match="neither numbers"):
+            with pytest.raises(InputError, match="are no numbers"):
                 summary("age")
         assert not marginals.verify(folder).warnings
 
