@@ -450,3 +450,19 @@ def test_codes_that_many_rows_share_are_not_put_into_bands(tmp_path: Path) -> No
     assert 'ladder = "fitted"' in section
     assert "intervals" not in section
     assert "many rows share a value" in section
+
+
+def test_a_long_answer_that_was_chosen_from_a_list_is_no_long_text() -> None:
+    long = "some college or associate degree, or a certificate of a school for a trade that takes two years"
+    answers = ["none", "primary", "secondary", "college", long]
+    assert guess(column("education", answers * 40)).role is Role.QUASI_IDENTIFIER
+    assert guess(column("education", [*answers[:4] * 40, *[long] * 3])).role is Role.QUASI_IDENTIFIER, "a rare answer"
+    remarks = [f"{long} {number}" for number in range(5)]
+    assert guess(column("education", answers[:4] * 40 + remarks)).role is Role.IGNORED
+    assert guess(column("education", [*answers[:4] * 40, *[long * 3] * 40])).role is Role.IGNORED
+
+
+def test_codes_of_diagnoses_are_known_also_where_some_rows_say_something_else() -> None:
+    codes = [f"{letter}{number}" for letter in "ACEIJ" for number in range(10, 20)]
+    assert guess(column("q7", codes * 4 + ["none"] * 10)).role is Role.SENSITIVE
+    assert guess(column("q7", codes * 4 + ["none"] * 200)).role is not Role.SENSITIVE
