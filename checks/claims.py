@@ -996,7 +996,8 @@ class NoSmallCertain(CountClaim):
         word = "" if self.basis == VERIFIED else f" {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
         return (
             f"No combination of nonsensitive values is proven by the tables together to have only {few}: of up to three "
-            "values at any level that a table shows, and of more at the finest published levels. A model can still say "
+            "values at any level that a table shows, and of all attributes at the finest published ones; of other combinations "
+            "of more than three only where at most ten attributes are published. A model can still say "
             f"that one is likely to, and be right.{self.people_in_words}{word}"
         )
 

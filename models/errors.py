@@ -76,7 +76,7 @@ class SelectionError(MarginalsError, ValueError):
     ...     select(table.counts, "best")
     ... except SelectionError as error:
     ...     print(error)
-    there is no criterion 'best'; there is bic, aic, likelihood-ratio, kl
+    there is no objective 'best'; there is bic, aic, likelihood-ratio, kl, corrected, corrected:1, bdeu
     """
 
 

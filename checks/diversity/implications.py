@@ -113,7 +113,7 @@ def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplyi
     """What implies a requirement over so many base values; nothing where no class over them satisfies it.
 
     >>> weakest_implying(Functional(Fraction(1, 4), 4), 5).as_json()
-    {'simple': '4', 'recursive': {'2': '1', '3': '1', '4': '1', '5': '4/3'}}
+    {'simple': '4', 'recursive': {'2': '1/3', '3': '4/9', '4': '2/3', '5': '4/3'}}
     """
     if requirement.l > value_count or requirement.tau * value_count < 1:
         return WeakestImplying(None, {})

@@ -95,7 +95,7 @@ class PairsOfTable:
 
         >>> from marginals.example import table
         >>> PairsOfTable.of(table, 4).sentence
-        'This table has 1 pair of nonsensitive columns. Of the 38 combinations of two of their values that occur, 38 have \
+        'This table has 1 pair of nonsensitive columns. Of the 8 combinations of two of their values that occur, 1 has \
 fewer than 4 rows as they are.'
         """
         domain = table.domain

@@ -26,8 +26,8 @@ from small_release import write_config
 @given(st.integers(1, 3), st.integers(0, 99))
 def test_a_query_of_a_release_is_the_sum_of_what_is_expected_of_base_cells(conditions: int, seed: int) -> None:
     """Brute force: every base cell of the model, added up where it satisfies the conditions."""
-    collection, named = over_table(release, table)
-    model = MarginalModel(collection)
+    over, named = over_table(release, table)
+    model = over.model
     queries = random_count_queries(named.base_counts, conditions, 5, np.random.default_rng(seed))
     expected = model.expected(dict.fromkeys(model.domain.attributes, 0))
     taxonomies = list(map(Taxonomy, model.domain.hierarchies))

@@ -128,6 +128,9 @@ MARGINALS_TESTS = {
     "steward": ("release/test_steward", "publishing/test_publishing"),
     "accuracy": ("release/test_comparing", "release/test_steward", "publishing/test_publishing"),
     "estimates": ("release/test_all_possible_tables", "release/test_release", "release/test_kinds"),
+    "averages": ("release/test_certain_bounds", "release/test_kinds"),
+    "comparisons": ("release/test_certain_bounds", "release/test_kinds"),
+    "label_numbers": ("release/test_certain_bounds", "release/test_release"),
     "risk": (
         "test_bundle_risk",
         "test_attackers",

@@ -26,7 +26,7 @@ from checks.finding import Finding
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.writing import bundle_files
-from marginals.publishing.publishing import content, prepare, released_names
+from marginals.publishing.publishing import Chosen, content, prepare, released_names
 from marginals.publishing.searching import no_progress
 from models.deadline import NEVER
 from models.tables.hierarchy import Hierarchy
@@ -194,7 +194,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         refusal = allows(frozenset([mask]), 0)
         assert (refusal is None) is (worst <= t), (refusal, worst)
         named = released_names(prepared, table, (mask,))
-        published = content(prepared, (mask,), named, "a release", NEVER)
+        published = content(prepared, Chosen((mask,)), named, "a release", NEVER)
         judged(published.verify().checks, t, worst)
         bundle = folder / f"{number}-{level}"
         for path, file in bundle_files(published, b"<!doctype html>").items():

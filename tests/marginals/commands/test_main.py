@@ -56,7 +56,16 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     further = {"steward", "information", "dropped", "errors", "suggestions", "unpublished", "binding"}
     further |= {"smallest_sensitive_counts"}
     assert set(answer) == contract | further
-    assert set(answer["search"]) == {"strategy", "evaluated", "optimal", "lower_bound", "base", "value", "price"}
+    assert set(answer["search"]) == {
+        "strategy",
+        "evaluated",
+        "optimal",
+        "lower_bound",
+        "base",
+        "value",
+        "price",
+        "objective",
+    }
     assert answer["kl_divergence"] < answer["kl_suppressed"]
     release = marginals.open_release(tmp_path / "out")
     assert [dict(margin) for margin in release.margins] == answer["margins"]

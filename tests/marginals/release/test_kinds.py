@@ -48,6 +48,8 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
 """How each method that answers is asked about two attributes."""
 
 NO_ANSWERS: Final[dict[str, str]] = {
+    "everything": "what is published",
+    "further": "what is published",
     "supports": "it is the question itself",
     "crosstab_bounds": "certain, whatever the kind of the estimates",
     "quantile_bounds": "certain, whatever the kind of the estimates",
@@ -112,6 +114,8 @@ NO_MIXED_ANSWERS: Final[dict[str, str]] = {
 
 TAKING_RELEASES: Final[dict[str, str]] = {
     "compare": "the steward's: the truth stands beside it",
+    "query_error": "the steward's: the truth stands beside it",
+    "prediction_accuracy": "the steward's: the truth stands beside it",
     "mixture": "makes a Mixture",
     "write_arx_hierarchies": "the published labels",
     "write_interaction_graph": "what is published together",
