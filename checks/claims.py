@@ -943,8 +943,8 @@ class MinPublishedCell(CountClaim):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    Meant are combinations of up to three values at levels that tables show, and of more at their finest published levels
-    (`checks.small_combinations`). basis: "verified" where the marginals have a junction tree, so that anybody can decide it,
+    Meant are combinations of up to three values at levels that tables show, of all attributes at their finest published
+    levels, and where at most ten are published of any number of them (`checks.small_combinations`). basis: "verified" where the marginals have a junction tree, so that anybody can decide it,
     else "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them than
     that. With `rows_per_person`, to have so many rows that they can be those of 1 to k - 1 people.
     """
@@ -996,8 +996,8 @@ class NoSmallCertain(CountClaim):
         word = "" if self.basis == VERIFIED else f" {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
         return (
             f"No combination of nonsensitive values is proven by the tables together to have only {few}: of up to three "
-            "values at any level that a table shows, and of all attributes at the finest published ones; of other combinations "
-            "of more than three only where at most ten attributes are published. A model can still say "
+            "values at any level that a table shows, and of all attributes at the finest published ones; of other "
+            "combinations of more than three only where at most ten attributes are published. A model can still say "
             f"that one is likely to, and be right.{self.people_in_words}{word}"
         )
 
