@@ -944,9 +944,10 @@ class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
     Meant are combinations of up to three values at levels that tables show, of all attributes at their finest published
-    levels, and where at most ten are published of any number of them (`checks.small_combinations`). basis: "verified" where the marginals have a junction tree, so that anybody can decide it,
-    else "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them than
-    that. With `rows_per_person`, to have so many rows that they can be those of 1 to k - 1 people.
+    levels, and where at most ten are published of any number of them (`checks.small_combinations`). basis: "verified" where
+    the marginals have a junction tree, so that anybody can decide it, else "attested": the publisher has found other tables
+    with the same marginals, and a bundle holds no more of them than that. With `rows_per_person`, to have so many rows that
+    they can be those of 1 to k - 1 people.
     """
 
     basis: str = VERIFIED
