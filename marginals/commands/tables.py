@@ -123,7 +123,8 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
     number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
-    --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity.
+    --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity. --leave-out is refused
+    where [privacy] has register = true or min_cell.
 
     \b
     Examples:

@@ -98,6 +98,10 @@ def test_every_example_runs_as_it_stands(
             assert "must not have register = true" in " ".join(shown.split())
             path = folder / "release.toml"
             path.write_text(re.sub(r"(?m)^register = true", "register = false", path.read_text()))
+        if "--leave-out" in arguments:  # likewise
+            assert "--leave-out is refused where [privacy] has register = true" in " ".join(shown.split())
+            path = folder / "functional.toml"
+            path.write_text(re.sub(r"(?m)^register = true", "register = false", path.read_text()))
         if "--key" in arguments:
             signing = ["publish", "release.toml", "--out", "release", "--sign", "minisign.key"]
             assert CliRunner().invoke(main, signing).exit_code == 0
