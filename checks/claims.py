@@ -139,6 +139,27 @@ class MentionsSensitive(Protocol):
         """What it says, as a sentence. sensitive: the attributes that are set aside."""
 
 
+def listing(names: Sequence[str], conjunction: str = "and") -> str:
+    """Names in a sentence.
+
+    >>> listing(["job"]), listing(["job", "pay", "age"]), listing(["job", "pay"], "or")
+    ('job', 'job, pay and age', 'job or pay')
+    """
+    return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def together(sensitive: Sequence[str]) -> str:
+    """Sensitive attributes in a sentence: by name while they are few.
+
+    >>> together(["job", "pay", "age"]), together(["job", "pay", "age", "sex"])
+    ('job, pay and age', 'all 4 sensitive attributes')
+    """
+    return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} sensitive attributes"
+
+
+_MOST_NAMED = 3
+
+
 def meaning_beside(claim: Claim, sensitive: Sequence[str]) -> str:
     """What a claim says of a release with these sensitive attributes, as a sentence."""
     return claim.meaning_beside(sensitive) if isinstance(claim, MentionsSensitive) else claim.meaning()
@@ -190,6 +211,18 @@ class AttributeClaim(Claim):
     @abstractmethod
     def class_diversity(self) -> Diversity | None:
         """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
+
+    @abstractmethod
+    def clause(self) -> str:
+        """What holds of the attribute in every class: "at least 3 sensitive values remain possible"."""
+
+    @abstractmethod
+    def sentence(self, attribute: str, clause: str) -> str:
+        """To whom a clause applies, as a sentence. attribute: what it calls the attribute, or several that it is about."""
+
+    def meaning(self) -> str:
+        """The clause, and to whom it applies."""
+        return self.sentence(self.about, self.clause())
 
     @abstractmethod
     def at_level(self, level: int) -> Self:
@@ -371,11 +404,15 @@ class MaxentDiversity(AttributeClaim):
     def _at_level(self) -> str:
         return f" at level {self.level}" if self.level else ""
 
-    def meaning(self) -> str:
+    def clause(self) -> str:
+        """That of the diversity."""
+        return (self.class_diversity or self.diversity).meaning()
+
+    def sentence(self, attribute: str, clause: str) -> str:  # noqa: ARG002 - the reader knows nothing of the attribute
         """About a reader of all tables together."""
         return (
             "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
-            f"person, {(self.class_diversity or self.diversity).meaning()}.{self._of_whom()}"
+            f"person, {clause}.{self._of_whom()}"
         )
 
     def _of_whom(self) -> str:
@@ -509,19 +546,21 @@ class Register(AttributeClaim):
         level = f" at level {self.level}" if self.level else ""
         return f"Diversity of {self.about}{level} for readers with a register, {self.of.diversity}"
 
-    def meaning(self) -> str:
+    def clause(self) -> str:
+        """That of the diversity, of people."""
+        return replace(self.of, rows_per_person=self.rows_per_person).clause()
+
+    def sentence(self, attribute: str, clause: str) -> str:
         """What is left to such a reader, unless, and by what model where several tables show the attribute."""
-        of_whom = replace(self.of, rows_per_person=self.rows_per_person)
-        criterion = (of_whom.class_diversity or self.of.diversity).meaning()
         said = (
             "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
-            f"class, unless they assume how {self.about} varies within classes or reason from why these tables were chosen. "
-            f"In these shares, {criterion}."
+            f"class, unless they assume how {attribute} varies within classes or reason from why these tables were chosen. "
+            f"In these shares, {clause}."
         )
         if self.basis == VERIFIED:
             return said
         return (
-            f"{said} Several tables show {self.about}: a class is then that of all of them together, and its "
+            f"{said} Several tables show {attribute}: a class is then that of all of them together, and its "
             "shares are those over all arrangements of the values, equally likely, counted where they are few, else of the "
             f"maximum-entropy fit. {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
         )
@@ -802,7 +841,7 @@ class MinCell(CountClaim):
         """That these are counted like the others."""
         if self.k == 1:
             return "Any count may be published."
-        counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
+        counted = f", {together(sensitive)} counted like the others" if sensitive else ""
         whose = "" if self.rows_per_person is None else " of people"
         return (
             f"No published count{whose} is {counts_below(self.k)}{counted}, and no such count can be worked out from the "
@@ -890,7 +929,7 @@ class KLink(CountClaim):
 
     def meaning_beside(self, sensitive: Sequence[str]) -> str:
         """That these are set aside."""
-        aside = f" ({' and '.join(sensitive)} set aside)" if sensitive else ""
+        aside = f" ({together(sensitive)} set aside)" if sensitive else ""
         return f"Each class of a published table{aside} has at least {self.least_in_words}.{self.people_in_words}"
 
 
@@ -931,7 +970,7 @@ class MinPublishedCell(CountClaim):
         """That these are counted like the others."""
         if self.k == 1:
             return "Any count may be published."
-        counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
+        counted = f", {together(sensitive)} counted like the others" if sensitive else ""
         whose = "" if self.rows_per_person is None else " of people"
         return (
             f"No published count{whose} is {counts_below(self.k)}{counted}. Whether such a count can be worked out from "
@@ -1032,7 +1071,7 @@ def parse_claim(stated: Mapping[str, Any]) -> Claim:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     claim = None if kind is None else kind.from_json(stated)
     if claim is None:
-        raise CriterionError(f"a privacy claim is {_listed(list(_KINDS))}, not {dict(stated)!r}")
+        raise CriterionError(f"a privacy claim is {listing(list(_KINDS), 'or')}, not {dict(stated)!r}")
     return claim
 
 
@@ -1051,7 +1090,7 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     stated = None if kind is None else kind.stated_in(value)
     if kind is None or stated is None:
         forms = [*(kind.form for kind in _KINDS.values()), "odds=G"]
-        raise CriterionError(f"a check is {_listed(forms)}, not {text!r}")
+        raise CriterionError(f"a check is {listing(forms, 'or')}, not {text!r}")
     if not issubclass(kind, AttributeClaim | RelaxedDiversity):
         return [parse_claim({"criterion": kind.criterion, **stated})]
     if isinstance(demanded := stated.get("diversity"), str):
@@ -1074,11 +1113,6 @@ def odds_from_text(text: str) -> Fraction | None:
         case [odds]:
             return odds
     raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    """`a, b or c`."""
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from checks.claims import listing
 from marginals.tables.values import NUMERAL, POINT
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
@@ -253,15 +254,15 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
 
     Where more than two parts are independent of each other, they are listed, semicolons between them.
     """
-    condition = f"Given {_listed(_names(statement.given, domain))}, " if statement.given else ""
+    condition = f"Given {listing(_names(statement.given, domain))}, " if statement.given else ""
     parts = [_names(part, domain) for part in statement.parts]
     if len(parts) > 2:
         opening = "these are independent of each other" if condition else "These are independent of each other"
-        return f"{condition}{opening}: {'; '.join(map(_listed, parts))}."
+        return f"{condition}{opening}: {'; '.join(map(listing, parts))}."
     first, second = parts
     verb = "is" if len(first) == 1 else "are"
     jointly = "jointly " if len(first) + len(second) > 2 else ""
-    return f"{condition}{_listed(first)} {verb} {jointly}independent of {_listed(second)}."
+    return f"{condition}{listing(first)} {verb} {jointly}independent of {listing(second)}."
 
 
 def _names(mask: Mask, domain: Domain) -> list[str]:
@@ -269,7 +270,3 @@ def _names(mask: Mask, domain: Domain) -> list[str]:
     last = {domain.induced_attributes[v].attribute: domain.induced_attributes[v].level for v in vertices_of(mask)}
     hierarchies = {attribute: domain.hierarchy(attribute) for attribute in last}
     return [a if hierarchies[a].height == 1 else shown_at(a, hierarchies[a], level) for a, level in last.items()]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

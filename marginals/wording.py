@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, meaning_beside
+from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, listing, meaning_beside
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
@@ -169,6 +169,8 @@ class ClaimInWords:
     verdict: "holds", "fails", "undecided" or "attested"; said: the same in words. cell: labels of the worst class by
     attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it.
     odds: what somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
+    factor: the same as a number, infinity where nothing is said. clause, readers: of a claim about the values of one
+    attribute, what holds of it, and whom that applies to where it is said of several attributes; else empty.
     """
 
     name: str
@@ -182,6 +184,56 @@ class ClaimInWords:
     sensitive: str
     how: str
     odds: str = ""
+    factor: float = inf
+    clause: str = ""
+    readers: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimsInWords:
+    """Claims that say the same to the same readers, of several sensitive attributes, with the same verdict.
+
+    clauses: attributes by what holds of them. least: the claim that the least knowledge breaks; None where that is unknown.
+    """
+
+    claims: tuple[ClaimInWords, ...]
+
+    @property
+    def verdict(self) -> str:
+        """That of each."""
+        return self.claims[0].verdict
+
+    @property
+    def said(self) -> str:
+        """The verdict of each in words."""
+        return self.claims[0].said
+
+    @property
+    def meaning(self) -> str:
+        """To whom the clauses apply, as a sentence; that of the one claim, if it is one."""
+        return self.claims[0].readers if len(self.claims) > 1 else self.claims[0].meaning
+
+    @property
+    def clauses(self) -> Mapping[str, Sequence[str]]:
+        """The attributes by clause; empty where it is one claim, whose meaning says it."""
+        attributes: dict[str, list[str]] = {}
+        for claim in self.claims[len(self.claims) == 1 :]:
+            attributes.setdefault(claim.clause, []).append(claim.sensitive)
+        return attributes
+
+    @property
+    def least(self) -> ClaimInWords | None:
+        """The claim nearest to failing, where that can be said."""
+        weakest = min(self.claims, key=lambda claim: claim.factor)
+        return weakest if weakest.reached and (len(self.claims) == 1 or weakest.factor < inf) else None
+
+
+def told_together(claims: Iterable[ClaimInWords]) -> list[ClaimsInWords]:
+    """Claims in their order, those together that differ in their attribute and in its demand alone."""
+    groups: dict[object, list[ClaimInWords]] = {}
+    for number, claim in enumerate(claims):
+        groups.setdefault((claim.verdict, claim.readers) if claim.readers else number, []).append(claim)
+    return [ClaimsInWords(tuple(group)) for group in groups.values()]
 
 
 def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimInWords:
@@ -200,7 +252,19 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
         claim.about or "",
         _how(finding),
         "" if finding.odds is None else odds_in_words(finding.odds),
+        inf if finding.odds is None else finding.odds,
+        *_clause_and_readers(claim, finding),
     )
+
+
+def _clause_and_readers(claim: Claim, finding: Finding) -> tuple[str, str]:
+    """Both empty where a claim is told alone: it is about no attribute, is not kept, or its attribute is not published."""
+    tells_alone = (
+        finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or Algorithm.NOT_PUBLISHED in finding.algorithms
+    )
+    if tells_alone or not isinstance(claim, AttributeClaim):
+        return "", ""
+    return claim.clause(), claim.sentence("each of these attributes", "the following holds")
 
 
 def _unpublished(claim: Claim) -> str:
@@ -459,14 +523,9 @@ def determined_in_words(measures: DisclosureMeasures) -> str:
     sure = "" if known.sharp else ", as far as the bounds tell"
     combinations = "combination" if known.cells == 1 else "combinations"
     return (
-        f"Of the {known.cells:,} possible {combinations} of {_and(measures.shown)}, {found} {has} that readers can "
+        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {found} {has} that readers can "
         f"determine{sure}."
     )
-
-
-def _and(names: Sequence[str]) -> str:
-    """All of some names."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def reconstruction_in_words(known: Reconstruction) -> str:
@@ -600,6 +659,43 @@ def few_rows(least: int) -> str:
 
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
 """Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
+
+
+def told_findings(findings: Sequence[Finding]) -> list[tuple[Verdict, list[str]]]:
+    """The lines of each finding with its verdict; a criterion that many sensitive attributes keep is told once.
+
+    Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
+    """
+    groups: dict[object, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        stated = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
+        is_alike = finding.verdict in (Verdict.HOLDS, Verdict.ATTESTED) and len(stated) + 2 == len(finding.parameters)
+        alike = finding.criterion, finding.verdict, finding.note, *map(str, stated.items())
+        groups.setdefault(alike if is_alike else number, []).append(finding)
+    return [
+        (group[0].verdict, lines)
+        for group in groups.values()
+        for lines in ([_lines_together(group)] if len(group) >= _MANY else map(list, map(finding_lines, group)))
+    ]
+
+
+_BY_ATTRIBUTE = ("diversity", "sensitive")
+_MANY = 3
+
+
+def _lines_together(findings: Sequence[Finding]) -> list[str]:
+    """Those of findings that differ in the attribute and in what is demanded of it."""
+    attributes: dict[str, list[str]] = {}
+    for finding in findings:
+        attributes.setdefault(str(finding.parameters["diversity"]), []).append(str(finding.parameters["sensitive"]))
+    weakest = min(findings, key=lambda finding: inf if finding.odds is None else finding.odds)
+    lines = [f"{weakest.criterion} of {len(findings)} sensitive attributes"]
+    lines += [f"{diversity}: {', '.join(names)}" for diversity, names in attributes.items()]
+    if weakest.odds is None:
+        return [*lines, *filter(None, [weakest.note])]
+    _, *of_weakest = finding_lines(weakest)
+    name = weakest.parameters["sensitive"]
+    return [*lines, *(f"of {name}, {line[0].lower()}{line[1:]}" for line in of_weakest)]
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
@@ -1296,7 +1392,7 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
     for note, same in by_note.items():
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
-        yield f"not examined: {_and(told.unnamed)}, of which the release names no values"
+        yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
     if told.unexamined:
         yield (
             f"not examined: what is certain in {told.unexamined:,} more {'margin' if told.unexamined == 1 else 'margins'} "
@@ -1324,7 +1420,7 @@ def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
     """What is missing: "age with ill, beside sex"."""
     names = " with ".join(shown(attribute, level) for attribute, level in addition.added)
     added = dict(addition.added)
-    others = _and([shown(a, level) for a, level in addition.margin.items() if a not in added])
+    others = listing([shown(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     pass
 
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer
+from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
 from checks.finding import FULL, Finding, Verdict
 from checks.labels import ToldByLabels, crowded
 from marginals.errors import InputError
@@ -222,7 +222,7 @@ class BundleContent:
             note = "that no smaller count follows from labels of {} rests on what the release says of them"
         if not names:
             return found
-        note = note.format(" and ".join(map(repr, names)))
+        note = note.format(listing([*map(repr, names)]))
         return replace(found, note="; ".join(filter(None, [found.note, note])))
 
     def _rests_on_labels(self, attribute: str) -> bool:

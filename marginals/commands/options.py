@@ -286,15 +286,16 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_findings(findings: "Sequence[Finding]") -> None:
     """Print findings, each verdict in its colour; those apart that the publisher attests."""
     from checks.finding import Verdict
-    from marginals.wording import finding_lines
+    from marginals.wording import told_findings
 
     colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
-    apart = [finding for finding in findings if finding.verdict is Verdict.ATTESTED]
-    for finding in [*(finding for finding in findings if finding.verdict is not Verdict.ATTESTED), *apart]:
-        if apart and finding is apart[0]:
+    told = sorted(told_findings(findings), key=lambda verdict_and_lines: verdict_and_lines[0] is Verdict.ATTESTED)
+    attested = next((lines for verdict, lines in told if verdict is Verdict.ATTESTED), None)
+    for verdict, lines in told:
+        if lines is attested:
             click.echo("Attested by the publisher, and not verified:")
-        first, *others = finding_lines(finding)
-        click.echo(click.style(f"{finding.verdict.value:>9}", fg=colours[finding.verdict]) + f"  {printable(first)}")
+        first, *others = lines
+        click.echo(click.style(f"{verdict.value:>9}", fg=colours[verdict]) + f"  {printable(first)}")
         for line in others:
             click.echo(f"           {printable(line)}")
 

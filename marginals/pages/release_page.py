@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from checks.attacks.published_counts import published_counts
-from checks.claims import AttributeClaim, CountClaim, counts_below
+from checks.claims import AttributeClaim, CountClaim, counts_below, listing, together
 from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
@@ -38,6 +38,7 @@ from marginals.wording import (
     sensitive_lines,
     skewness_in_words,
     threshold_in_words,
+    told_together,
     unit_in_words,
 )
 from models.arrays import FloatArray
@@ -537,10 +538,13 @@ def report_html(published: BundleContent) -> bytes:
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
         register=[(own.sensitive, register_in_words(own)) for own in readers],
-        not_for_register=[own.sensitive for own in readers if own.basis == NOT_EXAMINED],
+        not_for_register=together([own.sensitive for own in readers if own.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
         overall=_overall(published),
         sensitive=published.sensitive,
+        sensitive_together=together(published.sensitive),
+        sensitive_names=listing(published.sensitive),
+        told_together=told_together,
         sensitive_said=list(sensitive_lines(published.verify())),
         smallest=min(published.smallest_sensitive.values(), default=None),
         below=least,

@@ -6,21 +6,28 @@ import pytest
 
 from checks.attacks.knowledge import CertainCell, CertainCells
 from checks.attacks.published_counts import Counts, PublishedCounts
-from checks.claims import KCombinatorial
+from checks.claims import KCombinatorial, MaxentDiversity
+from checks.diversity.registry import parse_diversity
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.estimates import Estimate
 from marginals.example import publication, release
 from marginals.wording import (
     ALGORITHM_KNOWN,
+    ClaimInWords,
     certain_in_words,
     dropped_lines,
     estimate_lines,
     few_rows,
+    finding_lines,
+    in_words,
     odds_in_words,
     published_lines,
     removed_in_words,
     search_line,
     smallest_line,
     suppressed_rows,
+    told_findings,
+    told_together,
 )
 from models.graphs.basis import CERTAIN as PUBLISHED
 from models.graphs.basis import Basis, Kind
@@ -160,3 +167,45 @@ def counted(small: int, number: int) -> PublishedCounts:
 )
 def test_one_and_many_and_thousands_are_told_apart(line: str, said: str) -> None:
     assert line == said
+
+
+def kept(attribute: str, diversity: str, odds: float | None, verdict: Verdict = Verdict.HOLDS) -> Finding:
+    parameters = {"diversity": diversity, "sensitive": attribute}
+    worst = WorstClass(cell={"age": f"that of {attribute}"}, reached=1.0)
+    return Finding("maxent-diversity", verdict, parameters, worst, (Algorithm.NONE,), 0, odds=odds)
+
+
+def test_what_many_sensitive_attributes_keep_is_told_once_with_the_one_that_the_least_knowledge_breaks() -> None:
+    findings = [
+        kept("job", "entropy:3", 2.0),
+        kept("pay", "distinct:2", 1.5),
+        kept("vote", "entropy:3", 4.0),
+        kept("debt", "entropy:3", None, Verdict.FAILS),
+    ]
+    (verdict, lines), (failing, alone) = told_findings(findings)
+    assert (verdict, failing) == (Verdict.HOLDS, Verdict.FAILS)
+    assert lines[:3] == ["maxent-diversity of 3 sensitive attributes", "entropy:3: job, vote", "distinct:2: pay"]
+    assert [line.split(":")[0] for line in lines[3:4]] == ["of pay, nearest to failing"]
+    assert "that of pay" in lines[3]
+    assert lines[4].startswith("of pay, it still holds")
+    assert "factor of at most 1.5." in lines[4]
+    assert alone == list(finding_lines(findings[-1]))
+    few = told_findings(findings[:2])
+    assert [lines for _, lines in few] == [list(finding_lines(finding)) for finding in findings[:2]]
+
+
+def test_claims_that_say_the_same_of_several_attributes_are_told_together() -> None:
+    def claim(attribute: str, diversity: str, odds: float, verdict: Verdict = Verdict.HOLDS) -> ClaimInWords:
+        stated = MaxentDiversity(parse_diversity(diversity), attribute)
+        return in_words(stated, kept(attribute, diversity, odds, verdict), ["job", "pay", "vote"])
+
+    claims = [claim("job", "entropy:3", 2.0), claim("pay", "distinct:2", 1.5), claim("vote", "entropy:3", 4.0)]
+    (together,) = told_together(claims)
+    assert together.clauses == {claims[0].clause: ["job", "vote"], claims[1].clause: ["pay"]}
+    assert together.least == claims[1]
+    assert claims[0].clause in claims[0].meaning
+    assert claims[0].clause not in together.meaning
+    alone, others = told_together([claim("debt", "entropy:3", 1.0, Verdict.FAILS), *claims])
+    assert alone.meaning == alone.claims[0].meaning
+    assert not alone.clauses
+    assert others == together
