@@ -4,6 +4,7 @@ import contextlib
 import re
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -53,6 +54,15 @@ def test_the_readme_is_short() -> None:
     """Links count by their words alone, and so do tables and code."""
     words = re.sub(r"\]\([^)]*\)", "]", README)
     assert len(re.findall(r"\w[\w'.,:-]*", words)) <= 900
+
+
+@pytest.mark.slow
+def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Path, printed: str) -> None:
+    assert printed
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((work / "demo" / "release" / "report.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 7 * 800
+    page.close()
 
 
 def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path, printed: str) -> None:

@@ -412,6 +412,9 @@ _LISTED = 16
 _DRAWN = 120
 """Histograms with more columns than this are drawn at a coarser level."""
 
+_MOST_SENSITIVE = 2
+"""What is measured of more sensitive attributes is folded by attribute."""
+
 _LAID_OUT = 1 << 18
 """Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
 
@@ -545,6 +548,7 @@ def report_html(published: BundleContent) -> bytes:
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
         told_together=told_together,
+        most_sensitive=_MOST_SENSITIVE,
         sensitive_said=list(sensitive_lines(published.verify())),
         smallest=min(published.smallest_sensitive.values(), default=None),
         below=least,
