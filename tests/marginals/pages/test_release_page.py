@@ -326,7 +326,7 @@ def test_the_templates_are_package_data() -> None:
 def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
     browser: Any, bundle: Path, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    """WCAG 2 asks for a contrast of 4.5 to 1. The screenshot must not be one colour. All holds with everything unfolded too."""
+    """WCAG 2 asks for a contrast of 4.5 to 1. The screenshot must not be one colour. Unfolded, too."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     asked: list[str] = []
