@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from itertools import combinations
+from math import prod
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from marginals.config.column_guess import Guess
 from marginals.config.copies import Values
 from marginals.config.vocabulary import is_recognizable
 from marginals.tables.attribute import Role
-from models.arrays import IndexArray
+from models.arrays import BoolArray, IndexArray
 
 MOST_COLUMNS = 80
 """Columns that are published: a search of the default time goes through all pairs of as many."""
@@ -53,38 +53,39 @@ def within_limit(
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
     """With how many of the others each column is associated more than chance would show."""
-    groups = {name: _groups(own.coarse) for name, own in values.items()}
-    number = dict.fromkeys(values, 0)
-    for one, other in combinations(values, 2):
-        if is_associated(groups[one], groups[other]):
-            number[one] += 1
-            number[other] += 1
-    return number
+    groups = np.array([_groups(own.coarse) for own in values.values()])
+    number = np.zeros(len(values), dtype=np.intp)
+    for place in range(len(values)):
+        related = are_associated(groups[place], groups[:place])
+        number[place] += related.sum()
+        number[:place] += related
+    return dict(zip(values, number.tolist()))
 
 
-def is_associated(one: IndexArray, other: IndexArray) -> bool:
-    """Whether two columns go together more than chance would show. Groups of each row, -1 for no value; shape (rows,).
+def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
+    """Which of some columns go together with one more than chance would show: shape (columns,).
 
-    By the chi-squared test, its statistic made normal (Wilson and Hilferty 1931).
+    one: the group of each row, -1 for no value, shape (rows,). others: those of the columns, shape (columns, rows). By the
+    chi-squared test, its statistic made normal (Wilson and Hilferty 1931).
 
     >>> first = np.arange(600) % 3
-    >>> is_associated(first, (first > 0).astype(int)), is_associated(first, np.arange(600) // 3 % 2)
-    (True, False)
+    >>> are_associated(first, np.array([first > 0, np.arange(600) // 3 % 2]).astype(int))
+    array([ True, False])
     """
-    both = (one >= 0) & (other >= 0)
-    rows = int(both.sum())
-    if not rows:
-        return False
-    size = (int(one.max()) + 1, int(other.max()) + 1)
-    counts = np.bincount(one[both] * size[1] + other[both], minlength=size[0] * size[1]).reshape(size)
-    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    if not freedom:
-        return False
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    spread = 2 / (9 * freedom)
-    return bool((statistic / freedom) ** (1 / 3) - (1 - spread) > _BEYOND_CHANCE * spread**0.5)
+    if not others.size:
+        return np.zeros(len(others), dtype=np.bool_)
+    size = (len(others), int(one.max()) + 2, int(others.max()) + 2)
+    cells = (np.arange(size[0])[:, None] * size[1] + one + 1) * size[2] + others + 1
+    counts = np.bincount(cells.ravel(), minlength=prod(size)).reshape(size)[:, 1:, 1:]
+    of_one, of_other = counts.sum(axis=2), counts.sum(axis=1)
+    rows = of_one.sum(axis=1)
+    freedom = ((of_one > 0).sum(axis=1) - 1) * ((of_other > 0).sum(axis=1) - 1)
+    both = np.maximum(of_one[:, :, None] * of_other[:, None, :], 1)
+    statistic = rows * ((counts / both * counts).sum(axis=(1, 2)) - 1)
+    able = (rows > 0) & (freedom > 0)
+    spread = 2 / (9 * np.where(able, freedom, 1))
+    ratio = np.where(able, np.maximum(statistic, 0) / np.where(able, freedom, 1), 0)
+    return np.asarray(able & (np.cbrt(ratio) - (1 - spread) > _BEYOND_CHANCE * np.sqrt(spread)))
 
 
 def _groups(codes: IndexArray) -> IndexArray:

@@ -161,38 +161,63 @@ def sums(columns: Mapping[str, Values]) -> list[Sum]:
         for name, values in columns.items()
         if values.numbers is not None and len(np.unique(values.codes)) > 2
     }
+    if len(numbers) < 2:
+        return []
+    names, matrix = list(numbers), np.array(list(numbers.values()))
+    of_rows: dict[bytes, _Products] = {}
     found = []
-    for total in numbers:
-        parts = _parts(numbers, total)
-        if parts:
-            found.append(Sum(total, parts))
+    for total, name in enumerate(names):
+        present = ~np.isnan(matrix[total])
+        rows = present.tobytes()
+        if rows not in of_rows:
+            of_rows[rows] = _Products.of(np.nan_to_num(matrix[:, present]))
+        if parts := of_rows[rows].parts(total):
+            found.append(Sum(name, tuple(names[part] for part in parts)))
     return found
 
 
-def _parts(numbers: Mapping[str, Numbers], total: str) -> tuple[str, ...]:
-    """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
-    others = [name for name in numbers if name != total]
-    whole = np.array([numbers[total], *(numbers[name] for name in others)])
-    whole = whole[:, ~np.isnan(whole[0])]
-    target, matrix = whole[0], np.nan_to_num(whole[1:])
-    if len(target) < _FEWEST or not len(others):
-        return ()
-    spread = matrix.std(axis=1)
-    chosen: list[int] = []
-    rest = target - target.mean()
-    centred = matrix - matrix.mean(axis=1, keepdims=True)
-    for _ in range(min(_PARTS, len(others))):
-        share = np.abs(centred @ rest) / np.where(spread > 0, spread, np.inf)
-        share[chosen] = 0
-        if not share.max() > 0:
+_NEARLY_NONE = 1e-7
+"""Share of the spread of a column, below which what is left of it is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Numbers of some rows, and what is needed of them to explain one column by others.
+
+    numbers: shape (columns, rows). inner: the products of the columns, each less its mean and of length 1; shape (columns,
+    columns), 0 for a column that does not vary. lengths: of the columns less their means, shape (columns,).
+    """
+
+    numbers: Numbers
+    inner: Numbers
+    lengths: Numbers
+
+    @classmethod
+    def of(cls, numbers: Numbers) -> "_Products":
+        """Of some rows."""
+        centred = numbers - numbers.mean(axis=1, keepdims=True) if numbers.size else numbers
+        lengths = np.sqrt((centred**2).sum(axis=1))
+        unit = centred / np.where(lengths > 0, lengths, 1)[:, None]
+        return cls(numbers, unit @ unit.T, lengths)
+
+    def parts(self, total: int) -> tuple[int, ...]:
+        """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
+        if self.numbers.shape[1] < _FEWEST or not self.lengths[total] > 0:
             return ()
-        chosen.append(int(share.argmax()))
-        factors, *_ = np.linalg.lstsq(np.column_stack([*matrix[chosen], np.ones(len(target))]), target, rcond=None)
-        signs = np.round(factors[:-1])
-        if len(chosen) >= 2 and set(np.abs(signs).tolist()) == {1.0} and _adds_up(target, matrix[chosen], signs):
-            return tuple(others[i] for i in sorted(chosen))
-        rest = target - np.column_stack([*matrix[chosen], np.ones(len(target))]) @ factors
-    return ()
+        chosen: list[int] = []
+        explained = np.zeros(0)
+        for _ in range(min(_PARTS, len(self.numbers) - 1)):
+            left = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
+            left[[total, *chosen]] = 0
+            if not left.max() > _NEARLY_NONE:
+                return ()
+            chosen.append(int(left.argmax()))
+            explained, *_ = np.linalg.lstsq(self.inner[np.ix_(chosen, chosen)], self.inner[chosen, total], rcond=None)
+            signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
+            are_parts = len(chosen) >= 2 and bool((np.abs(signs) == 1).all())
+            if are_parts and _adds_up(self.numbers[total], self.numbers[chosen], signs):
+                return tuple(sorted(chosen))
+        return ()
 
 
 def _adds_up(target: Numbers, parts: Numbers, signs: Numbers) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from math import prod
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -162,14 +161,15 @@ def initial_config(
     guesses, person = _guesses(table, chosen)
     lacking = _lacking(table, guesses)
     structure = structurally_missing(lacking, _few_values(table, guesses) if lacking else {}, _K)
-    guesses = _of_kept_rows(table, with_structure(guesses, structure, chosen.roles), lacking, person)
-    guesses, counted = _publishable(table, guesses, person)
+    guesses = _complete(with_structure(guesses, structure, chosen.roles), lacking, len(table.frame), table.name)
+    guesses = _recounted(table, guesses, _complete_rows(table, guesses, lacking, person), person)
+    guesses, counted = _publishable(table, guesses, lacking, person)
     written = _hierarchy_files(guesses)
     used = [table.columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
     formats = {c.name: _in_words(c, c.format) for c in used if c.format is not None and c.format.is_grouped}
     text = config_text(
         source.name,
-        _data(source, beside, form, table.missing, counted.table, len(table.frame))
+        _data(source, beside, form, table.missing, counted.complete, len(table.frame))
         + _decimal(table.decimal)
         + _formats(formats)
         + ("" if person is None else f"\n{_whose(person, counted)}"),
@@ -206,10 +206,12 @@ ONE_ROW = "random"
 
 @dataclass(frozen=True)
 class Counted:
-    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
+    """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
+    person count. complete: rows that lack no value that is needed.
 
     in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
-    them. more: the rows that count then.
+    them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
+    where they are more than can be looked through.
     """
 
     table: Table
@@ -218,6 +220,8 @@ class Counted:
     in_the_way: tuple[str, ...] = ()
     several: int = 1
     more: int = 0
+    complete: int = 0
+    generalizations: int | None = None
 
 
 def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
@@ -271,42 +275,78 @@ def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[st
     return {name: factorized(table.frame[name], table.missing.texts)[0].astype(np.intp) for name in few}
 
 
-def _of_kept_rows(
-    table: _DescribedTable,
-    guesses: dict[str, Guess],
-    lacking: Mapping[str, BoolArray],
-    person: RepeatingKey | None,
-) -> dict[str, Guess]:
-    """The guesses by the rows that publishing will count, which are most of all rows. lacking: as `_lacking` says."""
-    frame, missing = table.frame, table.missing.texts
-    guesses = _complete(guesses, lacking, len(frame), table.name)
-    kept = _counting(frame, guesses, lacking, person)
-    return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
-
-
 def _publishable(
-    table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
+    table: _DescribedTable, guesses: dict[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
 ) -> tuple[dict[str, Guess], Counted]:
-    """The guesses, and the table as publishing counts it.
+    """The guesses, and the sensitive columns as publishing counts them. lacking: as `_lacking` says.
 
     Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
     """
-
-    def counted() -> Counted:
-        attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
-
-    found = counted()
-    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
+    part = _complete_part(table, guesses, lacking, person)
+    counted = _counted(part, *_that_count(part, guesses, person), person)
+    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(counted.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
-        if person is None and not any(table.columns[name].missing for name in hidden):
-            roles = {**found.table.roles, **dict.fromkeys(hidden, Role.IGNORED)}
-            found = replace(found, table=replace(found.table, roles=roles))  # of the same rows
-        else:
-            found = counted()
-    return guesses, found
+        part = _complete_part(table, guesses, lacking, person)
+        counted = _counted(part, *_that_count(part, guesses, person), person)
+    ways = _generalizations(part, guesses, person)
+    return guesses, replace(counted, complete=len(part.frame), generalizations=ways)
+
+
+def _complete_part(
+    table: _DescribedTable, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
+) -> _DescribedTable:
+    """The rows of a table that lack no value that is needed."""
+    complete = _complete_rows(table, guesses, lacking, person)
+    return table if complete.all() else replace(table, frame=table.frame[complete])
+
+
+def _that_count(
+    table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None
+) -> tuple[pd.DataFrame, dict[str, Attribute]]:
+    """The columns by which it is told what can be demanded of those that are sensitive, which alone are generalized.
+
+    Numbers that are published in bands are those of their bands. Where people have several rows, all columns tell which of
+    them count, and stay as they are.
+    """
+    used = {name: guessed for name, guessed in guesses.items() if guessed.role.is_used}
+    sensitive = {name: _attribute(guessed) for name, guessed in used.items() if guessed.role is Role.SENSITIVE}
+    if not sensitive or person is not None:
+        plain = {name: Attribute(guessed.role, missing=guessed.missing) for name, guessed in used.items()}
+        return table.frame, {name: sensitive.get(name, plain[name]) for name in used}
+    banded = {name: own for name, own in sensitive.items() if own.intervals}
+    columns = {name: _bands(table, name, banded[name]) if name in banded else table.frame[name] for name in sensitive}
+    in_bands = {name: replace(own, intervals=(1,), start=0, single_values=True) for name, own in banded.items()}
+    return pd.DataFrame(columns, copy=False), sensitive | in_bands
+
+
+def _bands(table: _DescribedTable, name: str, attribute: Attribute) -> "pd.Series[Any]":
+    """The number of the first band that the number of each row lies in; None for no value."""
+    codes, texts = factorized(table.frame[name], table.missing.texts)
+    written = table.columns[name].format or NumberFormat()
+    width, start = attribute.intervals[0], attribute.start
+    offsets = [number - start for text in texts if (number := written.number(text)) is not None]
+    bands = [int(offset // width) - (offset % width < 0) for offset in offsets]
+    numbers, of_text = np.unique(bands, return_inverse=True)
+    places = np.append(of_text, -1)[codes]
+    return pd.Series(pd.Categorical.from_codes(places, list(map(str, numbers.tolist()))), name=name)
+
+
+def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None) -> int | None:
+    """How many ways there are to generalize a table; None where they are more than can be looked through.
+
+    table: its rows that lack no value. Columns of few values come first, and none has less than two levels.
+    """
+    known = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    known.sort(key=lambda name: len(table.columns[name].values))
+    ways = 1
+    for place, name in enumerate(known):
+        if ways << len(known) - place > _MOST_NODES:
+            return None
+        own = _counted(table, table.frame, {name: _attribute(guesses[name])}, person)
+        ways *= own.table.domain.hierarchy(name).height + 1
+    return ways if ways <= _MOST_NODES else None
 
 
 def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -438,36 +478,40 @@ def _left_out(guessed: Guess) -> Guess:
     return replace(guessed, role=Role.IGNORED, why=f"{guessed.why}; {reason}", question=reason)
 
 
-def _counting(
-    frame: pd.DataFrame, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
+def _complete_rows(
+    table: _DescribedTable, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
 ) -> BoolArray:
-    """Which rows publishing will count, one of each person: shape (rows,)."""
-    kept = np.ones(len(frame), dtype=bool)
+    """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
+    whole = np.ones(len(table.frame), dtype=bool)
+    if person is not None:
+        whole &= factorized(table.frame[person.column], table.missing.texts)[0] >= 0
     for column, gone in lacking.items():
         if guesses[column].role.is_used and guesses[column].missing == "drop":
-            kept &= ~gone
-    if person is not None:
-        kept[kept] = ~frame[kept].duplicated(person.column)
-    return kept
+            whole &= ~gone
+    return whole
 
 
 def _recounted(
-    frame: pd.DataFrame,
-    guesses: dict[str, Guess],
-    kept: BoolArray,
-    missing: Collection[str],
-    rare: int,
-    decimal: str,
+    table: _DescribedTable, guesses: dict[str, Guess], complete: BoolArray, person: RepeatingKey | None
 ) -> dict[str, Guess]:
-    """The guesses with what is rare counted on the rows that are kept."""
+    """The guesses with what is rare counted on the rows that publishing will count, one of each person.
+
+    complete: which rows lack no value, shape (rows,).
+    """
+    kept = complete
+    if person is not None:
+        kept = complete.copy()
+        kept[complete] = ~table.frame[complete].duplicated(person.column)
+    if kept.all():
+        return guesses
     result = dict(guesses)
-    if not kept.all():
-        for column, guessed in guesses.items():
-            if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-                counted = replace(_without(_column(frame[kept], column), ALWAYS), decimal=decimal)
-                again = guess(_without(counted, missing), rare, guessed.said)
-                if again.role is guessed.role and not _of_bands(again):
-                    result[column] = replace(again, missing=guessed.missing)
+    for column, guessed in guesses.items():
+        if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
+            counted = _without(_column(table.frame[kept], column), ALWAYS)
+            counted = _without(replace(counted, decimal=table.decimal.sign), table.missing.texts)
+            again = guess(counted, table.rare, guessed.said)
+            if again.role is guessed.role and not _of_bands(again):
+                result[column] = replace(again, missing=guessed.missing)
     return result
 
 
@@ -477,18 +521,17 @@ def _of_bands(guessed: Guess) -> bool:
 
 
 def _counted(
+    described: _DescribedTable,
     frame: pd.DataFrame,
     attributes: Mapping[str, Attribute],
-    missing: Collection[str],
-    decimal: str,
-    rare: int,
     person: RepeatingKey | None,
 ) -> Counted:
-    """The table as publishing will count it.
+    """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
     """
-    read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
+    missing = described.missing.texts
+    read = partial(read_table, frame, attributes, missing, decimal=described.decimal.sign, k=described.rare)
     if person is None:
         table = read(rows_per_person=1)
         return Counted(table, table.rows)
@@ -523,7 +566,8 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     return files
 
 
-def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, table: Table, rows: int) -> str:
+def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, complete: int, rows: int) -> str:
+    """The first section. complete: of how many rows of all none lacks a value that is needed."""
     path = _from(beside.absolute().parent, source)
     separator_line = "" if form.separator == "," else f"separator = {quoted(form.separator)}\n"
     if form.encoding != AUTO:
@@ -531,7 +575,6 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    complete = table.rows + table.left_out
     kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
@@ -635,7 +678,7 @@ def config_text(
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
     search = _SEARCH + _coarse_only(coarse) + "".join(_wanted(columns, guesses) for columns in wanted)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
-    return "\n".join([*parts, _privacy(counted), _base(counted.table), search])
+    return "\n".join([*parts, _privacy(counted), _base(counted.generalizations), search])
 
 
 def _section(name: str, guessed: Guess, file: str | None) -> str:
@@ -758,18 +801,17 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
-def _base(table: Table) -> str:
-    nodes = prod(table.domain.hierarchy(name).height + 1 for name in table.quasi_identifiers)
+def _base(generalizations: int | None) -> str:
     lines = ["# One table with all the columns, each coarsened as far as it must be, can be part of the release."]
-    if nodes <= _MOST_NODES:
+    if generalizations is not None:
         lines += [
             "[base]",
             'table = "auto"               # if that is better; "best": always; "none": smaller tables only',
         ]
     else:
         lines += [
-            f"# There are {nodes:,} ways to coarsen them, so looking for the best would take long; with fewer columns or",
-            '# levels, try "auto".',
+            f"# There are more than {_MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with fewer",
+            '# columns or levels, try "auto".',
             "[base]",
             'table = "none"',
         ]

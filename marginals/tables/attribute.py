@@ -303,7 +303,7 @@ class Attribute:
         """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
         has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
         labels = [label for label in hierarchy.labels[0] if not (self.counts_missing and label == MISSING)]
-        told = replace(hierarchy, has_names=has_names)
+        told = hierarchy if hierarchy.has_names is has_names else replace(hierarchy, has_names=has_names)
         if self.order:
             place = {value: number for number, value in enumerate(self.order)}
             if lacking := sum(label not in place for label in labels):

@@ -325,10 +325,10 @@ class Hierarchy:
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
         """
-        codes = [self.code(label, 0) for label in labels]
-        if None in codes:
+        known = self._code_of_value
+        if not known.keys() >= set(labels):
             raise HierarchyError("an order is one of base values")
-        return replace(self, order=tuple(code for code in codes if code is not None))
+        return replace(self, order=tuple(map(known.__getitem__, labels)))
 
     def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
         """Some values of a level, lowest first, as their base values lie.
