@@ -927,7 +927,8 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
             raise
         return  # whoever reads the rows says better what is wrong with them
     frame = frame.loc[:, ~frame.columns.duplicated()]
-    looked_at = [Column.of(name, map(str, frame[name]), missing) for name in dict.fromkeys(columns) if name in frame]
+    texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
+    looked_at = [Column.of(name, own, missing) for name, own in texts.items()]
     if looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
