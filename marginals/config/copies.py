@@ -205,7 +205,7 @@ class _Products:
         if self.numbers.shape[1] < _FEWEST or not self.lengths[total] > 0:
             return ()
         chosen: list[int] = []
-        explained = np.zeros(0)
+        explained: Numbers = np.zeros(0)
         for _ in range(min(_PARTS, len(self.numbers) - 1)):
             left = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
             left[[total, *chosen]] = 0

@@ -329,8 +329,8 @@ def _bands(table: _DescribedTable, name: str, attribute: Attribute) -> "pd.Serie
     offsets = [number - start for text in texts if (number := written.number(text)) is not None]
     bands = [int(offset // width) - (offset % width < 0) for offset in offsets]
     numbers, of_text = np.unique(bands, return_inverse=True)
-    places = np.append(of_text, -1)[codes]
-    return pd.Series(pd.Categorical.from_codes(places, list(map(str, numbers.tolist()))), name=name)
+    places: IndexArray = np.append(of_text, -1)[codes].astype(np.intp)
+    return pd.Series(pd.Categorical.from_codes(places, pd.Index(list(map(str, numbers.tolist())))), name=name)
 
 
 def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None) -> int | None:
@@ -810,8 +810,8 @@ def _base(generalizations: int | None) -> str:
         ]
     else:
         lines += [
-            f"# There are more than {_MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with fewer",
-            '# columns or levels, try "auto".',
+            f"# There are more than {_MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with",
+            '# fewer columns or levels, try "auto".',
             "[base]",
             'table = "none"',
         ]
