@@ -600,7 +600,9 @@ _WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
 _LONG_TEXT = 40
 _LONG_CATEGORY = 60
-"""As long a text may be that enough rows share."""
+"""As long a text may be that enough rows share, where most values of a column are rare."""
+_LONGEST_CATEGORY = 200
+"""As long a text may be of a column most of whose values enough rows share, as the answers of a questionnaire are."""
 
 _HEAPED = 0.1
 """Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
@@ -903,10 +905,16 @@ def _kept_back(why: str, reason: str) -> Guess:
     )
 
 
+_MOST_OTHER = 0.1
+"""Share of the rows, at most, whose value is no code among those of diagnoses."""
+
+
 def _are_diagnoses(column: Column) -> bool:
+    """Whether nearly all rows have codes of the International Classification of Diseases, of several chapters."""
     code = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
-    letters = {value[0] for value in column.values}
-    return len(letters) >= 5 and all(code.fullmatch(value) for value in column.values)
+    are_codes = np.array([code.fullmatch(value) is not None for value in column.values])
+    letters = {value[0] for value, is_code in zip(column.values, are_codes.tolist()) if is_code}
+    return len(letters) >= 5 and bool(column.counts[~are_codes].sum() <= _MOST_OTHER * column.rows)
 
 
 def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
@@ -946,8 +954,14 @@ def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
 
 
 def _holds_long_texts(column: Column, rare: int) -> bool:
-    limits = np.where(column.counts < rare, _LONG_TEXT, _LONG_CATEGORY)
-    return any(len(value) > limit for value, limit in zip(column.values, limits.tolist()))
+    """Whether some values may be what somebody wrote: long, and not those of a short list from which was chosen."""
+    lengths = np.array([len(value) for value in column.values])
+    are_rare = column.counts < rare
+    are_long = lengths > np.where(are_rare, _LONG_TEXT, _LONG_CATEGORY)
+    if not are_long.any():
+        return False
+    is_list = 2 * are_rare.sum() <= len(lengths) <= _MOST_CATEGORIES and lengths.max() <= _LONGEST_CATEGORY
+    return not is_list
 
 
 def _are_codes_by_name(column: Column) -> bool:

@@ -40,6 +40,7 @@ from marginals.config.column_guess import (
 from marginals.config.copies import Values
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
 from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
+from marginals.config.split_columns import as_one
 from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
@@ -256,7 +257,7 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
     # The values of an identifier tell it where its name does not.
     person = next(iter(table.keys or _keys(frame, made, missing)), None)
-    made = by_the_others(made, columns, rare)
+    made = as_one(by_the_others(made, columns, rare), columns, chosen.roles)
     made = by_counting(frame, made, columns, missing, rare, chosen)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     preferred = [*chosen.wanted, *chosen.roles]

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,13 @@ _SHORTEST = 5
 """Letters of a word, at least, of which the end tells something: `hhninc`, not `inc` in `zinc`."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+
+_SIGNS = "$€£¥"
+_MONEY = re.compile(
+    r"-?(([$€£¥]|(usd|eur|gbp|chf|pln)\b) ?-?[\d., ]+k?|[\d., ]+([$€£¥k]|euros?|zł|zl|chf|pln|eur|usd|gbp))"
+    r"( ?(-|to|and) ?.*|\+)?"
+)
+"""An amount with the sign of a currency, or a stretch that begins with one."""
 
 _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"})
 
@@ -83,21 +90,60 @@ class Kind:
         for word in words:
             ends = len(word) >= _SHORTEST and bool(self.ends) and word.endswith(self.ends)
             begins = bool(self.begins) and word.startswith(self.begins)
-            if word in self.words or begins or ends or any(_abbreviates(word, end) for end in self.short):
+            if word in self.words or begins or ends or any(_abbreviates(word, stem) for stem in self.short):
                 return word
         return ""
 
     def likely_word(self, words: Sequence[str]) -> str:
         """The word among some that may tell this kind; empty where none does."""
-        return "" if set(words) & self.excluded else next((word for word in words if word in self.maybe), "")
+        if set(words) & self.excluded:
+            return ""
+        longer = [stem for stem in self.maybe if len(stem) >= _LONG_ENOUGH - 1]
+        near = (word for word in words if word in self.maybe or any(_abbreviates(word, stem) for stem in longer))
+        return next(near, "")
 
 
-_BEFORE = re.compile(r"([ahlmpfy]|app|co)?(hhn|hh|fam|per|pers|ln|log|tot|net|gr|gross|ann|adj|eq|ind|real)*")
-"""What names of columns put before an abbreviation: whose it is, and of which kind."""
+_LONG_ENOUGH = 5
+"""Letters of an abbreviation that may have a single letter before it."""
 
 
-def _abbreviates(word: str, end: str) -> bool:
-    return word.endswith(end) and _BEFORE.fullmatch(word.removesuffix(end)) is not None
+@cache
+def _around(length: int) -> re.Pattern[str]:
+    """What may stand before and after an abbreviation of so many letters, with a figure in its place."""
+    said: dict[str, str] = _read()["abbreviations"]
+    whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
+    before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"
+    return re.compile(f"{before}0({after}){{0,2}}")
+
+
+def _abbreviates(word: str, stem: str) -> bool:
+    """Whether a word is an abbreviation with nothing but what names of columns put before and after one.
+
+    >>> _abbreviates("hhninc", "inc"), _abbreviates("zinc", "inc"), _abbreviates("famearn", "earn")
+    (True, False, True)
+    """
+    if stem not in word or (word != stem and word in _common()):
+        return False
+    return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Words, and how words begin, that are no matter of a person, and those by which people are recognized."""
+    listed: str = _read()["common"]["words"]
+    return frozenset(listed.split()) | _recognizable()[0]
+
+
+@cache
+def _cut_short(word: str) -> tuple[str, str] | None:
+    """The kind of the words that a word is the beginning of, and one of them; None where it may be another one."""
+    if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
+        return None
+    for kind in kinds():
+        whole = next((sure for sure in sorted(kind.words) if sure != word and sure.startswith(word)), None)
+        if whole is not None:
+            return kind.about, whole
+    return None
 
 
 @cache
@@ -126,6 +172,7 @@ def _read() -> dict[str, Any]:
     return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
 
 
+@lru_cache(maxsize=10_000)
 def meaning_of(text: str) -> Meaning | None:
     """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing.
 
@@ -139,6 +186,9 @@ def meaning_of(text: str) -> Meaning | None:
     for kind in kinds():
         if word := kind.likely_word(words):
             return Meaning(kind.about, word, is_sure=False, default=kind.default)
+    for word in words:
+        if (cut := _cut_short(word)) is not None:
+            return Meaning(cut[0], word, is_sure=False)
     return None
 
 
@@ -149,7 +199,15 @@ def is_recognizable(text: str) -> bool:
     (True, True, False)
     """
     words, (single, pairs) = set(words_in_order(text)), _recognizable()
-    return bool(words & single) or any(pair <= words for pair in pairs)
+    return bool(words & single) or any(pair <= words for pair in pairs) or any(map(_is_near_recognizable, words))
+
+
+@cache
+def _is_near_recognizable(word: str) -> bool:
+    """Whether a word is one by which people are recognized, cut short or with what says whose it is: `motheduc`, `occup`."""
+    single = _recognizable()[0]
+    begins = len(word) >= _LONG_ENOUGH and any(whole.startswith(word) for whole in single)
+    return begins or any(_abbreviates(word, stem) for stem in single if len(stem) < len(word))
 
 
 def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning | None:
@@ -163,11 +221,13 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
     if len(column.values) < 2:
         return None
     texts = [value.lower() for value in (labels or column.values)]
-    if not any(any(c.isalpha() for c in text) for text in texts):
+    if not any(any(c.isalpha() or c in _SIGNS for c in text) for text in texts):
         return None
     weights = [1] * len(texts) if labels else column.counts.tolist()
     if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
         return Meaning("ratings, as of health", "", is_sure=False)
+    if 2 * sum(weight for text, weight in zip(texts, weights) if _MONEY.fullmatch(text)) >= sum(weights) > 0:
+        return Meaning("amounts of money", "", is_sure=False)
     spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
     for kind in kinds():
         if kind.values or kind.texts:
