@@ -6,7 +6,7 @@
     python benchmarks --long                           # everything, up to 100,000,000 rows
     python benchmarks --long --keep long.jsonl         # the same, where an interrupted run goes on after its last script
     python benchmarks --page                           # docs/benchmarks.md, of what benchmarks/results/long.jsonl keeps
-    python benchmarks --readme                         # the numbers of the README, measured anew and put there
+    python benchmarks --pages                          # the numbers of written pages, measured anew and put there
 
 Each script in this folder also runs by itself. Measurements need quiet processors; they are no part of the tests' verdict.
 pgmpy, pyAgrum, ipfn, mbi and R's loglin take part where they are installed, Chordalysis, ess and ARX where clones of them
@@ -27,7 +27,7 @@ from pathlib import Path
 
 import kept_runs
 import long_page
-import readme_numbers
+import page_numbers
 from arx import CLONE as ARX
 from growth import all_series
 from growth_plots import draw
@@ -39,8 +39,8 @@ from suite import SCRIPTS, growth_table, measurements_of, remarks, run, table
 def main() -> int:
     parser = parser_of_all()
     chosen = parser.parse_args()
-    if chosen.readme:
-        return renew_readme(chosen.only or list(readme_numbers.SCRIPTS))
+    if chosen.pages:
+        return renew_pages(chosen.only or list(page_numbers.SCRIPTS))
     if chosen.page:
         for path in long_page.write():
             print(f"wrote {path}")
@@ -95,7 +95,7 @@ def parser_of_all() -> argparse.ArgumentParser:
     parser.add_argument(
         "--page", action="store_true", help="make docs/benchmarks.md of the kept lines; measure nothing"
     )
-    parser.add_argument("--readme", action="store_true", help="measure the numbers of the README, and put them there")
+    parser.add_argument("--pages", action="store_true", help="measure the numbers of written pages, and put them there")
     return parser
 
 
@@ -116,24 +116,25 @@ def measured(chosen: argparse.Namespace) -> Iterator[dict[str, object]]:
             kept_runs.keep(chosen.keep, script.name, arguments, lines, circumstances() | {"commit": commit})
 
 
-def renew_readme(names: Sequence[str]) -> int:
-    """Measure what the README tells of these benchmarks, keep it, and change the README."""
+def renew_pages(names: Sequence[str]) -> int:
+    """Measure what written pages tell of these benchmarks, keep it, and change the pages."""
     told = circumstances()
     new, failed = [], False
     for script in SCRIPTS:
-        if script.name in names and script.name in readme_numbers.SCRIPTS:
+        if script.name in names and script.name in page_numbers.SCRIPTS:
             print(f"running {script.name}", file=sys.stderr, flush=True)
-            for line in run(script, readme_numbers.SCRIPTS[script.name]):
+            for line in run(script, page_numbers.SCRIPTS[script.name]):
                 print(json.dumps(line), flush=True)
                 failed |= "failed" in line
-                if readme_numbers.is_wanted(line):
+                if page_numbers.is_wanted(line):
                     new.append(
                         {**line, "date": told["date"], "processor_name": told["processor"], "commit": told["commit"]}
                     )
-    lines = readme_numbers.replaced(readme_numbers.kept(), new)
-    text = readme_numbers.filled(readme_numbers.README.read_text(encoding="utf-8"), lines)
-    readme_numbers.KEPT.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    readme_numbers.README.write_text(text, encoding="utf-8")
+    lines = page_numbers.replaced(page_numbers.kept(), new)
+    pages = page_numbers.filled(page_numbers.written(), lines)
+    page_numbers.KEPT.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    for page, text in pages.items():
+        page.write_text(text, encoding="utf-8")
     return int(failed)
 
 

@@ -78,7 +78,7 @@ class Population:
         """From its file, rows without a missing value."""
         public, sensitive = TABLES[name]
         frame = pd.read_csv(folder / f"{name}.csv")[[*public, sensitive]].dropna()
-        frame = frame.apply(lambda column: _as_labels(column)).reset_index(drop=True)
+        frame = frame.apply(as_labels).reset_index(drop=True)
         frame[sensitive] = "v" + frame[sensitive].str.zfill(2)  # no number, which would be published in groups only
         coded = {column: pd.factorize(frame[column], sort=True) for column in frame}
         codes = {column: own for column, (own, _) in coded.items()}
@@ -100,7 +100,7 @@ class Population:
         return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape) / len(self.frame)
 
 
-def _as_labels(column: pd.Series) -> pd.Series:
+def as_labels(column: pd.Series) -> pd.Series:
     """Values as texts; numbers with many values as the lower ends of intervals of equal width."""
     if pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_VALUES:
         low, high = column.min(), column.max()

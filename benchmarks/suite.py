@@ -60,6 +60,7 @@ SCRIPTS = (
     Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
     Script("fitted_bounds", quick=("--strategy", "look-ahead", "--limit", "20")),
     Script("release_queries"),
+    Script("certain_bounds", long=("--questions", "10002")),
     Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
     Script("risk_frontier"),
     Script("wide_sweep"),
@@ -73,6 +74,7 @@ SCRIPTS = (
     Script("lands_end", quick=None),
     Script("yardsticks", quick=None),
     Script("chance_gains", quick=None),
+    Script("proven_optima", quick=None),
 )
 
 

@@ -26,7 +26,7 @@ from checks.combinatorial import (
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, stated_among
 from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
-from checks.diversity.registry import parse_diversity
+from checks.diversity.registry import parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
@@ -230,7 +230,7 @@ class MaxentDiversity(AttributeClaim):
         """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
         match stated:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
-                return cls(parse_diversity(diversity), sensitive, stated.get("level", 0))
+                return cls(stated_diversity(diversity), sensitive, stated.get("level", 0))
         return None
 
     def as_json(self) -> dict[str, Any]:
@@ -246,6 +246,8 @@ class MaxentDiversity(AttributeClaim):
     def check(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
         collection, budget = question.collection, question.budget
+        if (lacking := uninstalled_in(self.diversity)) is not None:
+            return undecided(self, lacking.lacking())
         if (diversity := self.class_diversity) is None:
             whom = f"people of up to {self.rows_per_person} rows each"
             return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
@@ -442,6 +444,8 @@ class Register(AttributeClaim):
         """
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
+        if (lacking := uninstalled_in(self.of.diversity)) is not None:
+            return undecided(self, lacking.lacking())
         if (self.rows_per_person or 1) > 1:
             return undecided(self, SEVERAL_ROWS)
         if (diversity := self.class_diversity) is None:
@@ -813,11 +817,119 @@ class KLink(CountClaim):
         return f"Each class of a published table{aside} has at least {self.least_in_words}.{self.people_in_words}"
 
 
+@dataclass(frozen=True)
+class MinPublishedCell(CountClaim):
+    """No published count is from 1 to k - 1, sensitive attributes counted. What can be worked out of several is not meant.
+
+    With `rows_per_person`, no count of people.
+    """
+
+    criterion: ClassVar[str] = "min-published-cell"
+    form: ClassVar[str] = "min-published-cell=K"
+    is_about_single_margins: ClassVar[bool] = True
+
+    def check(self, question: Question) -> Finding:
+        """The finding on a collection: every published count is looked at."""
+        found = k_link(question.collection, (), self.least_count)
+        return replace(found, criterion=self.criterion, parameters=self.parameters)
+
+    @property
+    def least_cell(self) -> int:
+        """As every class of a margin: a class is a union of cells."""
+        return self.least_count
+
+    def shows_smallest(self, finding: Finding) -> bool:
+        """Every count is looked at, so any that is shown is."""
+        return finding.worst is not None
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"Least published count, {self.k:,}"
+
+    def meaning(self) -> str:
+        """About every published count, and what does not follow."""
+        return self.meaning_beside(())
+
+    def meaning_beside(self, sensitive: Sequence[str]) -> str:
+        """That these are counted like the others."""
+        if self.k == 1:
+            return "Any count may be published."
+        counted = f", {' and '.join(sensitive)} counted like the others" if sensitive else ""
+        whose = "" if self.rows_per_person is None else " of people"
+        return (
+            f"No published count{whose} is {counts_below(self.k)}{counted}. Whether such a count can be worked out from "
+            f"several tables is not said.{self.people_in_words}"
+        )
+
+
+@dataclass(frozen=True)
+class NoSmallCertain(CountClaim):
+    """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
+
+    Meant are combinations of up to three values at levels that tables show, and of more at their finest published levels
+    (`checks.small_combinations`). basis: "verified" where the marginals have a junction tree, so that anybody can decide it,
+    else "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them than
+    that. With `rows_per_person`, to have so many rows that they can be those of 1 to k - 1 people.
+    """
+
+    basis: str = VERIFIED
+    criterion: ClassVar[str] = "no-small-certain"
+    form: ClassVar[str] = "no-small-certain=K"
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """From its `k`, with its basis."""
+        basis = stated.get("basis", VERIFIED)
+        return cls(stated["k"], basis) if "k" in stated and basis in (VERIFIED, ATTESTED) else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
+        return {**super().as_json(), "basis": self.basis}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Its `k`."""
+        return {name: value for name, value in super().parameters.items() if name != "basis"}
+
+    def check(self, question: Question) -> Finding:
+        """The finding on a collection: attested where programs do not refute it and the publisher says that it holds."""
+        from checks.small_combinations import refuted  # slow to import, and few need it
+
+        found = refuted(question.collection, question.sensitive, self.least_count, question.budget)
+        basis = VERIFIED
+        if found.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
+            note = f"{BY_THE_PUBLISHER}{f'; {found.note}' if found.note else ''}"
+            found, basis = replace(found, verdict=Verdict.ATTESTED, note=note), ATTESTED
+        return replace(found, parameters=self.parameters, basis=basis)
+
+    def based_on(self, collection: Collection, _sensitive: Sequence[str]) -> Self:
+        """The same claim with the basis that it has where these marginals are published."""
+        return replace(self, basis=VERIFIED if collection.is_decomposable else ATTESTED)
+
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"No combination is certain to be small, k = {self.k}"
+
+    def meaning(self) -> str:
+        """About all tables together, who can check it, and what does not follow."""
+        if self.k == 1:
+            return "Any combination of nonsensitive values may be certain to have any number of rows."
+        one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
+        few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
+        word = "" if self.basis == VERIFIED else f" {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
+        return (
+            f"No combination of nonsensitive values is proven by the tables together to have only {few}: of up to three "
+            "values at any level that a table shows, and of more at the finest published levels. A model can still say "
+            f"that one is likely to, and be right.{self.people_in_words}{word}"
+        )
+
+
 # Claims in bundles and in texts. A new one is a line in the first table.
 
 
 _KINDS: dict[str, type[Claim]] = {
-    kind.criterion: kind for kind in (KLink, KCombinatorial, MinCell, MaxentDiversity, Register)
+    kind.criterion: kind
+    for kind in (KLink, KCombinatorial, NoSmallCertain, MinCell, MinPublishedCell, MaxentDiversity, Register)
 }
 """The class of each criterion in a bundle."""
 
@@ -854,6 +966,8 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
         raise CriterionError(f"a check is {_listed(forms)}, not {text!r}")
     if not issubclass(kind, AttributeClaim):
         return [parse_claim({"criterion": kind.criterion, **stated})]
+    if isinstance(demanded := stated.get("diversity"), str):
+        _ = parse_diversity(demanded)  # what somebody asks for must be known here
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
@@ -916,7 +1030,7 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
 
 @dataclass(frozen=True)
 class Requirements:
-    """k-link, k-combinatorial, maxent diversity and a least cell, each optional.
+    """k-link, k-combinatorial, maxent diversity, a least cell, published or derivable, no small certain one; each optional.
 
     diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
     that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
@@ -936,9 +1050,11 @@ class Requirements:
     diversities: tuple[MaxentDiversity, ...] = ()
     register: bool = False
     at_every_level: bool = False
+    no_small_certain: int | None = None
+    min_published_cell: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("k_link", "k_combinatorial", "min_cell"):
+        for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain", "min_published_cell"):
             k = getattr(self, name)
             if k is not None and k < 1:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
@@ -1043,5 +1159,11 @@ class Requirements:
 
     @property
     def _count_claims(self) -> tuple[CountClaim, ...]:
-        demanded = ((KLink, self.k_link), (KCombinatorial, self.k_combinatorial), (MinCell, self.min_cell))
+        demanded: tuple[tuple[type[CountClaim], int | None], ...] = (
+            (KLink, self.k_link),
+            (KCombinatorial, self.k_combinatorial),
+            (NoSmallCertain, self.no_small_certain),
+            (MinCell, self.min_cell),
+            (MinPublishedCell, self.min_published_cell),
+        )
         return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)

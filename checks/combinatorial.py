@@ -23,9 +23,9 @@ from checks.classes import k_link, nonsensitive_part
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
 from checks.maxent.sensitive_tree import (
+    ClassSource,
     FittingClasses,
     SensitiveTree,
-    class_source,
     fitting_positions,
 )
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -317,7 +317,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> SensitiveTre
     if len(group.attributes) > 1:
         return GroupTree.of(collection.cube, group)
     (attribute,) = group.attributes
-    return SensitiveTree.of(collection.junction_tree, attribute, class_source(collection.cube.table, attribute))
+    return SensitiveTree.of(collection.junction_tree, attribute, ClassSource(collection.cube.table, attribute))
 
 
 def _with_nearest(

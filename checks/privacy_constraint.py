@@ -1,23 +1,32 @@
 """Privacy requirements as the constraint of a search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Register, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, sensitive_groups
-from checks.diversity.criterion import among, satisfies
+from checks.diversity.criterion import Diversity, among, satisfies
 from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import ALL_VERTICES, ClassSize, PruningConstraint, Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
+
+
+class _OfClasses(NamedTuple):
+    """What a claim demands of single classes of an attribute, worked out once. level: the values it judges, as a margin."""
+
+    about: str
+    level: Mask
+    diversity: Diversity
 
 
 class PrivacyConstraint(PruningConstraint):
@@ -38,7 +47,7 @@ class PrivacyConstraint(PruningConstraint):
             attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
         }
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
-            attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
+            attribute: ClassSource(cube.table, attribute) for attribute in requirements.sensitive
         }
         for claim in self._claims:
             if isinstance(claim, AttributeClaim):
@@ -53,6 +62,13 @@ class PrivacyConstraint(PruningConstraint):
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[Mask, tuple[str, ...]] = {}
+        self._steps_of_sensitive = sum(self._first_steps.values())
+        self._of_classes = tuple(
+            _OfClasses(claim.about, cube.domain.mask({claim.about: claim.level}), claim.class_diversity)
+            for claim in self._claims
+            if isinstance(claim, AttributeClaim) and claim.class_diversity is not None
+        )
+        self._by_parts = {n: claim for n, claim in enumerate(self._claims) if isinstance(claim, PartByPart)}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
         """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
@@ -63,7 +79,7 @@ class PrivacyConstraint(PruningConstraint):
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
-        return ALL_VERTICES if len(self._first_steps) > 1 else sum(self._first_steps.values())
+        return ALL_VERTICES if len(self._first_steps) > 1 else self._steps_of_sensitive
 
     @property
     def class_size(self) -> ClassSize:
@@ -78,7 +94,7 @@ class PrivacyConstraint(PruningConstraint):
         for clique in [new] if new else cliques:
             if refusal := self.of_margin(clique):
                 return refusal
-        sensitive = frozenset(c for c in cliques if any(step & c for step in self._first_steps.values()))
+        sensitive = frozenset(c for c in cliques if c & self._steps_of_sensitive)
         limit = self._max_sensitive_margins
         if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
             return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
@@ -101,15 +117,12 @@ class PrivacyConstraint(PruningConstraint):
             return Refusal(f"a class of fewer than {k:,} rows", RefusalScope.FINER)
         if least is not None and public != clique and self._cube.counts(clique).min(initial=least) < least:
             return Refusal(f"a cell of fewer than {least:,} rows", RefusalScope.FINER)
-        for claim in self._claims:
-            if not isinstance(claim, AttributeClaim) or claim.class_diversity is None:
-                continue
-            judged = self._cube.domain.mask({claim.about: claim.level})
-            if not judged & ~clique:
-                classes = self._classes[claim.about](clique)
-                if not satisfies(among(claim.class_diversity, classes.values), classes.counts).all():
+        for about, level, diversity in self._of_classes:
+            if not level & ~clique:
+                classes = self._classes[about](clique)
+                if not satisfies(among(diversity, classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
-                    return Refusal(f"a class that is not {claim.class_diversity} in {claim.about}", RefusalScope.FINER)
+                    return Refusal(f"a class that is not {diversity} in {about}", RefusalScope.FINER)
         return None
 
     def _shared_alone(self, clique: Mask) -> tuple[str, ...]:
@@ -119,18 +132,17 @@ class PrivacyConstraint(PruningConstraint):
         that they have the one coarse value. In the order of the claims.
         """
         if clique not in self._shared:
-            claims = (claim for claim in self._claims if isinstance(claim, AttributeClaim))
-            self._shared[clique] = tuple(claim.about for claim in claims if self._judge_shared(clique, claim))
+            self._shared[clique] = tuple(claim.about for claim in self._of_classes if self._judge_shared(clique, claim))
         return self._shared[clique]
 
-    def _judge_shared(self, clique: Mask, claim: AttributeClaim) -> bool:
+    def _judge_shared(self, clique: Mask, claim: _OfClasses) -> bool:
         domain = self._cube.domain
-        is_judged_alone = not domain.mask({claim.about: claim.level}) & ~clique
+        is_judged_alone = not claim.level & ~clique
         shows = clique & domain.attribute_masks[domain.index(claim.about)]
-        if claim.class_diversity is None or not shows or is_judged_alone:
+        if not shows or is_judged_alone:
             return False
         classes = self._classes[claim.about](clique)
-        criterion = among(claim.class_diversity, classes.values)
+        criterion = among(claim.diversity, classes.values)
         known = criterion.known(classes.counts) if isinstance(criterion, AmongKnown) else classes.counts
         single = np.asarray((known > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
@@ -144,8 +156,10 @@ class PrivacyConstraint(PruningConstraint):
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
+        shown = SensitiveCliques(self._cube.domain, sorted(cliques), self._requirements.sensitive)
+        linked = sensitive_groups(*shown)
         for number, claim in enumerate(self._claims):
-            for part in self._parts(claim, cliques):
+            for part in self._parts(number, shown, linked):
                 if (number, part) not in self._verdicts:
                     self._verdicts[number, part] = self._verdict(claim, part, trees)
                 verdict = self._verdicts[number, part]
@@ -153,18 +167,22 @@ class PrivacyConstraint(PruningConstraint):
                     return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
         return None
 
-    def _parts(self, claim: Claim, cliques: frozenset[Mask]) -> list[SensitiveGroup]:
-        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly."""
+    def _parts(
+        self, number: int, shown: SensitiveCliques, linked: Sequence[SensitiveGroup]
+    ) -> Sequence[SensitiveGroup]:
+        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly.
+
+        number: of the claim. linked: the `sensitive_groups` of the cliques.
+        """
+        claim = self._claims[number]
         if isinstance(claim, CountClaim) and claim.is_about_single_margins:
-            return []
-        sensitive, shown = self._requirements.sensitive, sorted(cliques)
-        if isinstance(claim, PartByPart):
-            return claim.parts(SensitiveCliques(self._cube.domain, shown, sensitive))
+            return ()
         if isinstance(claim, Register):
             # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
-            linked = sensitive_groups(self._cube.domain, shown, sensitive)
             return [group for group in linked if claim.about in group.attributes]
-        return [SensitiveGroup(sensitive, tuple(shown))]
+        if number in self._by_parts:
+            return self._by_parts[number].parts(shown)
+        return [SensitiveGroup(self._requirements.sensitive, tuple(shown.cliques))]
 
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]

@@ -24,7 +24,7 @@ from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, amo
 from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
@@ -200,7 +200,7 @@ def register_shares(
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
     """The product of the shares of all tables, class by class of the one with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
-    tree = SensitiveTree.of(junction, sensitive, class_source(cube.table, sensitive)).until(deadline)
+    tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
     own = _own(cube.domain, sensitive)
     finest = min(range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & own).bit_count())
     found = list(tree.combinations(tree.conditional_factors, np.multiply))

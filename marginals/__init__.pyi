@@ -1,5 +1,6 @@
 # What `import marginals` offers: the only list of it, one name a line. Type checkers read it, and `__init__.py` does.
 
+from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.registry import register_diversity as register_diversity
 from checks.diversity.registry import unregister_diversity as unregister_diversity
@@ -24,6 +25,7 @@ from marginals.disclosure import generalize as generalize
 from marginals.disclosure import hide as hide
 from marginals.errors import AssumptionWarning as AssumptionWarning
 from marginals.errors import BundleError as BundleError
+from marginals.errors import DataWarning as DataWarning
 from marginals.errors import IncompatibleReleasesError as IncompatibleReleasesError
 from marginals.errors import InputError as InputError
 from marginals.errors import NothingPublishableError as NothingPublishableError
@@ -55,6 +57,7 @@ from marginals.tables.table import Rows as Rows
 from marginals.tables.table import Table as Table
 from models.errors import ContradictionError as ContradictionError
 from models.errors import DomainMismatchError as DomainMismatchError
+from models.errors import ExtensionError as ExtensionError
 from models.errors import HierarchyError as HierarchyError
 from models.errors import MarginalsError as MarginalsError
 from models.errors import NotDecomposableError as NotDecomposableError

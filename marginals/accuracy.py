@@ -28,7 +28,8 @@ from models.accuracy import (
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
-from models.inference.marginal_model import MarginalModel, cramers_v, odds_ratio, phi_squared
+from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
+from models.inference.two_by_two import FourCounts, odds_ratio
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 
@@ -540,8 +541,8 @@ class _Comparing:
                 self._condition(names[0], orders[0], contrast.row, in_order.sum(axis=1)),
                 self._condition(names[1], orders[1], contrast.column, in_order.sum(axis=0)),
             ),
-            odds_ratio(cells),
-            odds_ratio(two_by_two(released[np.ix_(*orders)], contrast, is_ordered)),
+            odds_ratio(FourCounts(*cells.ravel().tolist())),
+            odds_ratio(FourCounts(*two_by_two(released[np.ix_(*orders)], contrast, is_ordered).ravel().tolist())),
             float(np.sqrt((1 / cells).sum())),
         )
 

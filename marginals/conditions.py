@@ -41,7 +41,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, interval, numbers_of
+from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing, numbers_of
 from marginals.tables.values import PLAIN, POINT, NumberFormat, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -571,30 +571,51 @@ def unquoted(text: str) -> str | None:
 class Meaning:
     """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
 
-    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number.
+    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that stands for
+    numbers within the range and others. shares: of the rows of each value so many are estimated to be meant; of a value that
+    is no number none. low, high: between which numbers, where a value is cut, those of it lie that are meant.
     """
 
     surely: BoolArray
     possibly: BoolArray
+    shares: FloatArray
+    low: FloatArray
+    high: FloatArray
 
     @classmethod
     def certain(cls, inside: BoolArray) -> "Meaning":
         """Of a condition that can be judged of every value."""
-        return cls(inside, inside)
+        return cls(inside, inside, inside.astype(np.float64), *_everywhere(len(inside)))
+
+    @property
+    def cut(self) -> BoolArray:
+        """The values that stand for numbers of which only some are meant."""
+        return np.asarray(self.possibly & ~self.surely & (self.shares > 0))
 
     @property
     def unjudged(self) -> BoolArray:
-        """The values of which it cannot be judged."""
-        return self.possibly & ~self.surely
+        """The values that are no numbers, so that it cannot be judged of them."""
+        return np.asarray(self.possibly & ~self.surely & (self.shares == 0))
 
     def __or__(self, other: "Meaning") -> "Meaning":
-        return Meaning(self.surely | other.surely, self.possibly | other.possibly)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        for one, rest in ((self, other), (other, self)):
+            low, high = np.where(rest.possibly, low, one.low), np.where(rest.possibly, high, one.high)
+        shares = 1 - (1 - self.shares) * (1 - other.shares)
+        return Meaning(self.surely | other.surely, self.possibly | other.possibly, shares, low, high)
 
     def __and__(self, other: "Meaning") -> "Meaning":
-        return Meaning(self.surely & other.surely, self.possibly & other.possibly)
+        low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
+        possibly = self.possibly & other.possibly & (low <= high)
+        return Meaning(self.surely & other.surely, possibly, self.shares * other.shares * possibly, low, high)
 
     def __invert__(self) -> "Meaning":
-        return Meaning(~self.possibly, ~self.surely)
+        shares = np.where(self.unjudged, 0.0, 1 - self.shares)
+        return Meaning(~self.possibly, ~self.surely, shares, *_everywhere(len(shares)))
+
+
+def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
+    return np.full(size, -np.inf), np.full(size, np.inf)
 
 
 class UnjudgedError(InputError):
@@ -619,8 +640,8 @@ class Labels:
     def meant(self, text: str) -> Meaning:
         """Which base values a text means, and of which that cannot be judged.
 
-        Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in or that
-        cuts through one.
+        Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in or
+        that ends where a value begins.
         """
         inside = self.labelled(text)
         if inside is None and len(parts := self.parts(text)) > 1:
@@ -682,19 +703,28 @@ class Labels:
         Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
         """
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
+        shares = np.zeros(len(inside))
         read = [] if numbers.is_empty else self._numbers
-        for code, (label, own) in enumerate(zip(self.hierarchy.labels[0], read)):
-            if own is None or not numbers.meets(own):
-                continue
-            if not numbers.holds(own):
-                without = f"; to leave {own.low} out, write ..<{own.low}" if own.low == numbers.high else ""
-                raise InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
-            inside[code] = True
+        for code, own in enumerate(read):
+            if own is not None and numbers.meets(own):
+                is_whole = numbers.holds(own)
+                inside[code] = is_whole and not names_missing(self.hierarchy.labels[0][code])
+                shares[code] = 1.0 if is_whole else own.share_in(numbers)
+                if not shares[code]:
+                    raise self._touched(code, numbers, text)
         is_open = [own is None and label != MISSING for own, label in zip(read, self.hierarchy.labels[0])]
         unjudged = np.array(is_open or np.zeros_like(inside), dtype=np.bool_)
-        if not inside.any() and not unjudged.any():
+        if not shares.any() and not unjudged.any():
             raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
-        return Meaning(inside, inside | unjudged)
+        low, high = _everywhere(len(inside))
+        cut = (shares > 0) & ~inside
+        low[cut], high[cut] = float(numbers.low), float(numbers.high)
+        return Meaning(inside, (shares > 0) | unjudged, shares, low, high)
+
+    def _touched(self, code: int, numbers: Range, text: str) -> InputError:
+        label, own = self.hierarchy.labels[0][code], self._numbers[code]
+        without = f"; to leave {own.low} out, write ..<{own.low}" if own and own.low == numbers.high else ""
+        return InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
@@ -714,7 +744,13 @@ class Labels:
 
     @property
     def _numbers(self) -> list[Range | None]:
-        return numbers_of(Hierarchy.flat(self.hierarchy.labels[0]) if self.of_table else self.hierarchy)
+        """Of each base value the numbers that its label names, from the least to the largest."""
+        if self.of_table:
+            return numbers_of(Hierarchy.flat(self.hierarchy.labels[0]))
+        read = numbers_of(self.hierarchy)
+        if self.hierarchy.has_names or are_names(self.hierarchy):
+            return read
+        return [own or named_numbers(label) for own, label in zip(read, self.hierarchy.labels[0])]
 
     @property
     def _look_like_numbers(self) -> bool:
@@ -887,9 +923,9 @@ class _Binding:
         try:
             meaning = labels.meant(text)
         except InputError:  # whose sentence may quote values of rows
-            raise self._refusal(
-                column, "that it does not have, or by a range that is not of numbers or cuts through one of its values"
-            ) from None
+            raise self._refusal(column, "that it does not have, or by a range that is not of numbers") from None
+        if meaning.cut.any():
+            raise self._refusal(column, "by a range that cuts through one of its values")
         if unjudged := int(meaning.unjudged.sum()):
             raise self._refusal(
                 column,

@@ -288,6 +288,9 @@ CENSUS_CONFIG = """\
 # What to protect in census.csv, how values may be coarsened, and how to look for tables to publish.
 # To use it for a table of your own, change the path and keep one [attributes.NAME] section for every column.
 
+[release]
+title = "A simulated census"   # what the report and the descriptor call the release
+
 [data]
 path = "census.csv"          # CSV or Parquet; all paths are relative to this file
 missing = ["?", ""]          # rows with one of these in a column that is used are left out, and counted
@@ -443,6 +446,7 @@ CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
 def hospital_config(table: str) -> str:
     """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
     config = CENSUS_CONFIG.replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
+    config = config.replace('"A simulated census"  ', '"A simulated hospital"')
     return config.replace("register = true  ", "# register = true")
 
 

@@ -30,6 +30,19 @@ class AssumptionWarning(UserWarning):
     """
 
 
+class DataWarning(UserWarning):
+    """What of the data a selected model does not count: rows with a missing value, or values that no row has.
+
+    >>> import warnings
+    >>> import pandas as pd
+    >>> import marginals
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     model = marginals.select(pd.DataFrame({"smokes": ["no", "yes", None], "coughs": ["no", "yes", "no"]}))
+    >>> print(caught[0].message)
+    Dropped 1 of 3 rows with missing values: 1 lacks smokes.
+    """
+
+
 class TooLittleMemoryError(InputError):
     """A table that does not fit into the memory that it may take. name: what it is called.
 

@@ -1,25 +1,25 @@
 """Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from warnings import warn
 
 import numpy as np
 
-from marginals.arguments import elements_of
+from marginals.arguments import elements_of, kind_of
 from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, meanings, values_meant
-from marginals.tables.intervals import Range as Numbers
-from marginals.tables.intervals import numbers_of
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
 from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves, expected_marginal
-from models.inference.frechet_bounds import Box
-from models.inference.marginal_model import MarginalModel, Range, mutual_information, odds_ratio, odds_ratio_range
+from models.inference.frechet_bounds import Box, MarginBounds
+from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
+from models.programs.nested_counts import UNBOUNDED, Range
 from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
@@ -74,6 +74,49 @@ class Quantity(float):
     def kind(self) -> Kind:
         """How far published tables back it."""
         return self.basis.kind
+
+
+class BoundedQuantity(Quantity):
+    """A number with its certain bounds: whatever the data are, lower <= number <= upper.
+
+    sharp: whether both bounds are proven to be attained, or come as near as one likes, in tables with the published
+    marginals. open_labels: published values because of which a bound is infinite or wide, since their numbers have no end.
+
+    >>> from marginals.example import release
+    >>> release.mean("age", where="diagnosis=Gout")
+    43.39 (38.89 to 47.89; supported)
+    """
+
+    lower: float
+    upper: float
+    sharp: bool
+    open_labels: tuple[str, ...]
+
+    def __new__(  # six parameters: a number, its bounds, and what each rests on
+        cls,
+        value: float,
+        basis: Basis,
+        bounds: "Range" = UNBOUNDED,
+        sharp: bool = False,
+        open_labels: tuple[str, ...] = (),
+    ) -> "BoundedQuantity":
+        """The number with its bounds and basis."""
+        quantity = super().__new__(cls, value, basis)
+        assert isinstance(quantity, cls)
+        quantity.lower, quantity.upper = bounds
+        quantity.sharp, quantity.open_labels = sharp, open_labels
+        return quantity
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), self.basis, Range(self.lower, self.upper), self.sharp, self.open_labels
+
+    @property
+    def exact(self) -> bool:
+        """Whether the published marginals leave one number only."""
+        return self.lower == self.upper
+
+    def __repr__(self) -> str:
+        return f"{float(self):.4g} ({self.lower:.4g} to {self.upper:.4g}; {self.kind.value})"
 
 
 def distinctions(
@@ -174,9 +217,6 @@ def told(answer: Answer) -> Answer:
     return answer
 
 
-_LISTED = 1 << 20
-"""Numbers that are laid out at most for the intervals that stand for them."""
-
 Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
 """One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
 
@@ -196,7 +236,8 @@ class Estimate:
     expected: None where the time was over before the distribution was fitted.
     sharp: whether both bounds are proven to be attained by tables with the published marginals.
     basis: what the expectation rests on. unjudged: values that the condition cannot be judged of; the bounds hold with their
-    rows and without, the expectation is without.
+    rows and without, the expectation is without. cut: published values that a range cuts through, each with its attribute,
+    such as `age 30-39`; the bounds hold with their rows and without, the expectation is of the numbers within the range.
     """
 
     expected: float | None
@@ -205,6 +246,7 @@ class Estimate:
     sharp: bool
     basis: Basis
     unjudged: tuple[Unjudged, ...] = field(default=(), repr=False)
+    cut: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -215,21 +257,6 @@ class Estimate:
     def exact(self) -> bool:
         """Whether the published marginals leave one number only."""
         return self.lower == self.upper
-
-
-@dataclass(frozen=True)
-class OddsRatio:
-    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain. basis: what the former rests on."""
-
-    expected: float
-    lower: float
-    upper: float
-    basis: Basis
-
-    @property
-    def kind(self) -> Kind:
-        """How far published tables back the ratio of the expected counts."""
-        return self.basis.kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +283,90 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that a condition means: surely, and possibly, where it cannot be judged of some published values.
+
+    meanings: by attribute. A range that cuts through a published value means some of that value's rows.
+    """
+
+    model: MarginalModel
+    meanings: Mapping[str, Meaning]
+
+    @classmethod
+    def of(cls, model: MarginalModel, where: Where) -> "Rows":
+        """Of a condition on some attributes. Raises InputError for what is none."""
+        return cls(model, meanings(model.domain, model.finest_levels, where))
+
+    def and_of(self, others: Mapping[str, Meaning]) -> "Rows":
+        """Those that more is meant of."""
+        both = {a: self.meanings[a] & meaning if a in self.meanings else meaning for a, meaning in others.items()}
+        return Rows(self.model, {**self.meanings, **both})
+
+    @cached_property
+    def surely(self) -> Box:
+        """Those that the condition holds for, whatever the data."""
+        return self.model.box({attribute: meaning.surely for attribute, meaning in self.meanings.items()})
+
+    @cached_property
+    def possibly(self) -> Box:
+        """Those that it may hold for."""
+        return self.model.box({attribute: meaning.possibly for attribute, meaning in self.meanings.items()})
+
+    @cached_property
+    def estimated(self) -> Box:
+        """As many of each value as it is estimated to hold for; of a value that is no number none."""
+        return self.model.weighted({attribute: meaning.shares for attribute, meaning in self.meanings.items()})
+
+    def bounds(self, seconds: float = 0.0) -> CountBounds:
+        """How many there are for certain. seconds: budget of programs where the bounds are not proven to be sharp."""
+        least = self.surely.bounds(seconds)
+        if not self.is_in_doubt:
+            return least
+        most = self.possibly.bounds(seconds)
+        return CountBounds(least.lower, most.upper, least.sharp and most.sharp)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the condition cannot be judged of some published value."""
+        return any(np.any(meaning.possibly & ~meaning.surely) for meaning in self.meanings.values())
+
+    def by(self, margin: Mapping[str, int]) -> MarginBounds:
+        """How many there are of each value of a margin, for certain: axes in its order."""
+        least = self.surely.by(margin)
+        if not self.is_in_doubt:
+            return least
+        most = self.possibly.by(margin)
+        return MarginBounds(least.lower, most.upper, least.sharp and most.sharp)
+
+    @property
+    def meant(self) -> dict[str, BoolArray]:
+        """For each attribute which base values are meant, those that are cut through among them."""
+        return {attribute: meaning.surely | meaning.cut for attribute, meaning in self.meanings.items()}
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The labels that a range cuts through, each with its attribute: `age 30-39`."""
+        return tuple(
+            f"{attribute} {self.model.domain.hierarchy(attribute).labels[0][code]}"
+            for attribute, meaning in self.meanings.items()
+            for code in np.flatnonzero(meaning.cut).tolist()
+        )
+
+    def distinctions(self, levels: Mapping[str, int]) -> dict[str, Distinction]:
+        """What an answer about these rows tells apart: the values of some levels, and who is meant."""
+        asked = distinctions(self.model, levels, self.meant)
+        for attribute, meaning in self.meanings.items():
+            if meaning.cut.any():
+                told_at = asked[attribute].told_at if attribute in asked else self.model.finest_levels[attribute]
+                asked[attribute] = Distinction(NO_LEVEL, told_at)
+        return asked
+
+    def basis(self, levels: Mapping[str, int]) -> Basis:
+        """What an answer about these rows by the values of some levels rests on."""
+        return basis_in(self.model, self.distinctions(levels))
 
 
 def box_of(model: MarginalModel, where: Where) -> Box:
@@ -345,18 +456,16 @@ def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
     """The number of rows that a condition means.
 
-    Of values that it cannot be judged of no row is expected; the bounds hold with all of their rows and without.
+    The bounds hold with the rows of values that it cannot be judged of, and without. Of those that are no numbers no row is
+    expected, of those that a range cuts through the share of their numbers that lies in it.
     """
-    judged = meanings(model.domain, model.finest_levels, where)
-    meant = {attribute: meaning.surely for attribute, meaning in judged.items()}
-    box = model.box(meant)
-    bounds = box.bounds(seconds)
-    unjudged = tuple(_unjudged(model, judged))
-    if unjudged:
-        most = model.box({attribute: meaning.possibly for attribute, meaning in judged.items()}).bounds(seconds)
-        bounds = replace(bounds, upper=most.upper, sharp=bounds.sharp and most.sharp)
-    basis = CERTAIN if bounds.lower == bounds.upper else basis_in(model, distinctions(model, {}, meant))
-    return Estimate(_expected(model, box, bounds), bounds.lower, bounds.upper, bounds.sharp, basis, unjudged)
+    rows = Rows.of(model, where)
+    bounds = rows.bounds(seconds)
+    unjudged = tuple(_unjudged(model, rows.meanings))
+    basis = CERTAIN if bounds.lower == bounds.upper else rows.basis({})
+    return Estimate(
+        _expected(model, rows.estimated, bounds), bounds.lower, bounds.upper, bounds.sharp, basis, unjudged, rows.cut
+    )
 
 
 def _unjudged(model: MarginalModel, judged: Mapping[str, Meaning]) -> Iterator[Unjudged]:
@@ -389,10 +498,73 @@ def _expected(model: MarginalModel, box: Box, bounds: CountBounds) -> float | No
         return None
 
 
-def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where: Where) -> "pd.DataFrame":
-    """Expected counts of all combinations, empty ones included, of the rows that a condition means."""
+def crosstab(
+    model: MarginalModel,
+    rows: Attributes,
+    columns: Attributes,
+    where: Where,
+    normalize: str | None = None,
+    *,
+    margins: bool = False,
+) -> "pd.DataFrame":
+    """Expected counts of all combinations, empty ones included, of the rows that a condition means; or shares of them.
+
+    margins: with their sums as a last row and column, called `All`.
+    """
     import pandas as pd
 
+    down, across = two_margins(model, rows, columns)
+    dense = model.expected_within({**down, **across}, box_of(model, where))
+    axes = [axis(model, margin) for margin in (down, across)]
+    counts = dense.reshape([len(labels) for labels in axes])
+    if margins:
+        counts = np.vstack([np.hstack([counts, counts.sum(axis=1)[:, None]]), [*counts.sum(axis=0), counts.sum()]])
+        axes = [labels.append(_all_of(labels)).set_names(labels.names) for labels in axes]
+    if normalize is not None:
+        counts = _normalized(counts, summed_over(normalize), margins=margins)
+    frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
+    return marked(frame, _basis(model, {**down, **across}, where))
+
+
+def _all_of(labels: "pd.Index[Any]") -> "pd.Index[Any]":
+    import pandas as pd
+
+    if labels.nlevels == 1:
+        return pd.Index([ALL], name=labels.name)
+    return pd.MultiIndex.from_tuples([(ALL, *[""] * (labels.nlevels - 1))], names=labels.names)
+
+
+ALL = "All"
+"""What a row or column of sums is called, as pandas does."""
+
+
+def _normalized(counts: FloatArray, summed: int | None, *, margins: bool) -> FloatArray:
+    """Shares of rows, of columns or of all, nan where nothing is; sums among the counts are shares of all."""
+    inner = counts[:-1, :-1] if margins else counts
+    if summed is None:
+        whole = inner.sum(keepdims=True)
+    elif margins:
+        whole = counts[:, -1:] if summed else counts[-1:]
+    else:
+        whole = counts.sum(axis=summed, keepdims=True)
+    shares: FloatArray = np.full(counts.shape, np.nan)
+    np.divide(counts, whole, out=shares, where=np.broadcast_to(whole > 0, counts.shape))
+    return shares
+
+
+NORMALIZED = {"rows": 1, "index": 1, "columns": 0, "all": None}
+"""Of what the cells of a cross table are shares, with the axis that is summed over."""
+
+
+def summed_over(normalize: object) -> int | None:
+    """The axis that shares sum to 1 along; None for both. Raises InputError for what is none of `NORMALIZED`."""
+    if not isinstance(normalize, str) or normalize not in NORMALIZED:
+        raise InputError(f'normalize is "rows", "columns" or "all", not {kind_of(normalize)}')
+    return NORMALIZED[normalize]
+
+
+def two_margins(model: MarginalModel, rows: Attributes, columns: Attributes) -> tuple[dict[str, int], dict[str, int]]:
+    """The attributes of the rows and of the columns of a cross table. Raises InputError where it has none."""
     down, across = as_margin(model, rows), as_margin(model, columns)
     if not down or not across:
         raise InputError(
@@ -400,95 +572,17 @@ def crosstab(model: MarginalModel, rows: Attributes, columns: Attributes, where:
         )
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
-    dense = model.expected_within({**down, **across}, box_of(model, where))
-    axes = [_axis(model, margin) for margin in (down, across)]
-    frame = pd.DataFrame(dense.reshape([len(axis) for axis in axes]), index=axes[0], columns=axes[1])
-    return marked(frame, _basis(model, {**down, **across}, where))
+    return down, across
 
 
-def _axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
+def axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
+    """The labels of all cells of a margin, an index level for each attribute."""
     import pandas as pd
 
     labels = [model.domain.hierarchy(a).labels[level] for a, level in margin.items()]
     if len(labels) == 1:
         return pd.Index(labels[0], name=next(iter(margin)))
     return pd.MultiIndex.from_product(labels, names=list(margin))
-
-
-class Distribution(NamedTuple):
-    """Distinct numbers, ascending, their probabilities, and what these rest on."""
-
-    values: FloatArray
-    probabilities: FloatArray
-    basis: Basis
-
-
-def distribution(
-    model: MarginalModel, attribute: str, where: Where, values: Mapping[str, float] | None
-) -> Distribution:
-    """The numbers that an attribute takes among the rows that are meant.
-
-    values: the number of each label of one level; by default base labels are numbers, or intervals of whole numbers, each of
-    them as likely, or of all numbers, whose middle is taken; no table is as fine as these. Raises InputError where they are
-    not, or where no such row is expected.
-    """
-    numbers = _numbers(model, known_attribute(model.domain, attribute), values)
-    expected = model.expected_within({attribute: numbers.level}, box_of(model, where))
-    total = float(expected.sum())
-    if total <= 0:
-        raise InputError("no row with these values is possible, so there is nothing to average")
-    evenly = expected / np.bincount(numbers.codes, minlength=len(expected))
-    distinct, place = np.unique(numbers.values, return_inverse=True)
-    meant = values_meant(model.domain, model.finest_levels, where)
-    asked = distinctions(model, {attribute: numbers.level}, meant)
-    if numbers.are_spread:
-        told_at = asked[attribute].told_at if attribute in asked else NO_LEVEL
-        asked[attribute] = Distinction(NO_LEVEL, told_at)
-    return Distribution(distinct, np.bincount(place, evenly[numbers.codes]) / total, basis_in(model, asked))
-
-
-class _Numbers(NamedTuple):
-    """Numbers, and for each the code of the value of a level that stands for it; one that stands for several, alike.
-
-    are_spread: whether some value stands for an interval.
-    """
-
-    level: int
-    codes: IndexArray
-    values: FloatArray
-    are_spread: bool
-
-
-def _numbers(model: MarginalModel, attribute: str, values: Mapping[str, float] | None) -> _Numbers:
-    hierarchy = model.domain.hierarchy(attribute)
-    if values is None:
-        named = numbers_of(hierarchy)
-        spread = list(map(_listed, named))
-        sizes = [numbers.stop - numbers.start if isinstance(numbers, range) else 1 for numbers in spread]
-        if None in spread or sum(sizes) > _LISTED:
-            raise InputError(
-                f"the base values of {attribute!r} are neither numbers nor intervals of whole numbers; "
-                "give values={label: number}"
-            )
-        laid_out = np.concatenate([np.atleast_1d(np.array(numbers, dtype=np.float64)) for numbers in spread])
-        are_spread = any(own.low != own.high for own in named if own is not None)
-        return _Numbers(0, np.repeat(np.arange(len(spread)), sizes), laid_out, are_spread)
-    for level, labels in enumerate(hierarchy.labels):
-        if set(labels) <= set(values):
-            return _Numbers(
-                level, np.arange(len(labels)), np.array([float(values[label]) for label in labels]), are_spread=False
-            )
-    raise InputError(f"values must give a number for each label of {attribute!r} at one level")
-
-
-def _listed(own: Numbers | None) -> float | range | None:
-    """The number that a label is, the whole numbers of an interval, or the middle of one of all numbers; else None."""
-    if own is None or not (own.low.is_finite() and own.high.is_finite()):
-        return None
-    if own.low == own.high or not own.with_high:
-        return float((own.low + own.high) / 2)
-    whole = own.low == own.low.to_integral_value() and own.high == own.high.to_integral_value()
-    return range(int(own.low), int(own.high) + 1) if whole else None
 
 
 def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> Quantity:
@@ -499,47 +593,6 @@ def association(model: MarginalModel, first: Attributes, second: Attributes, giv
         raise InputError("an attribute is named twice")
     shared = mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
     return Quantity(shared, _basis(model, margin))
-
-
-def odds(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
-    """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
-    conditions = []
-    for condition in (first, second):
-        meant = values_meant(model.domain, model.finest_levels, condition)
-        if len(meant) != 1:
-            raise InputError("an odds ratio is about two conditions, each on one attribute")
-        conditions.append(next(iter(meant.items())))
-    (one, is_first), (other, is_second) = conditions
-    if one == other:
-        raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
-    meant = values_meant(model.domain, model.finest_levels, where)
-
-    def part(first_part: Any, second_part: Any) -> Box:
-        inside = {**meant}
-        for attribute, held in ((one, first_part), (other, second_part)):
-            inside[attribute] = inside.get(attribute, np.ones_like(held)) & held
-        return model.box(inside)
-
-    boxes = [[part(f, s) for s in (is_second, ~is_second)] for f in (is_first, ~is_first)]
-    anything = np.ones_like(is_first), np.ones_like(is_second)
-    parts = [part(is_first, anything[1]), part(anything[0], is_second), part(*anything)]
-    rows, columns, total = (_range(box) for box in parts)
-    lower, upper = odds_ratio_range([[_range(box) for box in row] for row in boxes], rows, columns, total)
-    expected = odds_ratio(np.array([[model.expected_in(box) for box in row] for row in boxes]))
-    if lower == upper:
-        return OddsRatio(expected, lower, upper, CERTAIN)
-    asked = distinctions(model, {}, meant)
-    for attribute, is_one in ((one, is_first), (other, is_second)):
-        kept = meant.get(attribute, np.ones_like(is_one))
-        groups = np.where(kept, is_one.astype(np.intp), NOT_ASKED)
-        finest, own = model.finest_levels[attribute], model.domain.hierarchy(attribute)
-        asked[attribute] = Distinction.of_groups(own, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
-    return OddsRatio(expected, lower, upper, basis_in(model, asked))
-
-
-def _range(box: Box) -> Range:
-    bounds = box.bounds()
-    return Range(bounds.lower, bounds.upper)
 
 
 def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":

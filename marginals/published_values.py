@@ -60,6 +60,12 @@ def values_meant(
     """
     meant = {}
     for attribute, meaning in meanings(domain, finest_levels, where, of_table=of_table).items():
+        if meaning.cut.any():
+            label = domain.hierarchy(attribute).labels[0][int(meaning.cut.argmax())]
+            raise InputError(
+                f"a range cuts through the value {label!r} of {attribute!r}; give it the ends of published values, or ask "
+                "count() or mean(), whose bounds hold with these rows and without"
+            )
         if count := int(meaning.unjudged.sum()):
             values = "1 value" if count == 1 else f"{count:,} values"
             raise UnjudgedError(
@@ -79,8 +85,8 @@ def meanings(
     of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above.
 
     Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
-    that there is not, for a range that no value lies in or that cuts through one, for conditions that exclude each other,
-    and for what says nothing of each attribute by itself.
+    that there is not, for a range that no value lies in, for conditions that exclude each other, and for what says nothing
+    of each attribute by itself.
     """
     values = _PublishedValues(domain, finest_levels, of_table=of_table)
     if isinstance(where, Mapping):
@@ -111,8 +117,10 @@ def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
             meant = {error.attribute: Meaning.certain(nothing)}
         except InputError:
             continue
+        if any(inside.cut.any() for inside in meant.values()):
+            continue
         for name, inside in meant.items():
-            told[name] = told.get(name, inside) & inside
+            told[name] = told[name] & inside if name in told else inside
     return told
 
 
@@ -239,7 +247,10 @@ def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
     meant: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
-            before = meant.get(attribute, inside)
+            if attribute not in meant:
+                meant[attribute] = inside
+                continue
+            before = meant[attribute]
             meant[attribute] = before & inside
             if before.possibly.any() and inside.possibly.any() and not meant[attribute].possibly.any():
                 raise InputError(

@@ -10,22 +10,21 @@ from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
 
 from marginals.arguments import path_of
 from marginals.deadline import Seconds, within
-from marginals.errors import InputError, system_reason
+from marginals.errors import DataWarning, InputError, system_reason
 from marginals.files import replace_file
 from marginals.interchange import to_pgmpy
 from marginals.jobs import Jobs
 from marginals.messages import installing
 from marginals.names import independences_in_words
 from marginals.publishing.policy import Policy
-from marginals.publishing.publishing import publish
 from marginals.publishing.searching import Progress, no_progress
 from marginals.release.release import Release
 from marginals.steward import by_reason, search_trace
@@ -39,7 +38,8 @@ from models.graphs.junction_tree import Collection
 from models.inference.log_linear import EdgeTest, ScoreTest, edge_test, linear_by_linear, mean_scores
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.problem import Constraint, Objective, Refusal, RefusedMove, SearchResult, Strategy, Unconstrained
+from models.search.doors import GivenObjective, GivenStrategy
+from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrained
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
@@ -65,8 +65,9 @@ class Counted:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
-    missing value, which do not count. categories: for each attribute the values as the frame has them, in the order of its
-    codes. table: where roles and hierarchies are known.
+    missing value, which do not count; dropped_in: how many lack one in each column. categories: for each attribute the
+    values as the frame has them, in the order of its codes. table: where roles and hierarchies are known. unused: how many
+    values of an attribute no row has; they are no values of it here, since nothing could be said of them.
     """
 
     counts: ContingencyTable
@@ -74,11 +75,30 @@ class Counted:
     dropped: int = 0
     categories: Mapping[str, pd.Index] = field(default_factory=dict)
     table: Table | None = None
+    dropped_in: Mapping[str, int] = field(default_factory=dict)
+    unused: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.counts.domain
+
+    def notes(self) -> tuple[str, ...]:
+        """What of the data does not count, a sentence each.
+
+        >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
+        >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
+        'Dropped 1 of 2 rows with missing values: 1 lacks sold.'
+        """
+        notes = []
+        if self.dropped:
+            from marginals.wording import dropped_lines  # slow to import, and most frames lack nothing
+
+            notes.append(next(dropped_lines(self.counts.total, self.dropped, self.dropped_in)))
+        if self.unused:
+            columns = ", ".join(f"{number} of {name}" for name, number in self.unused.items())
+            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
+        return tuple(notes)
 
     def labels(self, attribute: str) -> tuple[str, ...]:
         """The values of an attribute as texts, in the order of their codes."""
@@ -105,7 +125,8 @@ def counted(data: Any, counts: str | None = None) -> Counted:
 
     data: a frame of pandas, or of what else narwhals knows; each column is an attribute. counts: the column that says
     how many rows each row stands for, as `Freq` in R's `as.data.frame(table)`. Ordered are ordered categoricals and
-    numbers; rows with a missing value are dropped. Raises InputError, naming the column.
+    numbers; rows with a missing value are dropped. Values that no row has are left out, as of a categorical or a hierarchy;
+    a contingency table has the values that its domain says. Raises InputError, naming the column.
 
     >>> people = pd.DataFrame({"smokes": ["no", "yes", "no"], "stairs": [1, 2, None]})
     >>> rows = counted(people)
@@ -115,7 +136,9 @@ def counted(data: Any, counts: str | None = None) -> Counted:
     if isinstance(data, Counted):
         return data
     if isinstance(data, Table):
-        return Counted(at_one_level(data.base_counts), dropped=data.missing, table=data)
+        table, used = with_rows_alone(at_one_level(data.base_counts))
+        unused = {name: data.domain.hierarchy(name).size(0) - len(codes) for name, codes in used.items()}
+        return Counted(table, dropped=data.missing, table=data, dropped_in=data.missing_in, unused=unused)
     if isinstance(data, ContingencyTable):
         return Counted(at_one_level(data))
     return _of_frame(_in_pandas(data), counts)
@@ -155,15 +178,42 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
     attributes = [column for column in columns if column != counts]
     if not attributes:
         raise InputError("the frame has no column to select a model of")
-    whole = frame[attributes].notna().all(axis=1)
+    lacking = frame[attributes].isna()
+    whole = ~lacking.any(axis=1).to_numpy()
     weights = np.ones(len(frame), dtype=np.int64) if counts is None else _whole(frame[counts], counts)
-    dropped, weights, frame = int(weights[~whole].sum()), weights[whole.to_numpy()], frame[whole]
+    dropped_in = {column: int(weights[lacking[column].to_numpy()].sum()) for column in attributes}
+    dropped, weights, frame = int(weights[~whole].sum()), weights[whole], frame[whole]
     values = {column: _categorical(frame[column], len(frame)) for column in attributes}
     domain = Domain.of({a: Hierarchy.flat([str(value) for value in v.categories]) for a, v in values.items()})
     codes = {a: v.codes.astype(np.intp) for a, v in values.items()}
     table = ContingencyTable.from_cells(domain, dict.fromkeys(attributes, 0), codes, weights)
-    ordered = frozenset(a for a, v in values.items() if v.ordered)
-    return Counted(table, ordered, dropped, {a: v.categories for a, v in values.items()})
+    if not len(table):
+        raise InputError("no row of the frame has a value in every column and counts")
+    table, used = with_rows_alone(table)
+    return Counted(
+        table,
+        frozenset(a for a, v in values.items() if v.ordered),
+        dropped,
+        {a: v.categories[used.get(a, slice(None))] for a, v in values.items()},
+        dropped_in=dict(sorted(((a, rows) for a, rows in dropped_in.items() if rows), key=lambda own: -own[1])),
+        unused={a: len(values[a].categories) - len(codes) for a, codes in used.items()},
+    )
+
+
+def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str, CodeArray]]:
+    """A table at one level whose attributes have no value without a row; of those that had one, the codes that stay."""
+    used: dict[str, CodeArray] = {
+        a: np.unique(codes).astype(np.intp) for a, codes in zip(table.attributes, table.codes)
+    }
+    labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
+    used = {a: codes for a, codes in used.items() if len(codes) < len(labels[a])}
+    if not used or not len(table):
+        return table, {}
+    shown = {a: [labels[a][code] for code in used[a]] if a in used else labels[a] for a in labels}
+    domain = Domain.of({a: Hierarchy.flat(values) for a, values in shown.items()})
+    columns = dict(zip(table.attributes, table.codes))
+    renumbered = {a: np.searchsorted(used[a], codes) if a in used else codes for a, codes in columns.items()}
+    return ContingencyTable.from_cells(domain, dict.fromkeys(shown, 0), renumbered, table.counts), used
 
 
 def _is_cross_table(frame: pd.DataFrame) -> bool:
@@ -212,7 +262,7 @@ def edge_frame(found: SelectedModel, ordered: frozenset[str], adjusted: bool) ->
     )
     lines = [_line(found, (first, second), ordered, adjusted) for first, second in edges]
     frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
-    frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), _false_discovery(frame["p"].to_numpy())
+    frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), false_discovery(frame["p"].to_numpy())
     return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
 
 
@@ -281,12 +331,19 @@ def holm(p: FloatArray) -> FloatArray:
     return corrected
 
 
-def _false_discovery(p: FloatArray) -> FloatArray:
-    """P-values corrected for the share of false ones among those below a level (Benjamini and Hochberg 1995)."""
+def false_discovery(p: FloatArray) -> FloatArray:
+    """P-values corrected for the share of false ones among those below a level (Benjamini and Hochberg 1995).
+
+    As `scipy.stats.false_discovery_control`, whose module takes longer to load than a search takes.
+
+    >>> false_discovery(np.array([0.01, 0.04, 0.03, np.nan])).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
     corrected: FloatArray = np.full(len(p), np.nan)
-    known = ~np.isnan(p)
-    if known.any():
-        corrected[known] = false_discovery_control(p[known])
+    known = np.flatnonzero(~np.isnan(p))
+    largest_first = known[np.argsort(p[known], kind="stable")][::-1]
+    scaled = p[largest_first] * (len(known) / np.arange(len(known), 0, -1))
+    corrected[largest_first] = np.minimum(np.minimum.accumulate(scaled), 1.0)
     return corrected
 
 
@@ -651,6 +708,8 @@ class Selection:
         own base table and margins are set aside. Raises NothingPublishableError where the policy refuses the model;
         `marginals.publish` then looks for what it allows.
         """
+        from marginals.publishing.publishing import publish  # slow to import, and a selected model seldom needs it
+
         # A search that must publish the cliques and no pair that is not adjacent has nothing left to choose.
         table = _table(self.rows, sensitive)
         graph = self.graph
@@ -715,8 +774,8 @@ Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
 
 def select(
     data: Any,
-    criterion: str | Objective = "bic",
-    strategy: str | Strategy = "auto",
+    criterion: GivenObjective = "bic",
+    strategy: GivenStrategy = "auto",
     required: Iterable[Sequence[str]] = (),
     forbidden: Iterable[Sequence[str]] = (),
     constraint: Allowed | None = None,
@@ -728,17 +787,18 @@ def select(
 ) -> Selection:
     """The decomposable graphical model of a table that a criterion prefers.
 
-    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a
-    ContingencyTable. counts: the column of a frame that says how many rows each row stands for. criterion: "bic",
-    "aic", "likelihood-ratio" (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an
-    objective such as `models.search.LikelihoodRatio(rows, alpha)`. strategy: "auto" lets several searches go on from
-    one another's best, and proves that nothing is better where that takes no more than about half of the time; or one of
-    "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact"; or a function of that
-    shape. required: cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a
-    function of the cliques that says whether they are allowed. max_attributes: of a clique. parameters: those that
-    the criterion counts, "nominal", every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds;
-    the search ends with the best so far, and `gap` says what is known of it. seed: of strategies that draw at random.
-    A parameter for each thing a search can vary.
+    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a ContingencyTable.
+    counts: the column of a frame that says how many rows each row stands for. criterion: "bic", "aic", "likelihood-ratio"
+    (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an objective such as
+    `models.search.LikelihoodRatio(rows, alpha)`; "bdeu", or a score of cliques of one's own, a function of a clique's
+    counts (`models.search.objective_of`); or the name of an objective that is installed. strategy: "auto" lets several
+    searches go on from one another's best, and proves that nothing is better where that takes no more than about half of
+    the time; or one of "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact";
+    or a function of that shape, or the name of one that is installed. required: cliques, or pairs, that stay; forbidden:
+    attributes that no clique holds together. constraint: a function of the cliques that says whether they are allowed.
+    max_attributes: of a clique. parameters: those that the criterion counts, "nominal", every cell of a margin, or
+    "adjusted", cells that have rows. time_limit: seconds; the search ends with the best so far, and `gap` says what is
+    known of it. seed: of strategies that draw at random. A parameter for each thing a search can vary.
 
     Raises InputError for data that cannot be counted, SelectionError for an unknown name or limits that contradict.
 
@@ -751,19 +811,40 @@ def select(
     >>> select(people, counts="Freq", forbidden=[("smokes", "coughs")]).independences()
     ('smokes is independent of coughs.',)
     """
-    rows = counted(data, counts)
+    rows = _noted(counted(data, counts))
     domain = rows.domain
     limits = Limits(
         _groups(required, "required", domain),
         _groups(forbidden, "forbidden", domain),
         max_attributes,
-        Unconstrained() if constraint is None else _on_masks(constraint, domain),
+        Unconstrained() if constraint is None else OnNames(constraint, domain),
     )
-
-    def again(table: ContingencyTable) -> SelectedModel:
-        return selected(table, criterion, strategy, limits, parameters, within(time_limit), seed)
-
+    again = Search(criterion, strategy, limits, parameters, time_limit, seed)
     return Selection(again(rows.counts), rows, again)
+
+
+def _noted(rows: Counted) -> Counted:
+    """The counts, with a warning to who called `select` or `fit_model` of what does not count."""
+    for note in rows.notes():
+        warn(note, DataWarning, stacklevel=3)
+    return rows
+
+
+@dataclass(frozen=True)
+class Search:
+    """A model search that can be repeated on other counts of the same attributes. The fields are those of `select`."""
+
+    criterion: GivenObjective
+    strategy: GivenStrategy
+    limits: Limits
+    parameters: str
+    time_limit: Seconds
+    seed: int
+
+    def __call__(self, table: ContingencyTable) -> SelectedModel:
+        """The model of a table."""
+        deadline = within(self.time_limit)
+        return selected(table, self.criterion, self.strategy, self.limits, self.parameters, deadline, self.seed)
 
 
 def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
@@ -778,7 +859,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     >>> fit_model(people, 'list(c("smokes"), c("coughs"))').degrees_of_freedom
     1
     """
-    rows = counted(data, counts)
+    rows = _noted(counted(data, counts))
     cliques = _groups(cliques_of(model), "the model", rows.domain)
     try:
         found = fitted(rows.counts, cliques)
@@ -800,22 +881,25 @@ def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple
     return tuple(map(tuple, groups))
 
 
-def _on_masks(allowed: Allowed, domain: Domain) -> Constraint:
+@dataclass(frozen=True)
+class OnNames:
     """A person's constraint, of attributes' names, as one of a search."""
-    order = domain.attributes.index
 
-    def constraint(cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
-        names = tuple(sorted(tuple(sorted(domain.margin(clique), key=order)) for clique in cliques))
-        if len({name for clique in names for name in clique}) < len(domain.attributes):
+    allowed: Allowed
+    domain: Domain
+
+    def __call__(self, cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
+        """None where the person's constraint allows a collection. Raises SelectionError for an answer that is none."""
+        order = self.domain.attributes.index
+        names = tuple(sorted(tuple(sorted(self.domain.margin(clique), key=order)) for clique in cliques))
+        if len({name for clique in names for name in clique}) < len(self.domain.attributes):
             return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
-        answer = allowed(names)
+        answer = self.allowed(names)
         if answer is None or answer is True:
             return None
         if answer is False or isinstance(answer, str):
             return Refusal(answer or "the constraint does not allow it")
         raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
-
-    return constraint
 
 
 def _table(rows: Counted, sensitive: Sequence[str]) -> Table:

@@ -22,7 +22,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
-from models.search.problem import KL, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
+from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
@@ -139,16 +139,16 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     counted; `criterion`, the objective after the step in nats (NaN where it is a stopping rule only); the likelihood-ratio
     test: `deviance`, by how much the step lowers it, 2 N times the divergence saved, `degrees_of_freedom`, how many free
     parameters more, and `p_value`; `residual_deviance` after the step, as R's `anova` calls both; `refused`, why better
-    moves were passed over, and `refused_by_reason`, how many for each reason. NaN where a step is of many moves and its
-    parameters are not noted. The best step and the last one always stand there; the index counts all steps from 0.
-    Raises InputError where `every` is below 1.
+    moves were passed over, and `refused_by_reason`, how many for each reason. NaN where cliques are judged by a score, or a
+    step is of many moves and its parameters are not noted. The best step and the last one always stand there; the index
+    counts all steps from 0. Where no step is noted one line says so. Raises InputError where `every` is below 1.
     """
     import pandas as pd
     from scipy.special import chdtrc
 
     if every < 1:
         raise InputError(f"a trace shows every step or each so-many-th: every is 1 or more, not {every}")
-    steps = search.steps
+    steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)
     frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
     frame["before"] = pd.Series([step.before for step in steps], dtype=float)
     frame["after"] = pd.Series([step.after for step in steps], dtype=float)
@@ -160,6 +160,8 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
         frame["criterion"] = (float("nan") if search.value is None else search.value) + later
     frame["deviance"] = 2 * rows * (frame["before"] - frame["after"])
     frame["degrees_of_freedom"] = pd.Series([step.parameters for step in steps], dtype=float)
+    if isinstance(objective, CliqueScore):  # what it prices are no parameters
+        frame["degrees_of_freedom"] = float("nan")
     frame["p_value"] = chdtrc(frame["degrees_of_freedom"].abs(), frame["deviance"].abs())
     frame["residual_deviance"] = 2 * rows * frame["after"]
     frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
@@ -169,6 +171,10 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     best = frame["criterion"] == frame["criterion"].min()
     kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
     return kept
+
+
+_NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
+"""In place of moves, where there are none."""
 
 
 def _gain(step: Step, objective: Objective) -> float:
@@ -261,8 +267,8 @@ class Suggestion:
 
     error: total variation of their table at base values in the release. weight: as an analysis that is wanted, the smallest
     of those tried that at least halves the error; None where none does. error_then: with that weight. price: nats by which
-    the KL divergence of the whole grows for it; negative where the search came to a better release on the way. was_tried:
-    whether there was time to.
+    the objective of the policy's search, without this analysis, grows for it; negative where the search came to a better
+    release on the way. was_tried: whether there was time to.
     """
 
     attributes: tuple[str, str]
@@ -298,17 +304,16 @@ class StewardReport:
     """What is known of a release from the table that it was made of. Not for publication.
 
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
-    table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was
-    looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that
-    were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare:
-    with the data and yardsticks. page: what makes its page. domain: of the table,
-    whose levels the search speaks of. unpublished: for each attribute of which nothing is published why not, and what helps;
-    it may name a value of the table. ask_what_binds: puts each move from where the search ended to the constraint.
-    left_out: rows beyond those that count of their person. wanted: what became of each
-    analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting: of a release that
-    was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base: what the search did
-    about the base table. price: nats that the search took off for each free parameter, 0 where it went by the KL divergence
-    alone. by_role: of each column that its role keeps out of the release why.
+    table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was looked
+    for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that were not
+    counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare: with the data and
+    yardsticks. page: what makes its page. domain: of the table, whose levels the search speaks of. unpublished: for each
+    attribute of which nothing is published why not, and what helps; it may name a value of the table. ask_what_binds: puts
+    each move from where the search ended to the constraint. left_out: rows beyond those that count of their person. wanted:
+    what became of each analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting:
+    of a release that was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base:
+    what the search did about the base table. objective: what the search looked for the least of. by_role: of each column
+    that its role keeps out of the release why.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -337,7 +342,7 @@ class StewardReport:
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
-    price: float = 0.0
+    objective: PenalizedDivergence = KL
     by_role: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -349,6 +354,11 @@ class StewardReport:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """What else could be wanted, and at which price; tried out when first asked for."""
         return self.suggest(self.comparison)
+
+    @property
+    def price(self) -> float:
+        """Nats that the search took off for each free parameter; 0 where it went by the divergence alone, or a score."""
+        return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
@@ -397,7 +407,7 @@ class StewardReport:
         2   2.790  2.532
         """
         rows = self.published.collection.cube.total
-        return search_trace(self.search, rows, PenalizedDivergence(self.price), every)
+        return search_trace(self.search, rows, self.objective, every)
 
     @cached_property
     def binding(self) -> Mapping[str, tuple[str, ...]] | None:

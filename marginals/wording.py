@@ -788,8 +788,17 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
     """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
     search, price = report.search, report.price
-    if not price or search.value is None:
+    if search.value is None:
         return ""
+    if not price:
+        from models.search import CliqueScore  # slow to import, and few need it
+
+        by_score = isinstance(report.objective, CliqueScore)
+        return (
+            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+            if by_score
+            else ""
+        )
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
@@ -864,13 +873,14 @@ def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
     """What is proven of other collections; empty for nothing. Bounds are rounded down, so that they hold as they stand.
 
-    The proof is about decomposable collections at the levels of the table: others can be better.
+    The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
+    was found says nothing that would help anybody.
     """
     those = " that contains the base table," if base and base.demanded else ""
     none = f"no decomposable collection{those} within the policy and search limits"
     if search.optimal:
         return f"{none} is better"
-    if search.bound is None or search.value is None:
+    if search.bound is None or search.value is None or search.bound < search.value / 2:
         return ""
     counted = ", wanted analyses counted" if search.wanted else ""
     if search.value - search.kl_divergence > 0 and not search.wanted:
@@ -921,6 +931,11 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
             "upper bound and not in the expected number"
         )
+    if estimate.cut:
+        named = ", ".join(estimate.cut[:_NAMED]) + (
+            f" and {len(estimate.cut) - _NAMED} more" if len(estimate.cut) > _NAMED else ""
+        )
+        yield (f"cut through by a range: {named}; their {counted} are in the upper bound and not in the lower one")
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

@@ -126,3 +126,17 @@ class TimeOverError(MarginalsError):
         ...
     models.errors.TimeOverError: the time was over before this was decided
     """
+
+
+class ExtensionError(MarginalsError, ValueError):
+    """Something that an installed package adds, or somebody's own function, that is not what it must be.
+
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> policy = marginals.Policy(k_link=4, diversity="none", strategy=lambda problem, stop: "no result")
+    >>> try:
+    ...     marginals.publish(table, policy)
+    ... except ExtensionError as error:
+    ...     print(str(error).partition(":")[0])
+    the search strategy <lambda> gives back no SearchResult
+    """

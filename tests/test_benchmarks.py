@@ -11,8 +11,8 @@ from pathlib import Path
 import kept_runs
 import long_page
 import numpy as np
+import page_numbers
 import pytest
-import readme_numbers
 from arx import CLONE as ARX
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
@@ -184,28 +184,32 @@ def test_a_script_takes_over_the_options_that_are_its_own() -> None:
     assert Script("none", quick=None).arguments(argparse.Namespace(long=True, only=["other"])) is None
 
 
-def test_the_numbers_of_the_readme_are_those_that_were_measured() -> None:
-    lines = readme_numbers.kept()
+def test_the_numbers_of_written_pages_are_those_that_were_measured() -> None:
+    lines = page_numbers.kept()
     assert lines
-    assert all(readme_numbers.is_wanted(line) for line in lines)
-    text = readme_numbers.README.read_text(encoding="utf-8")
-    assert readme_numbers.filled(text, lines) == text, "python benchmarks --readme puts them there"
+    assert all(page_numbers.is_wanted(line) for line in lines)
+    pages = page_numbers.written()
+    assert page_numbers.filled(pages, lines) == pages, "python benchmarks --pages puts them there"
 
 
-def test_a_target_is_no_number_of_the_readme() -> None:
+def test_a_target_is_no_number_of_a_page() -> None:
     target = {"benchmark": "stepwise_search", "target": "t", "attributes": 5, "domain": "declared", "base": "none"}
-    assert not readme_numbers.is_wanted({**target, "occupation": "as it is", "met": True})
+    assert not page_numbers.is_wanted({**target, "occupation": "as it is", "met": True})
 
 
 def test_a_number_that_was_measured_anew_is_put_in_its_place() -> None:
     old = {"benchmark": "publish_adult", "case": "whole command", "megabytes": 199.4, "ratio": 3.449}
-    readme = "Before. It takes 1 MB, and 2 times as long as pandas takes. 1 MB after."
-    (new,) = readme_numbers.replaced([old], [{**old, "ratio": 12.3}])
-    assert readme_numbers.filled(readme, [new]) == (
-        "Before. It takes 200 MB, and 12 times as long as pandas takes. 1 MB after."
-    )
+    first, second = Path("first.md"), Path("second.md")
+    pages = {first: "Before.", second: "Then it takes 1 MB, and 2 times as long as pandas takes. 1 MB after."}
+    (new,) = page_numbers.replaced([old], [{**old, "ratio": 12.3}])
+    assert page_numbers.filled(pages, [new]) == {
+        first: "Before.",
+        second: "Then it takes 200 MB, and 12 times as long as pandas takes. 1 MB after.",
+    }
     with pytest.raises(ValueError, match="0 sentences"):
-        readme_numbers.filled("No such sentence.", [new])
+        page_numbers.filled({first: "No such sentence."}, [new])
+    with pytest.raises(ValueError, match="2 sentences"):
+        page_numbers.filled({first: pages[second], second: pages[second]}, [new])
 
 
 def test_an_interrupted_run_goes_on_after_its_last_script(tmp_path: Path) -> None:

@@ -62,17 +62,21 @@ def large_parts_probability(rows: int, weights: Sequence[float], least: int) -> 
     Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
     out of each, and the sum is that of all parts by convolution.
     """
-    from scipy.stats import poisson  # slow to import, and few need it
+    from scipy.special import gammaln, xlogy  # slow to import, and few need it
 
     numbers = np.arange(rows + 1)
+
+    def poisson(mean: float) -> FloatArray:
+        return np.asarray(np.exp(xlogy(numbers, mean) - gammaln(numbers + 1) - mean))
+
     length = 2 * len(numbers)
     sums = np.zeros(rows + 1)
     sums[0] = 1.0
     for weight in weights:
-        chances = poisson.pmf(numbers, rows * weight)
+        chances = poisson(rows * weight)
         chances[1:least] = 0
         sums = np.fft.irfft(np.fft.rfft(sums, length) * np.fft.rfft(chances, length), length)[: rows + 1]
-    return float(np.clip(sums[rows] / poisson.pmf(rows, rows), 0.0, 1.0))
+    return float(np.clip(sums[rows] / poisson(rows)[rows], 0.0, 1.0))
 
 
 class Visits:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import fsum, gcd, lcm, log
-from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -582,7 +582,11 @@ def among(diversity: Diversity, values: SensitiveValues) -> Diversity:
 
     Raises CriterionError for a label that names none of them.
     """
-    return diversity.among(values) if isinstance(diversity, DependsOnValues) else diversity
+    if not issubclass(
+        type(diversity), DependsOnValues
+    ):  # what is asked of a class is remembered, of an instance it is not
+        return diversity
+    return cast(DependsOnValues, diversity).among(values)
 
 
 @runtime_checkable

@@ -1,13 +1,17 @@
 """The diversity criteria that have a text: `entropy:6` in a policy, in a bundle, or demanded of one.
 
-A criterion of one's own is registered with `register_diversity`; those of the project stand in the table below.
+A criterion of one's own is registered with `register_diversity`, or declared by an installed package as an entry point of
+the group `marginals.criteria`, under its name; those of the project stand in the table below.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, NoReturn
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, split_left_out, split_odds
+from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues, split_left_out, split_odds
 from checks.diversity.known import LeavingOut
 from checks.diversity.odds import AtOdds
 from checks.diversity.relative import (
@@ -21,6 +25,7 @@ from checks.diversity.relative import (
     ProtectedValues,
 )
 from checks.errors import CriterionError
+from models.installed import CRITERIA, installed, refusal
 
 _KINDS: dict[str, type[Diversity]] = {
     kind.name: kind
@@ -54,8 +59,9 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     """Make the text of a criterion known: to policies, to bundles that are read, and to the demands of `verify`.
 
     criterion: a class with `name`, `parameters` and `parsed`; it is returned, so that this can stand as a decorator above
-    it. Whoever verifies a release that claims it needs the same registration. Raises CriterionError where the name is not
-    of the form `my-criterion`, or another criterion has it.
+    it. Whoever verifies a release that claims it needs the same registration; for the command line, declare it as an entry
+    point. `check_criterion` tries whether it keeps the laws that checks and searches rely on. Raises CriterionError where
+    the name is not of the form `my-criterion`, or another criterion has it.
 
     >>> from collections.abc import Sequence
     >>> from dataclasses import dataclass
@@ -123,23 +129,112 @@ def parse_diversity(text: str) -> Diversity:
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
     """
+    return _parsed(text, _refused)
+
+
+def stated_diversity(text: str) -> Diversity:
+    """The criterion that a bundle states: as `parse_diversity`, but one that is not installed here stands for itself.
+
+    What it demands is then undecided, whatever the files say.
+
+    >>> stated_diversity("somebodys:4 at odds 2"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
+    (AtOdds(plain=Uninstalled(text='somebodys:4'), odds=Fraction(2, 1)), True)
+    """
+    return _parsed(text, lambda name, plain, whole: Uninstalled(plain) if name else _refused(name, plain, whole))
+
+
+@dataclass(frozen=True)
+class Uninstalled(RelativeDiversity):
+    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it. text: as it stands
+    there.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def about_base_values(self) -> bool:
+        """Nobody knows; what is finer is not left out for its sake."""
+        return False
+
+    def among(self, values: SensitiveValues) -> Diversity:  # noqa: ARG002 - as of any criterion
+        """Raises CriterionError: nobody can say."""
+        raise CriterionError(self.lacking())
+
+    def _refused(self, *_: object) -> NoReturn:
+        """Raises CriterionError: nobody can say."""
+        raise CriterionError(self.lacking())
+
+    slack: ClassVar[Callable[..., NoReturn]] = _refused
+    reached: ClassVar[Callable[..., NoReturn]] = _refused
+    decide: ClassVar[Callable[..., NoReturn]] = _refused
+
+    def lacking(self) -> str:
+        """What to install, in words."""
+        name = self.text.partition(":")[0].strip()
+        return (
+            f"the criterion {name!r} is not installed here: install the package that declares it (entry points "
+            f"{CRITERIA}), or register its class with marginals.register_diversity"
+        )
+
+
+def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
+    """The criterion that nothing here knows, within others that are made of it; None where all are known.
+
+    >>> uninstalled_in(stated_diversity("somebodys:4 at odds 2"))
+    Uninstalled(text='somebodys:4')
+    """
+    while isinstance(diversity, AtOdds | LeavingOut):
+        diversity = diversity.plain
+    return diversity if isinstance(diversity, Uninstalled) else None
+
+
+_Unknown = Callable[[str, str, str], Diversity]
+"""What stands for a text whose criterion is unknown: of its name, empty for none, the text without clauses, and the whole.
+"""
+
+
+def _parsed(text: str, unknown: _Unknown) -> Diversity:
     if len(text) > _LONGEST:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     judged, odds = split_odds(text)
     plain, left_out = split_left_out(judged)
     name, _, parameters = plain.partition(":")
-    criterion = _known().get(name.strip())
+    criterion = _criterion(name.strip())
     parsed = None if criterion is None else criterion.parsed(parameters)
     if parsed is None:
-        refusal = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
-        if criterion is None and _NAME.fullmatch(name.strip()):
-            refusal += (
-                f"; if {name.strip()!r} is a criterion of somebody's own, register its class first, with "
-                "marginals.register_diversity"
-            )
-        raise CriterionError(refusal)
+        is_name = criterion is None and _NAME.fullmatch(name.strip())
+        parsed = unknown(name.strip() if is_name else "", plain, text)
     known = LeavingOut(parsed, left_out) if left_out else parsed
     return known if odds is None else AtOdds(known, odds)
+
+
+def _refused(name: str, _plain: str, text: str) -> Diversity:
+    """Raises CriterionError, with all forms."""
+    refusal = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
+    if name:
+        refusal += (
+            f"; if {name!r} is a criterion of somebody's own, register its class first, with "
+            "marginals.register_diversity, or install the package that declares it"
+        )
+    raise CriterionError(refusal)
+
+
+def _criterion(name: str) -> type[Diversity] | None:
+    """The class of a name: of the project, registered, or declared by an installed package; None where there is none.
+
+    Raises ExtensionError for something installed that is no criterion, or one of another name.
+    """
+    if (known := _known().get(name)) is not None or not _NAME.fullmatch(name):
+        return known
+    found = installed(CRITERIA, name)
+    if found is None:
+        return None
+    if not (isinstance(found, type) and issubclass(found, Diversity) and found.name == name):
+        raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")
+    return found
 
 
 def require_readable(criterion: Diversity) -> None:

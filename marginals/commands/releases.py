@@ -236,6 +236,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "search": {
                     "strategy": search.strategy,
                     "value": search.value,
+                    "objective": str(steward.objective),
                     "price": steward.price,
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,
@@ -436,7 +437,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
         where = {"where": release.published.where} if release.published.where else {}
         unjudged = {"unjudged": [each._asdict() for each in estimate.unjudged]} if estimate.unjudged else {}
-        print_json({"expected": estimate.expected, **bounds, **unjudged, **where, **estimate.basis.as_json()})
+        cut = {"cut": list(estimate.cut)} if estimate.cut else {}
+        print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **estimate.basis.as_json()})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")

@@ -632,7 +632,7 @@ class Guess:
     values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_coarse: whether the values
     themselves are never published, since they tell people apart, but only what they are cut to. start: where intervals are
-    counted from.
+    counted from. is_alone: whether it is published in a table of its own only, since it would give a sensitive column away.
     """
 
     role: Role
@@ -647,6 +647,7 @@ class Guess:
     question: str = ""
     is_coarse: bool = False
     start: int | Decimal = 0
+    is_alone: bool = False
 
 
 def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
@@ -896,6 +897,19 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
     if _holds_long_texts(column, rare):
         return _kept_back(why, "some values are long texts, which may say anything")
     return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
+
+
+def set_apart(own: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
+    """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
+
+    Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
+    concludes of a class of another table what the shares of the other column say there: each value of this one has its share
+    of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
+    what determines it splits their shares, which leaves no criterion of shares worse. own: the guess until now. rare: as
+    `guess` takes it.
+    """
+    apart = protected(column, f"{own.why}; {why}", question, rare, own.said)
+    return replace(apart, missing=own.missing, said=own.said, is_alone=apart.role.is_used)
 
 
 def _kept_back(why: str, reason: str) -> Guess:

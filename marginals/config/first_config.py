@@ -162,7 +162,8 @@ def initial_config(
     guesses, person = _guesses(table, chosen)
     lacking = _lacking(table, guesses)
     structure = structurally_missing(lacking, _few_values(table, guesses) if lacking else {}, _K)
-    guesses = _complete(with_structure(guesses, structure, chosen.roles), lacking, len(table.frame), table.name)
+    guesses = with_structure(guesses, structure, table.columns, rare, chosen.roles)
+    guesses = _complete(guesses, lacking, len(table.frame), table.name)
     guesses = _recounted(table, guesses, _complete_rows(table, guesses, lacking, person), person)
     guesses, counted = _publishable(table, guesses, lacking, person)
     written = _hierarchy_files(guesses)
@@ -677,7 +678,8 @@ def config_text(
     """The whole config. name: of the table. data: its first section. files: of hierarchies. wanted: columns of analyses."""
     sections = (_section(column, guessed, files.get(column)) for column, guessed in guesses.items())
     coarse = [column for column, guessed in guesses.items() if guessed.is_coarse and guessed.role.is_used]
-    search = _SEARCH + _coarse_only(coarse) + "".join(_wanted(columns, guesses) for columns in wanted)
+    apart = [column for column, guessed in guesses.items() if guessed.is_alone and guessed.role.is_used]
+    search = _SEARCH + _coarse_only(coarse) + _alone(apart) + "".join(_wanted(columns, guesses) for columns in wanted)
     parts = [_HEAD.format(name=one_line(name)) + questions_text(guesses), data, _ROLES, *sections]
     return "\n".join([*parts, _privacy(counted), _base(counted.generalizations), search])
 
@@ -730,6 +732,14 @@ def _coarse_only(columns: Sequence[str]) -> str:
     withheld = ", ".join(f"{{ {quoted(column)} = 0 }}" for column in columns)
     why = "# Level 0 is the day of birth, or the whole code of a place, which tells people apart."
     return f"{why}\nmust_not_publish = [{withheld}]\n" if withheld else ""
+
+
+def _alone(columns: Sequence[str]) -> str:
+    """That what would give a sensitive column away has tables of its own only."""
+    if not columns:
+        return ""
+    why = "# In one table with others these would give a sensitive column away, so each has a table of its own only."
+    return f"{why}\nalone = [{', '.join(map(quoted, columns))}]\n"
 
 
 def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:

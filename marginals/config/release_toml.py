@@ -344,7 +344,7 @@ _ATTRIBUTE = (
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
 _SEARCH = (
     "strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting",
-    "must_publish", "must_not_publish", "wanted", "time_limit", "objective",
+    "must_publish", "must_not_publish", "alone", "wanted", "time_limit", "objective",
 )  # fmt: skip
 
 

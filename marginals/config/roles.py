@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from marginals.config import UNKNOWN
-from marginals.config.column_guess import Guess, protected
+from marginals.config.column_guess import Guess, protected, set_apart
 from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
 from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
@@ -165,8 +165,9 @@ def by_counting(
 ) -> dict[str, Guess]:
     """The guesses with what some rows say of columns together, so that none gives a sensitive one away.
 
-    A copy, or what determines a sensitive column or follows from it, is left out, and asked about; what adds up with one is
-    sensitive too. A column that follows from what everybody may know, as a square from an age, is not asked about.
+    A copy, or what determines a sensitive column or follows from it, has a table of its own only, and is asked about; what
+    tells what others may know is left out. What adds up with a sensitive one is sensitive too. A column that follows from
+    what everybody may know, as a square from an age, is not asked about.
     columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
     used = [name for name, own in guesses.items() if own.role.is_used]
@@ -218,9 +219,13 @@ def _without_copies(
         name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in values
     }
     for name, pair in kept_of(pairs, sorted(values, key=lambda name: first[name])).items():
-        of = "others may know" if result[pair.of].role is Role.QUASI_IDENTIFIER else "nobody should learn"
-        why = f"{pair.why}, which {of}"
-        result[name] = replace(result[name], role=Role.IGNORED, why=f"{result[name].why}; {why}", question=why)
+        own = result[name]
+        if result[pair.of].role is Role.QUASI_IDENTIFIER:
+            why = f"{pair.why}, which others may know"
+            result[name] = replace(own, role=Role.IGNORED, why=f"{own.why}; {why}", question=why)
+        else:
+            why = f"{pair.why}, which nobody should learn"
+            result[name] = set_apart(own, columns[name], f"{why}, so it has a table of its own only", why, rare)
     return result
 
 

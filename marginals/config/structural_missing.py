@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.column_guess import Guess
-from marginals.tables.attribute import Role
+from marginals.config.column_guess import Guess, set_apart
+from marginals.tables.attribute import Column, Role
 from models.arrays import BoolArray, IndexArray
 
 MOST_VALUES = 12
@@ -59,13 +59,18 @@ def _says(codes: IndexArray, gone: BoolArray) -> bool:
 
 
 def with_structure(
-    guesses: Mapping[str, Guess], found: Collection[StructurallyMissing], chosen: Collection[str] = ()
+    guesses: Mapping[str, Guess],
+    found: Collection[StructurallyMissing],
+    columns: Mapping[str, Column],
+    rare: int,
+    chosen: Collection[str] = (),
 ) -> dict[str, Guess]:
     """The guesses, where that a value is missing says no more than another column does.
 
-    Where that is sensitive, the column would give it away and is left out, unless it is among those that somebody chose:
-    that a value is missing is kept uncertain by nothing. One that is sensitive only since most others are is not,
-    so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
+    Where that is sensitive, the column would give it away in every class and has a table of its own only, unless it is among
+    those that somebody chose: that a value is missing is kept uncertain by nothing. One that is sensitive only since most
+    others are is not, so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value. columns: by
+    name, without what is missing. rare: as `guess` takes it.
     """
     result = dict(guesses)
     for each in found:
@@ -79,8 +84,9 @@ def with_structure(
             says = f"{own.why}; {each.why}, so that it is missing tells nothing else, and the two belong in one table"
             result[each.column] = replace(own, why=says, missing="as a value")
         elif each.column not in chosen:
-            gives_away = f"{own.why}; {each.why}, so it would give that away"
-            result[each.column] = replace(own, role=Role.IGNORED, why=gives_away, question="")
+            gives_away = f"{each.why}, so it would give that away beside others, and has a table of its own only"
+            apart = set_apart(own, columns[each.column], gives_away, "", rare)
+            result[each.column] = replace(apart, missing="as a value")
     return result
 
 

@@ -538,6 +538,8 @@ def report_html(published: BundleContent) -> bytes:
         overall=_overall(published),
         sensitive=published.sensitive,
         sensitive_said=list(sensitive_lines(published.verify())),
+        smallest=min(published.smallest_sensitive.values(), default=None),
+        below=least,
         pairs=pairs_shown(published.collection),
         signs=SIGNS,
         information=_information(published),

@@ -7,7 +7,7 @@ from functools import partial
 from io import BytesIO
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,15 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
 from marginals.jobs import Jobs
 from marginals.pages.risk_page import plot_format, pyplot
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import GivenDiversity, Policy
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
+from models.installed import name_of
+from models.search import GivenStrategy
 
-DiversityText = str | Mapping[str, str | Sequence[str]] | None
-"""As a policy has it."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 COLUMNS = (
@@ -47,15 +49,16 @@ def frontier(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None = None,
-    diversity: Sequence[DiversityText] | None = None,
-    strategies: Sequence[str] | None = None,
+    diversity: Sequence[GivenDiversity] | None = None,
+    strategies: Sequence[GivenStrategy] | None = None,
     jobs: int = 2,
 ) -> pd.DataFrame:
     """How near to the data a release can come under each policy of a grid, a row each, by increasing k.
 
-    k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. k is
-    that of k_link, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the
-    system can fork; counts of the table are shared among the policies of each.
+    k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. Each is
+    what a policy takes: strategies are names or functions, and so are the policy's objective and base. k is that of k_link,
+    and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the system can fork;
+    counts of the table are shared among the policies of each.
 
     Columns: `kl_divergence` of the data from the release, nats; `value`, the objective of the policy, with what chance gains
     if that has a price, nats; `gap`, by how many at most another decomposable release is better, and `optimal`, whether none
@@ -96,8 +99,8 @@ def _grid(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None,
-    diversity: Sequence[DiversityText] | None,
-    strategies: Sequence[str] | None,
+    diversity: Sequence[GivenDiversity] | None,
+    strategies: Sequence[GivenStrategy] | None,
 ) -> list[_Row]:
     """The policies of the grid, all of which make sense for the table."""
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
@@ -115,7 +118,7 @@ def _grid(
 
 
 def _found(table: Table, row: _Row) -> dict[str, Any]:
-    own = {"k": row.k, "diversity": row.diversity, "strategy": row.policy.strategy}
+    own = {"k": row.k, "diversity": row.diversity, "strategy": name_of(row.policy.strategy)}
     requirements = row.policy.requirements_of(table)
     begun = time.perf_counter()
     try:
@@ -143,33 +146,65 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     }
 
 
-def plot_frontier(frame: pd.DataFrame, path: str | Path) -> None:
+def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figure":
     """Draw what `frontier` gives back: k against the KL divergence, a line for each diversity and strategy.
 
-    path: a file .svg, .png or .pdf, which is not for publication. Raises InputError for another one, or without matplotlib.
+    A colour for each diversity, a marker and a dash for each strategy; of lines that coincide the first is the widest, so
+    that all are seen. path: a file .svg, .png or .pdf, which is not for publication; None writes none. The figure is given
+    back. Raises InputError for another kind of file, or without matplotlib.
 
     >>> from tempfile import TemporaryDirectory
     >>> import marginals
     >>> from marginals.example import table
-    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], jobs=1)
+    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], strategies=["greedy", "exact"], jobs=1)
     >>> with TemporaryDirectory() as folder:
-    ...     plot_frontier(grid, f"{folder}/policies.svg")
+    ...     figure = plot_frontier(grid, f"{folder}/policies.svg")
     ...     Path(folder, "policies.svg").read_bytes()[:5]
     b'<?xml'
+    >>> [(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
+    [('o', '-'), ('s', '--')]
     """
-    file = output_file(path_of(path), mode=PRIVATE)
-    form, plt = plot_format(file.path), pyplot()
+    file = None if path is None else output_file(path_of(path), mode=PRIVATE)
+    form = None if file is None else plot_format(file.path)
+    plt = pyplot()
+    figure: Figure
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (diversity, strategy), line in frame.groupby(["diversity", "strategy"], sort=False):
-        axes.plot(line.k, line.kl_divergence, "o-", label=f"{diversity}, {strategy}")
+    diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
+    groups = frame.groupby(["diversity", "strategy"], sort=False)
+    for number, ((diversity, strategy), line) in enumerate(groups):
+        colour, kind = diversities.index(diversity), strategies.index(strategy)
+        below = groups.ngroups - 1 - number
+        axes.plot(
+            line.k,
+            line.kl_divergence,
+            color=f"C{colour % _COLOURS}",
+            marker=_MARKERS[kind % len(_MARKERS)],
+            linestyle=_DASHES[kind % len(_DASHES)],
+            markerfacecolor="none",
+            linewidth=1.2 + _WIDER * below,
+            markersize=6 + 2 * _WIDER * below,
+            label=f"{diversity}, {strategy}",
+        )
     axes.set_xscale("log")
     axes.set_xticks(sorted(frame.k.unique()), labels=[str(k) for k in sorted(frame.k.unique())])
     axes.minorticks_off()
     axes.set_xlabel("k")
     axes.set_ylabel("KL divergence to the data (nats)")
     axes.legend()
-    content = BytesIO()
-    # Without a date, the same frame gives the same file.
-    figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
-    plt.close(figure)
-    file.write(content.getvalue())
+    plt.close(figure)  # it stays whole, but no window waits for it
+    if file is not None:
+        content = BytesIO()
+        # Without a date, the same frame gives the same file.
+        figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
+        file.write(content.getvalue())
+    return figure
+
+
+_COLOURS = 10
+"""Colours that matplotlib tells apart by default."""
+
+_MARKERS, _DASHES = "os^Dvx+", ("-", "--", "-.", ":")
+"""By which lines of strategies are told apart, in print too."""
+
+_WIDER = 1.4
+"""Points by which a line is wider than the next one, which may lie on it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,12 +19,14 @@ from checks.claims import (
     shown,
 )
 from checks.classes import delta_presence, k_map
+from checks.diversity.criterion import Diversity
 from checks.diversity.odds import AtOdds
-from checks.diversity.registry import parse_diversity
+from checks.diversity.registry import parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding
 from marginals.anonymizers.lattice import finest_level
 from marginals.anonymizers.recoded_file import is_file
+from marginals.arguments import elements_of
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
@@ -35,10 +37,29 @@ from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
+from models.errors import ExtensionError, SelectionError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search import STRATEGIES, Constraint, Measure, Refusal, WantedAnalyses, WantedMargin
+from models.installed import BASES as BASE_GROUP
+from models.installed import STRATEGIES as STRATEGY_GROUP
+from models.installed import installed, installed_names, name_of, refusal
+from models.search import (
+    STRATEGIES,
+    Constraint,
+    GivenObjective,
+    GivenStrategy,
+    Measure,
+    PenalizedDivergence,
+    Refusal,
+    Strategy,
+    WantedAnalyses,
+    WantedMargin,
+    has_best_model,
+    objective_of,
+    strategy_of,
+)
+from models.search.problem import additive
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import CHANCE, DataCube
+from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 WEIGHT = 100.0
@@ -271,9 +292,10 @@ def proposed_diversity(
 CORRECTED = "corrected"
 """The objective less what chance gains."""
 
-OBJECTIVES: Mapping[str, float] = {CORRECTED: CHANCE, "corrected:1": 2 * CHANCE, "kl": 0.0}
-"""What a search looks for the least of, by name: the KL divergence and so many nats, divided by the people, for each free
-parameter.
+BaseAnonymizer = Callable[[Table, Requirements], Mapping[str, int]]
+"""Of a table and what it must satisfy, the level of each quasi-identifier of a table that a release then contains.
+
+One that is not named is suppressed. The table is judged before it is taken: one that fails the requirements is refused.
 """
 
 BASES = ("auto", "best", "none")
@@ -291,36 +313,57 @@ _LEAST = {
 """The smallest value of each number in a policy."""
 
 
+GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
+"""What a policy demands of sensitive attributes: texts, or criteria, of all, or of each."""
+
+
+def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
+    """The same as texts. Raises CriterionError for a criterion that no reader could read back."""
+    if isinstance(demanded, Diversity):
+        require_readable(demanded)
+        return str(demanded)
+    if isinstance(demanded, Mapping):
+        return {
+            name: [_as_texts(each) for each in own] if isinstance(own, list | tuple) else _as_texts(own)  # type: ignore[arg-type]
+            for name, own in demanded.items()
+        }
+    return demanded
+
+
 @dataclass(frozen=True)
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is
-    about every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every
-    sensitive attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a
-    list has one for each level of the attribute from 0, "none" for a level of which nothing is demanded. "none", of
-    all sensitive attributes or of one, says that none is demanded on purpose; where nothing is said, nothing that is
-    sensitive is published. base: the anonymized table that the collection must contain: "best" (the minimal one
-    closest to the data), "none", or a level for each attribute; of several sensitive attributes each has such a
-    table. Or a CSV file, "published.csv", of a table of the same rows that is published already, generalized to
-    levels of the hierarchies. "auto" looks for a release with the best one and for one without, and takes the better.
-    start: where a stepwise search begins besides that table, with "independence" (every attribute by itself) or
-    "nothing". max_sensitive_margins: maximum number of margins that contain the same sensitive attribute. max_cells,
-    max_attributes: maximum of each margin, empty cells counted. must_publish: margins that must be derivable from a
-    published one. must_not_publish: margins that no published one may reveal. wanted: analyses that the release is
-    for, a `Wanted` each: the search weighs how far their tables are from the data beside the whole. time_limit:
-    seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what they demand is demanded beside
-    the rest. odds: how much likelier one sensitive value may be beside another, by other knowledge of a person than
-    the release, while the diversity still holds. turnover: "known" where readers can be taken to know that people
-    come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at least k came
-    and at least k left. "unknown": they may take every difference for people. max_waiting: of the first release of a
-    ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them came or
-    left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
-    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks
-    for the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which
-    is what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
-    associations; "kl", the KL divergence alone.
-    Raises InputError or CriterionError for values that make no sense.
+    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
+    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
+    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
+    each level of the attribute from 0, "none" for a level of which nothing is demanded; a criterion itself stands for its
+    text, one of one's own where it is registered or installed. "none", of all sensitive attributes or of one, says that
+    none is demanded on purpose; where nothing is said, nothing that is sensitive is published. base: the anonymized table
+    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute;
+    of several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that
+    is published already, generalized to levels of the hierarchies. Or a function of the table and its requirements that
+    gives a level for each quasi-identifier, or the name of one that is installed (`BaseAnonymizer`). "auto" looks for a
+    release with the best one and for one without, and takes the better. start: where a stepwise search begins besides that
+    table, with "independence" (every attribute by itself) or "nothing". max_sensitive_margins: maximum number of margins
+    that contain the same sensitive attribute. max_cells, max_attributes: maximum of each margin, empty cells counted.
+    must_publish: margins that must be derivable from a published one. must_not_publish: margins that no published one may
+    reveal. alone: sensitive attributes that are published in a table of their own only, since they would give another one
+    away. wanted: analyses that the release is for, a `Wanted` each: the search weighs how far their tables are from the
+    data beside the whole. time_limit: seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what
+    they demand is demanded beside the rest. odds: how much likelier one sensitive value may be beside another, by other
+    knowledge of a person than the release, while the diversity still holds. turnover: "known" where readers can be taken to
+    know that people come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at
+    least k came and at least k left. "unknown": they may take every difference for people. max_waiting: of the first
+    release of a ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them
+    came or left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
+    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks for
+    the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which is
+    what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
+    associations; "kl", the KL divergence alone; or whatever else `models.search.objective_of` takes whose gains add up,
+    such as "bic", "bdeu", a function of a clique's counts, or the name of one that is installed. strategy: a name, a
+    function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`). Raises
+    InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'
@@ -328,9 +371,9 @@ class Policy:
 
     k_link: int | None = None
     k_combinatorial: int | None = None
-    diversity: str | Mapping[str, str | Sequence[str]] | None = None
-    base: str | Mapping[str, int] = "auto"
-    strategy: str = "auto"
+    diversity: GivenDiversity = None
+    base: str | Mapping[str, int] | BaseAnonymizer = "auto"
+    strategy: GivenStrategy = "auto"
     seed: int = 0
     start: str = "independence"
     max_sensitive_margins: int | None = field(default=3)
@@ -339,6 +382,7 @@ class Policy:
     max_attributes: int | None = None
     must_publish: Sequence[Mapping[str, int]] = ()
     must_not_publish: Sequence[Mapping[str, int]] = ()
+    alone: Sequence[str] = ()
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
     min_cell: int | None = None
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
@@ -346,9 +390,10 @@ class Policy:
     turnover: str = "unknown"
     max_waiting: float = 0.1
     register: bool = False
-    objective: str = CORRECTED
+    objective: GivenObjective = CORRECTED
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "diversity", _as_texts(self.diversity))
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not is_number_of_rows(value, least):
@@ -359,14 +404,12 @@ class Policy:
         waiting = self.max_waiting
         if isinstance(waiting, bool) or not isinstance(waiting, int | float) or not 0 < waiting <= 1:
             raise InputError(f"max_waiting must be a share above 0 and up to 1, got {waiting!r}")
-        if not isinstance(self.base, str | Mapping):
+        if not isinstance(self.base, str | Mapping) and not callable(self.base):
             raise InputError(
-                'base is "auto", "best", "none", a CSV file or a level for each attribute, such as {"age": 1}'
+                'base is "auto", "best", "none", a CSV file, a level for each attribute, such as {"age": 1}, or a function'
             )
         if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
-            raise InputError(
-                f'base is "auto", "best", "none", a CSV file or a level for each attribute, not {self.base!r}'
-            )
+            _ = base_anonymizer(self.base)
         if self.start not in ("independence", "nothing"):
             raise InputError(f'start is "independence" or "nothing", not {self.start!r}')
         if self.turnover not in (KNOWN, "unknown"):
@@ -374,13 +417,23 @@ class Policy:
         for name in ("must_publish", "must_not_publish"):
             if not _are_margins(getattr(self, name)):
                 raise InputError(f"{name} is a list of margins such as {{ age = 1, sex = 0 }}")
+        alone = elements_of(self.alone, "alone", 'a list of sensitive attributes, ["grade"]')
+        if not all(isinstance(name, str) for name in alone):
+            raise InputError("alone is a list of sensitive attributes")
+        object.__setattr__(self, "alone", tuple(alone))
         if not isinstance(self.wanted, Sequence) or isinstance(self.wanted, str):
             raise InputError("wanted is a list of analyses")
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
-        if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
-            raise InputError(f"there is no search strategy {self.strategy!r}; there is {', '.join(STRATEGIES)}")
-        if not isinstance(self.objective, str) or self.objective not in OBJECTIVES:
-            raise InputError(f"there is no objective {self.objective!r}; there is {', '.join(OBJECTIVES)}")
+        try:
+            _ = strategy_of(self.strategy, STRATEGIES)
+            objective = objective_of(self.objective, 1)
+        except (SelectionError, ExtensionError) as error:
+            raise InputError(str(error)) from None
+        if not has_best_model(objective):
+            raise InputError(
+                f"the objective {name_of(self.objective)} is a rule for stopping a search, by which no release is the best; "
+                "take one whose gains add up, or a score of cliques"
+            )
         object.__setattr__(self, "rules", rules_of(self.rules))
         odds = self.odds
         if odds is not None and (
@@ -400,15 +453,22 @@ class Policy:
                 "remove the line register = true"
             )
 
-    def price(self, table: Table) -> float:
-        """Nats that the search takes off for each free parameter. Of people, where these can have several rows each.
+    def objective_for(self, table: Table) -> PenalizedDivergence:
+        """What the search minimizes, of people, where these can have several rows each.
 
         >>> from marginals.example import table
-        >>> Policy(k_link=4).price(table) == 1 / (2 * 48), Policy(k_link=4, objective="kl").price(table)
-        (True, 0.0)
+        >>> Policy(k_link=4).objective_for(table), Policy(k_link=4, objective="kl").objective_for(table)
+        (PenalizedDivergence(price=0.010416666666666666), PenalizedDivergence(price=0.0))
         """
         people = table.rows / (table.most_rows_of_a_person or 1)
-        return OBJECTIVES[self.objective] / max(people, 1.0)
+        objective = additive(objective_of(self.objective, max(people, 1.0)))
+        assert isinstance(objective, PenalizedDivergence)  # looked at when the policy was made
+        return objective
+
+    @property
+    def search(self) -> Strategy:
+        """The search strategy."""
+        return strategy_of(self.strategy, STRATEGIES)
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:
@@ -436,7 +496,7 @@ class Policy:
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         of_single: list[MaxentDiversity] = []
-        if self.diversity is not None and not isinstance(self.diversity, str):
+        if isinstance(self.diversity, Mapping):
             of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
         return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))
@@ -555,6 +615,36 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
             f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
             f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
+
+
+def strategy_names() -> tuple[str, ...]:
+    """The names of strategies: those of the program, and those that installed packages declare.
+
+    >>> strategy_names()[:2]
+    ('auto', 'greedy')
+    """
+    return tuple(dict.fromkeys([*STRATEGIES, *installed_names(STRATEGY_GROUP)]))
+
+
+def base_names() -> tuple[str, ...]:
+    """The names of bases, likewise.
+
+    >>> base_names()[:3]
+    ('auto', 'best', 'none')
+    """
+    return tuple(dict.fromkeys([*BASES, *installed_names(BASE_GROUP)]))
+
+
+def base_anonymizer(name: str) -> BaseAnonymizer:
+    """The base anonymizer that an installed package declares (entry points `marginals.bases`). Raises InputError."""
+    declared = installed(BASE_GROUP, name)
+    if declared is None:
+        raise InputError(
+            f'base is "auto", "best", "none", a CSV file, levels by attribute or an installed anonymizer, not {name!r}'
+        )
+    if not callable(declared):
+        raise refusal(BASE_GROUP, name, "a function (table, requirements) -> a level for each quasi-identifier")
+    return cast(BaseAnonymizer, declared)
 
 
 def _are_margins(given: object) -> bool:

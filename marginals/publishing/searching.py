@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 from checks.claims import Question, Requirements, answer, undecided
@@ -15,17 +17,17 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, Policy, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, TimeOverError
+from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
+from models.installed import name_of
 from models.search import (
     STRATEGIES,
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -66,8 +68,12 @@ class BaseTables:
         return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
 
 
-def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requirements) -> BaseTables:
+def chosen_base(
+    table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
+) -> BaseTables:
     """The base at levels that somebody chose; quasi-identifiers that are not named are suppressed.
+
+    alone: sensitive attributes that stand in it by themselves.
 
     Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
     """
@@ -75,7 +81,7 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements))
+    masks = _masks(table, whole, sensitive_levels(table, requirements), alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
@@ -83,6 +89,17 @@ def chosen_base(table: Table, levels: Mapping[str, int], requirements: Requireme
             name = f"the base table {as_written(whole)}{shown}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
     return BaseTables.of(table.cube, masks)
+
+
+def anonymized_base(table: Table, anonymizer: BaseAnonymizer, wish: "_Wish") -> BaseTables:
+    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
+    levels = anonymizer(table, wish.requirements)
+    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
+        raise ExtensionError(
+            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
+            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
+        )
+    return chosen_base(table, levels, wish.requirements, wish.policy.alone)
 
 
 _NODES_A_SECOND = 200_000
@@ -118,20 +135,24 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
 
 
-def best_base(table: Table, requirements: Requirements, settled: Settled) -> BaseTables:
-    """The minimal base whose distribution is closest to the data.
+def best_base(
+    table: Table, requirements: Requirements, settled: Settled, problem: Problem, alone: AnyCollection[str] = ()
+) -> BaseTables:
+    """The minimal base that is best by the objective of a problem over the table. alone: as of `chosen_base`.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
     parts, shown = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, shown)
+        masks = _masks(table, levels, shown, alone)
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(BaseTables.of(table.cube, _masks(table, own, shown)), tuple(own.values())) for own in minimal]
-    return min(bases, key=lambda base: (base[0].kl_divergence, base[1]))[0]
+    bases = [(_masks(table, own, shown, alone), tuple(own.values())) for own in minimal]
+    values = [problem.value(problem.position(masks)) for masks, _ in bases]
+    place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
+    return BaseTables.of(table.cube, bases[place][0])
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
@@ -139,10 +160,16 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
-def _masks(table: Table, levels: Mapping[str, int], shown: Mapping[str, int]) -> tuple[Mask, ...]:
-    """The margin of each table. levels: of the quasi-identifiers. shown: of each sensitive attribute."""
+def _masks(
+    table: Table, levels: Mapping[str, int], shown: Mapping[str, int], alone: AnyCollection[str] = ()
+) -> tuple[Mask, ...]:
+    """The margin of each table.
+
+    levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
+    """
     public = table.domain.mask(levels)
-    return tuple(public | table.domain.mask({name: level}) for name, level in shown.items()) or (public,)
+    own = {name: table.domain.mask({name: level}) for name, level in shown.items()}
+    return tuple(mask if name in alone else public | mask for name, mask in own.items()) or (public,)
 
 
 def _nothing(table: Table, parts: list[Requirements]) -> str:
@@ -161,7 +188,7 @@ may take what the search left as well, but no more than half of what it took."""
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
 
-_OF_THE_SEARCH = 1 / 2
+_OF_THE_SEARCH = 1 / 5
 """Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
 
 _TIE = 1e-11
@@ -321,6 +348,18 @@ class _Wish:
     constraint: MarginLimits
     progress: Progress
 
+    @property
+    def free(self) -> Problem:
+        """What the search is for, where nothing need be contained."""
+        objective = self.policy.objective_for(self.table)
+        wanted = weighed(self.table.cube, self.policy.analyses)
+        return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
+
+    def best_base(self, deadline: Deadline) -> BaseTables:
+        """The best base table. Raises TimeOverError after the deadline, and as `best_base` does."""
+        settled = partial(_until(deadline, self.progress), "minimal tables")
+        return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
+
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
     """The search for any release, and that for one with the best base table, where there is one and it can be better.
@@ -372,9 +411,8 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
-    until = _until(deadline, wish.progress)
     try:
-        return best_base(wish.table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes)), None
+        return wish.best_base(deadline), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
@@ -390,11 +428,11 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         wish.progress("collections", calls, 0)
         return searching.is_over
 
-    strategy = "greedy" if problem.kept == wish.constraint.envelope else wish.policy.strategy
-    first = result = STRATEGIES[strategy](problem, stop)
+    strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search
+    first = result = strategy(problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
-    elif strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
@@ -452,13 +490,16 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
+    if isinstance(demanded, Mapping):
+        return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
     if not isinstance(demanded, str):
-        return chosen_base(table, demanded, wish.requirements)
+        return anonymized_base(table, demanded, wish)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
-    until = _until(deadline, wish.progress)
+    if demanded != "best":
+        return anonymized_base(table, base_anonymizer(demanded), wish)
     try:
-        return best_base(table, wish.requirements, lambda done, nodes: until("minimal tables", done, nodes))
+        return wish.best_base(deadline)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -475,7 +516,17 @@ def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope:
         scope.limited(allowed),
         scope.masks,
         scope.common,
+        tuple(_alone(table, name) for name in policy.alone),
     )
+
+
+def _alone(table: Table, name: str) -> Mask:
+    """All steps of an attribute that is published by itself alone. Raises InputError for one that is not sensitive."""
+    if name not in table.sensitive:
+        raise InputError(
+            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
+        )
+    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
@@ -485,10 +536,10 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
     kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     kept = maximal_masks(kept)
-    wanted, objective = weighed(table.cube, policy.analyses), PenalizedDivergence(policy.price(table))
+    free = wish.free
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
-        return Problem(table.cube, constraint, objective, kept=envelope, seed=policy.seed, wanted=wanted)
+        return replace(free, kept=envelope)
     if not Collection.of(table.cube, kept).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
     if refusal := constraint(kept, 0):
@@ -500,7 +551,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(kept) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    problem = Problem(table.cube, constraint, objective, kept=tuple(kept), seed=policy.seed, wanted=wanted)
+    problem = replace(free, kept=tuple(kept))
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)
     return problem

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
@@ -11,7 +11,7 @@ from marginals.bundle.content import BundleContent
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
-from marginals.publishing.searching import Prepared, Search
+from marginals.publishing.searching import BaseTables, Prepared, Search
 from marginals.steward import StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, TableModel, total_variation
@@ -50,25 +50,7 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
 
-    def compare() -> Comparison:
-        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
-        if best is not None:
-            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
-            refined = stepwise_table(cube, table.quasi_identifiers, sensitive, prepared.requirements)
-            if refined is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
-        model = MarginalModel(Collection.of(cube, result.cliques))
-        wanted = [analysis.attributes for analysis in policy.analyses]
-        return comparison(cube, model, yardsticks, wanted, lambda: deadline.is_over)
-
-    def suggest(compared: Comparison) -> tuple[Suggestion, ...]:
-        stop = _stop_after(_FOR_SUGGESTIONS, deadline)
-        return suggestions(search.problem, compared, policy.analyses, search.first, stop)
-
-    def ask_what_binds() -> tuple[RefusedMove, ...] | None:
-        return search.problem.binding(result.cliques, _stop_after(_FOR_BINDING, deadline))
-
+    asked = _WhenAsked(prepared, search, best, sensitive, deadline)
     report = StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
@@ -77,21 +59,61 @@ def steward_report(prepared: Prepared, published: BundleContent, search: Search,
         result,
         table.missing,
         table.missing_in,
-        compare,
+        asked.compare,
         steward_html,
         cube.domain,
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
-        ask_what_binds,
+        asked.binding,
         table.left_out,
-        suggest=suggest,
+        suggest=asked.suggest,
         base=search.choice,
-        price=search.problem.price,
+        objective=search.problem.priced,
     )
     if not policy.analyses:
         return report
     allows = search.problem.constraint
     wanted = wanted_tables(cube, policy.analyses, result.cliques, published.collection, allows)
     return replace(report, wanted=wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class _WhenAsked:
+    """What takes time and is worked out only for who asks the report. It holds values alone, so the report can be pickled.
+
+    best: the best single table, where there is one. sensitive: what every other single table shows of sensitive attributes.
+    """
+
+    prepared: Prepared
+    search: Search
+    best: BaseTables | None
+    sensitive: Mask
+    deadline: Deadline
+
+    def compare(self) -> Comparison:
+        """How near the release comes to the data, beside yardsticks."""
+        table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
+        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
+        if self.best is not None:
+            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
+        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
+            refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
+            if refined is not None:
+                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
+        model = MarginalModel(Collection.of(cube, self.search.result.cliques))
+        wanted = [analysis.attributes for analysis in analyses]
+        return comparison(cube, model, yardsticks, wanted, self._is_over)
+
+    def suggest(self, compared: Comparison) -> tuple[Suggestion, ...]:
+        """What else could be wanted."""
+        stop = _stop_after(_FOR_SUGGESTIONS, self.deadline)
+        return suggestions(self.search.problem, compared, self.prepared.policy.analyses, self.search.first, stop)
+
+    def binding(self) -> tuple[RefusedMove, ...] | None:
+        """The moves from the release that would gain and are refused."""
+        return self.search.problem.binding(self.search.result.cliques, _stop_after(_FOR_BINDING, self.deadline))
+
+    def _is_over(self) -> bool:
+        return self.deadline.is_over
 
 
 def _are_few_to_refine(table: Table) -> bool:
@@ -114,18 +136,37 @@ def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask)
     return shown
 
 
+_OFTEN = 0.05
+"""Seconds, at least, between two questions how much of the processor is used up: on some machines an answer takes long."""
+
+
 def _stop_after(seconds: float, deadline: Deadline) -> Stop:
-    """Whether so many seconds of the processor are used up from now on, or the time for everything is over."""
-    until = time.process_time() + seconds
-    return lambda: time.process_time() > until or deadline.is_over
+    """Whether so many seconds of the processor are used up from now on, or the time for everything is over.
+
+    One thread uses no more of it than passes, so before that nobody need ask how much it was.
+    """
+    until, ask_at = time.process_time() + seconds, time.monotonic() + seconds
+
+    def stop() -> bool:
+        nonlocal ask_at
+        if deadline.is_over:
+            return True
+        if (now := time.monotonic()) < ask_at:
+            return False
+        if (left := until - time.process_time()) > 0:
+            ask_at = now + max(left, _OFTEN)
+        return left <= 0
+
+    return stop
 
 
 # What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
 # cost.
 #
 # Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
-# what the checks said is kept. Its price is the KL divergence of what that finds, less that of what it finds without
-# the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other tables.
+# what the checks said is kept. Its price is what the objective of the search says of what that finds, less what it says of
+# what is found without the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other
+# tables.
 
 
 _MOST = 3
@@ -186,6 +227,11 @@ def _tried(
             return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
         error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
         if error <= pair.total_variation / 2:
-            price = with_pair.kl_divergence - alone.kl_divergence
+            price = _value(problem, with_pair) - _value(problem, alone)
             return Suggestion(pair.attributes, pair.total_variation, weight, error, price)
     return Suggestion(pair.attributes, pair.total_variation)
+
+
+def _value(problem: Problem, result: SearchResult) -> float:
+    """The objective of a problem at what another search found."""
+    return problem.value(problem.position(result.cliques))

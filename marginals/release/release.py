@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.claims import Claim
-from marginals import estimates
+from marginals import averages, comparisons, estimates
 from marginals.arguments import path_of, require, require_whole_number
+from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
+from marginals.comparisons import OddsRatio, TableBounds
 from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
-from marginals.estimates import MOST_ROWS, Attributes, Estimate, OddsRatio, Quantity, marked, told
+from marginals.estimates import MOST_ROWS, Attributes, BoundedQuantity, Estimate, Quantity, told
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
 from models.graphs.basis import Basis
@@ -132,8 +134,18 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.expected_count(self.model, where))
 
-    def crosstab(self, rows: Attributes = (), columns: Attributes = (), where: Where = ()) -> "pd.DataFrame":
+    def crosstab(
+        self,
+        rows: Attributes = (),
+        columns: Attributes = (),
+        where: Where = (),
+        *,
+        normalize: str | None = None,
+        margins: bool = False,
+    ) -> "pd.DataFrame":
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
+
+        normalize: "rows", "columns" or "all" for shares of these. margins: with sums as a last row and column, `All`.
 
         >>> from marginals.example import release
         >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
@@ -141,11 +153,35 @@ class ModelAnalysis(ABC):
         sex
         Female        3.5  2.1   1.1
         Male          1.5  0.9   8.9
+        >>> release.crosstab("sex", "diagnosis", normalize="rows", margins=True).round(2)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma   Flu  Gout  All
+        sex
+        Female       0.39  0.52  0.09  1.0
+        Male         0.16  0.20  0.64  1.0
+        All          0.27  0.35  0.38  1.0
         """
-        return told(estimates.crosstab(self.model, rows, columns, where))
+        return told(estimates.crosstab(self.model, rows, columns, where, normalize, margins=margins))
+
+    def crosstab_bounds(
+        self, rows: Attributes = (), columns: Attributes = (), where: Where = (), *, normalize: str | None = None
+    ) -> TableBounds:
+        """Between which numbers each cell of a cross table lies for certain: two frames, `lower` and `upper`, and `sharp`.
+
+        Of shares of rows, columns or all likewise. A share is nan where its row, column or table is empty for certain.
+
+        >>> from marginals.example import release
+        >>> release.crosstab_bounds("sex", "diagnosis", where="age>=40").upper  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma  Flu  Gout
+        sex
+        Female          5    3     2
+        Male            4    3    10
+        """
+        return comparisons.crosstab_bounds(self.model, rows, columns, where, normalize)
 
     def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> "pd.DataFrame":
         """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
+
+        Their bounds are those of `crosstab_bounds(given, attributes, normalize="rows")`.
 
         >>> from marginals.example import release
         >>> release.conditional("diagnosis", given="sex").round(2)  # doctest: +NORMALIZE_WHITESPACE
@@ -154,24 +190,109 @@ class ModelAnalysis(ABC):
         Female       0.39  0.52  0.09
         Male         0.16  0.20  0.64
         """
-        table = estimates.crosstab(self.model, given, attributes, where)
-        shares = table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
-        shares.attrs.update(table.attrs)
-        return told(shares)
+        return told(estimates.crosstab(self.model, given, attributes, where, "rows"))
 
-    def mean(self, attribute: str, where: Where = (), values: Mapping[str, float] | None = None) -> Quantity:
-        """Expected value among the rows that a condition means. values: the number of each label, if labels are none.
-
-        Whole numbers of a label such as `20-29` count alike.
+    def share(self, part: Where, where: Where = ()) -> BoundedQuantity:
+        """The share of the rows of a condition, by default of all, that another one holds for, too, with certain bounds.
 
         >>> from marginals.example import release
-        >>> round(release.mean("age", where="diagnosis=Gout"), 2)
-        43.39
+        >>> release.share("diagnosis=Flu", where="sex=Female")
+        0.5217 (0.5217 to 0.5217; published)
+        >>> release.share("diagnosis=Flu", where="age=20-39")
+        0.4667 (0.4667 to 0.4667; published)
+        """
+        return told(comparisons.share(self.model, part, where))
+
+    def risk_ratio(
+        self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
+    ) -> BoundedQuantity:
+        """The share of a group that has an outcome over that of another group, by default of everybody else, with bounds.
+
+        >>> from marginals.example import release
+        >>> release.risk_ratio("diagnosis=Gout", "sex=Male")
+        7.36 (7.36 to 7.36; published)
+        >>> release.risk_ratio("diagnosis=Gout", "age=50-59", against="age=20-29").lower
+        inf
+        """
+        return told(comparisons.risk_ratio(self.model, outcome, group, against, where))
+
+    def risk_difference(
+        self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
+    ) -> BoundedQuantity:
+        """The share of a group that has an outcome less that of another group, by default of everybody else, with bounds.
+
+        >>> from marginals.example import release
+        >>> release.risk_difference("diagnosis=Gout", "sex=Male", where="age>=40").sharp
+        False
+        """
+        return told(comparisons.risk_difference(self.model, outcome, group, against, where))
+
+    def mean(
+        self,
+        attribute: str,
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+        *,
+        limits: Limits | None = None,
+        middles: Mapping[str, float] | None = None,
+    ) -> BoundedQuantity:
+        """The mean over the rows that a condition means, with the bounds between which it certainly lies.
+
+        Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: the bounds hold
+        whatever they are, and the estimate takes its whole numbers to be equally likely, or its middle. A label without an
+        end, `95 and over`, or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
+
+        values: the number of each label of one level, where labels are none. limits: between which numbers all values are
+        known to lie, `(0, 110)`. middles: by label what the estimate takes for it, `{"95 and over": 97}`.
+
+        >>> from marginals.example import release
+        >>> release.mean("age", where="diagnosis=Gout")
+        43.39 (38.89 to 47.89; supported)
         >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
         0.521
         """
-        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
-        return told(Quantity(float(numbers @ shares), basis))
+        return told(averages.mean(self.model, attribute, where, Scale(values, limits, middles)))
+
+    def means(
+        self,
+        attribute: str,
+        by: Attributes,
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+        *,
+        limits: Limits | None = None,
+        middles: Mapping[str, float] | None = None,
+    ) -> "pd.DataFrame":
+        """The mean of each group of rows with the same values of some attributes: columns mean, lower, upper, sharp.
+
+        values, limits, middles: as for `mean`. nan where no row is possible.
+
+        >>> from marginals.example import release
+        >>> release.means("age", by="diagnosis").round(1)  # doctest: +NORMALIZE_WHITESPACE
+                   mean  lower  upper  sharp
+        diagnosis
+        Asthma     33.7   29.2   38.2   True
+        Flu        33.3   28.8   37.8   True
+        Gout       43.4   38.9   47.9   True
+        """
+        return told(averages.means(self.model, attribute, by, where, Scale(values, limits, middles)))
+
+    def total(
+        self,
+        attribute: str,
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+        *,
+        limits: Limits | None = None,
+        middles: Mapping[str, float] | None = None,
+    ) -> BoundedQuantity:
+        """The sum over the rows that a condition means, with certain bounds; as `mean`, of which it has the parameters.
+
+        >>> from marginals.example import release
+        >>> release.total("age", where="diagnosis=Gout")
+        781 (700 to 862; supported)
+        """
+        return told(averages.total(self.model, attribute, where, Scale(values, limits, middles)))
 
     def quantile(
         self,
@@ -179,32 +300,50 @@ class ModelAnalysis(ABC):
         probabilities: Sequence[float] = (0.25, 0.5, 0.75),
         where: Where = (),
         values: Mapping[str, float] | None = None,
+        *,
+        limits: Limits | None = None,
+        middles: Mapping[str, float] | None = None,
     ) -> "pd.Series[float]":
-        """For each probability the least value that at least so many of the rows do not exceed.
+        """For each probability the least value that at least so many of the rows do not exceed; as `mean` otherwise.
 
         >>> from marginals.example import release
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        import pandas as pd
+        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles))
+        return told(bounded["quantile"].rename(attribute))
 
-        numbers, shares, basis = estimates.distribution(self.model, attribute, where, values)
-        if isinstance(probabilities, float | int):
-            raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
-        if not all(0 <= p <= 1 for p in probabilities):
-            raise InputError("a quantile is asked for with a probability from 0 to 1")
-        places = np.searchsorted(np.cumsum(shares) * (1 + 1e-12), probabilities)
-        quantiles = numbers[np.minimum(places, len(numbers) - 1)]
-        return told(marked(pd.Series(quantiles, pd.Index(probabilities, name="probability"), name=attribute), basis))
+    def quantile_bounds(
+        self,
+        attribute: str,
+        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        where: Where = (),
+        values: Mapping[str, float] | None = None,
+        *,
+        limits: Limits | None = None,
+    ) -> "pd.DataFrame":
+        """Between which numbers each quantile lies for certain: columns lower, upper; `attrs["sharp"]` as in
+        `BoundedQuantity`.
+
+        >>> from marginals.example import release
+        >>> release.quantile_bounds("age", [0.1, 0.5, 0.9])  # doctest: +NORMALIZE_WHITESPACE
+                     lower  upper
+        probability
+        0.1           20.0   29.0
+        0.5           30.0   39.0
+        0.9           50.0   59.0
+        """
+        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits))
+        return bounded[["lower", "upper"]]
 
     def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
 
         >>> from marginals.example import release
-        >>> round(release.odds_ratio("sex=Male", "diagnosis=Flu").expected, 3)
-        0.229
+        >>> release.odds_ratio("sex=Male", "diagnosis=Flu")
+        0.2292 (0.2292 to 0.2292; published)
         """
-        return told(estimates.odds(self.model, first, second, where))
+        return told(comparisons.odds_ratio(self.model, first, second, where))
 
     def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> Quantity:
         """Mutual information in nats under the maxent distribution, at the finest published or the given levels.

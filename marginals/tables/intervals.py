@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
+from math import ceil, floor
 from typing import NamedTuple
 
 from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import MISSING, Hierarchy
 
 _RANGE = re.compile(rf"\s*({PLAIN})\s*(?:-|\.\.)(<?)\s*({PLAIN})\s*")
 _BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({PLAIN})\s*")
@@ -66,6 +67,25 @@ class Range(NamedTuple):
         high = min((self.high, self.with_high), (other.high, other.with_high))
         return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
 
+    def share_in(self, other: "Range") -> float:
+        """The share of it that lies in another one which it meets: of its whole numbers where these are its ends, else of
+        its length; a half where it has no end. 0 only where they share one point of many.
+
+        >>> ages = Range.of("30-39")
+        >>> ages.share_in(Range.of(">=35")), ages.share_in(Range.of("<30.5")), Range.of(">=95").share_in(Range.of("90-99"))
+        (0.5, 0.1, 0.5)
+        """
+        if not (self.low.is_finite() and self.high.is_finite()):
+            return 0.5
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        if self.with_high and self.low == self.low.to_integral_value() and self.high == self.high.to_integral_value():
+            first, last = ceil(low), floor(high)
+            first += low == first and low == other.low and not other.with_low
+            last -= high == last and high == other.high and not other.with_high
+            if last >= first:
+                return (last - first + 1) / (int(self.high) - int(self.low) + 1)
+        return float((high - low) / (self.high - self.low))
+
 
 def interval(label: str) -> Range | None:
     """The numbers that a label looks like by itself, None where it looks like none.
@@ -81,6 +101,30 @@ def interval(label: str) -> Range | None:
         return Range(-_INFINITY, Decimal(match[1]), False, False)
     numbers = Range.of(label)
     return None if numbers is None or numbers.is_empty else numbers
+
+
+_OR_MISSING = f" or {MISSING}"
+_AND = re.compile(r", | and (?!over\b)")
+
+
+def named_numbers(label: str) -> Range | None:
+    """From the least to the largest number that a label names, of several, too; None where it names what is none.
+
+    >>> named_numbers("17, 19 or missing") == Range.of("17-19"), named_numbers("other age"), named_numbers("missing")
+    (True, None, None)
+    """
+    read = [interval(part) for part in _AND.split(label.removesuffix(_OR_MISSING))]
+    known = [numbers for numbers in read if numbers is not None]
+    if len(known) < len(read):
+        return None
+    least = min(known, key=lambda numbers: (numbers.low, not numbers.with_low))
+    most = max(known, key=lambda numbers: (numbers.high, numbers.with_high))
+    return Range(least.low, most.high, least.with_low, most.with_high)
+
+
+def names_missing(label: str) -> bool:
+    """Whether rows without a value are among those that a label names."""
+    return label == MISSING or label.endswith(_OR_MISSING)
 
 
 _Read = list[list[Range | None]]

@@ -13,12 +13,11 @@ from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, base_names, proposed_diversity, strategy_names
 from marginals.tables.table import Table
 from marginals.window.project import put, section
 from marginals.window.window import Window
 from models.errors import MarginalsError
-from models.search import STRATEGIES
 from models.tables.contingency_table import ContingencyTable
 
 RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
@@ -112,7 +111,8 @@ def show(window: Window, _request: Request) -> Response:
         pairs=pairs,
         larger=[own for own in policy.analyses if len(own.attributes) != 2],
         weights={frozenset(own.attributes): own.weight for own in policy.analyses},
-        strategies=list(STRATEGIES),
+        strategies=strategy_names(),
+        bases=base_names(),
         base=policy.base if isinstance(policy.base, str) else "levels",
         claims=_claims(policy, sensitive, [name for name, own in config.source.used.items() if own.counts_missing]),
     )

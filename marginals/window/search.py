@@ -10,7 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
-from marginals.publishing.policy import WEIGHT, Policy
+from marginals.publishing.policy import WEIGHT, Policy, base_names, strategy_names
 from marginals.tables.attribute import FITTED
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
@@ -18,7 +18,6 @@ from marginals.window.policy import want
 from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import NOTHING, TIMES, frontier_picture
 from marginals.window.window import Window
-from models.search import STRATEGIES
 
 _GRID = 60
 """Policies of a frontier at most."""
@@ -71,7 +70,8 @@ def show(window: Window, _request: Request) -> Response:
         frontier=frontier_picture(rows, dots) if rows else None,
         ks=", ".join(str(k) for k in sorted({2, max(least // 2, 2), least, 2 * least, 5 * least})),
         diversities=config.policy.diversity if isinstance(config.policy.diversity, str) else "",
-        strategies=list(STRATEGIES),
+        strategies=strategy_names(),
+        bases=base_names(),
         default_strategy=Policy.strategy,
         names=list(config.source.used),
     )
@@ -313,8 +313,8 @@ def grid(window: Window, request: Request) -> Response:
     diversities = [text.replace(" ", "") for text in request.form.get("diversity", "").split(";") if text.strip()]
     for text in diversities:
         parse_diversity(text)
-    strategy = request.form.get("strategy", Policy.strategy)
-    if strategy not in STRATEGIES:
+    strategy = str(request.form.get("strategy", Policy.strategy))
+    if strategy not in strategy_names():
         raise InputError("there is no such strategy")
     if not ks or len(ks) * max(len(diversities), 1) > _GRID:
         raise InputError(f"type one value of k at least, and {_GRID} policies at most")

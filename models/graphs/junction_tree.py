@@ -32,27 +32,33 @@ def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
     if len(distinct) < 2:
         return list(distinct)
     maximal: list[Mask] = []
-    holding: defaultdict[Mask, list[Mask]] = defaultdict(list)  # by one vertex, as a bit, the maximal masks with it
+    first_vertices = 0
+    for mask in distinct:
+        first_vertices |= mask & -mask
+    holding: defaultdict[int, list[Mask]] = defaultdict(
+        list
+    )  # by a vertex that is the first of some, the maximal masks
     for mask in sorted(distinct, key=lambda m: (-m.bit_count(), m)):
-        for larger in holding[mask & -mask]:
+        for larger in holding[(mask & -mask).bit_length() - 1]:
             if not mask & ~larger:
                 break
         else:
             maximal.append(mask)
-            for vertex in vertices_of(mask):
-                holding[1 << vertex].append(mask)
+            for vertex in vertices_of(mask & first_vertices):
+                holding[vertex].append(mask)
     return maximal
 
 
-def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
+def _spanning_tree(domain: Domain, cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
     """Prim's algorithm from the first clique: the order in which cliques join, and whom each one joins (-1: none).
 
     Of equal overlaps the earlier clique joins, and it joins the one that joined first.
     """
-    holding: defaultdict[int, set[int]] = defaultdict(set)  # by vertex, the cliques with it that have not joined
-    for i, clique in enumerate(cliques):
-        for vertex in vertices_of(clique):
-            holding[vertex].add(i)
+    shown = [tuple(domain.places(clique)) for clique in cliques]
+    holding: defaultdict[int, set[int]] = defaultdict(set)  # by attribute, the cliques with it that have not joined
+    for i, places in enumerate(shown):
+        for attribute in places:
+            holding[attribute].add(i)
     best = [0] * len(cliques)
     parent_of = [-1] * len(cliques)
     place: dict[int, int] = {}
@@ -64,9 +70,9 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
             continue
         place[chosen] = len(place)
         near: set[int] = set()
-        for vertex in vertices_of(cliques[chosen]):
-            holding[vertex].discard(chosen)
-            near |= holding[vertex]
+        for attribute in shown[chosen]:
+            holding[attribute].discard(chosen)
+            near |= holding[attribute]
         for i in near:
             overlap = (cliques[i] & cliques[chosen]).bit_count()
             if overlap > best[i]:
@@ -92,7 +98,7 @@ class JunctionTree:
         maximal = maximal_masks(masks)
         if len(maximal) == 1:
             return cls(domain, (maximal[0],), (-1,))
-        order, parents = _spanning_tree(maximal)
+        order, parents = _spanning_tree(domain, maximal)
         tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
         excess = sum(c.bit_count() for c in tree.cliques) - sum(s.bit_count() for s in tree.separators)
         if excess != tree.vertices.bit_count():

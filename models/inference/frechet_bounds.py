@@ -20,7 +20,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
 from models.inference.calibrated_tree import CalibratedTree, Item, Parts, Side, TreeMargins
-from models.inference.maximum_entropy import Coupling, FrechetLower, FrechetUpper, MaximumEntropy
+from models.inference.maximum_entropy import FrechetLower, FrechetUpper, MaximumEntropy
 from models.programs.cell_bounds import FLOW_LIMIT, ChainTable, CountBounds, extreme_count, least_inside, most_inside
 from models.programs.consistent_tables import possible_cells
 from models.tables.hierarchy import Domain, Mask
@@ -143,17 +143,20 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Rows whose base values lie in given sets; attributes with all their values are left out."""
+    """Rows whose base values lie in given sets, or shares of them; attributes with all their values are left out.
+
+    inside: for each attribute whether each base value is inside, or for expectations which share of its rows.
+    """
 
     source: FrechetBounds
-    inside: Mapping[str, BoolArray]
+    inside: Mapping[str, BoolArray | FloatArray]
 
     @cached_property
     def margin(self) -> dict[str, int]:
         """For each attribute the coarsest level whose values lie wholly inside or outside."""
         return {a: self._level(a, inside) for a, inside in self.inside.items()}
 
-    def _level(self, attribute: str, inside: BoolArray) -> int:
+    def _level(self, attribute: str, inside: BoolArray | FloatArray) -> int:
         hierarchy = self.source.domain.hierarchy(attribute)
         level = 0
         while level < hierarchy.height:
@@ -238,6 +241,67 @@ class Box:
                 fixed |= self.source.domain.mask({attribute: item[1]})
         return _Asked(tuple(sorted(items)), possible, certain, fixed, unknown)
 
+    def by(self, margin: Mapping[str, int]) -> MarginBounds:
+        """Bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
+
+        They are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
+        """
+        self.source.domain.mask(margin)
+        if not self.inside:
+            return self.source.of_margin(margin)
+        if self.is_empty:
+            nothing = np.zeros([self.source.domain.hierarchy(a).size(level) for a, level in margin.items()], np.int64)
+            return MarginBounds(nothing, nothing, sharp=True)
+        by_tree = [self._tree_bounds_by(tree, margin) for tree in self.source.asked_trees()]
+        lower = reduce(np.maximum, (bounds.lower for bounds in by_tree))
+        upper = reduce(np.minimum, (bounds.upper for bounds in by_tree))
+        if np.any(lower > upper):
+            raise ContradictionError("no table has these marginals")
+        return MarginBounds(lower, upper, self._is_shown(margin) or bool(np.array_equal(lower, upper)))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether one published table tells the values of all attributes of the box apart, as finely as any does."""
+        return self._is_shown({})
+
+    def _is_shown(self, margin: Mapping[str, int]) -> bool:
+        """Whether one published table tells the values of a margin and of the box apart, as finely as any does."""
+        collection, domain = self.source.collection, self.source.domain
+        finest = collection.finest_levels
+        shown = {a: max(level, finest[a]) for a, level in self.margin.items()}
+        shown |= {a: max(min(level, shown.get(a, level)), finest[a]) for a, level in margin.items()}
+        asked = domain.mask(shown)
+        return any(not asked & ~mask for mask in collection.masks)
+
+    def _tree_bounds_by(self, tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:
+        domain = self.source.domain
+        items: list[Item] = []
+        possible: dict[Item, Parts] = {}
+        certain: dict[Item, Parts] = {}
+        unknown = False
+        for attribute in sorted({**self.margin, **margin}, key=domain.index):
+            index, hierarchy = domain.index(attribute), domain.hierarchy(attribute)
+            own = margin.get(attribute, hierarchy.height)
+            item = (index, max(min(own, self.margin.get(attribute, own)), tree.finest_levels[index]))
+            if item[1] == hierarchy.height:
+                unknown |= attribute in self.margin
+                continue
+            items.append(item)
+            if attribute in self.margin or own > item[1]:
+                target = max(own, item[1])
+                codes, size = hierarchy.lift(item[1], target).astype(np.intp), hierarchy.size(target)
+                share = self.share(attribute, item[1]) if attribute in self.margin else np.ones(len(codes))
+                possible[item] = Parts(np.where(share > 0, codes, -1), size)
+                certain[item] = Parts(np.where(share == 1, codes, -1), size)
+        upper = _best(TreeMargins(tree, FrechetUpper(), possible), tuple(items), np.minimum)
+        lower = _best(TreeMargins(tree, FrechetLower(), certain), tuple(items), np.maximum)
+        most, least = _by_own_values(tree, margin, upper, 1.0), _by_own_values(tree, margin, lower, 0.0)
+        for axis, (attribute, level) in enumerate(margin.items()):
+            if attribute in self.inside:
+                shape = [-1 if place == axis else 1 for place in range(len(margin))]
+                most = most * (self.share(attribute, level) > 0).reshape(shape)
+        return MarginBounds(np.zeros_like(most) if unknown else least, most, sharp=False)
+
     def chain_bounds(self) -> CountBounds | None:
         """Sharp bounds by maximum flows; None unless a junction tree has a chain of cliques between what is asked."""
         if self.is_empty:
@@ -307,25 +371,29 @@ def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBou
     fine_items = sorted((domain.index(a), level) for a, level in margin.items())
     published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
     items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
-    shape = [domain.hierarchies[i].size(level) for i, level in published]
-    order = [[i for i, _ in fine_items].index(domain.index(a)) for a in margin]
-
-    def laid_out(
-        coupling: Coupling, better: Callable[[FloatArray, FloatArray], FloatArray], refined: float
-    ) -> CountArray:
-        counts = _best(TreeMargins(tree, coupling), items, better).reshape(shape)
-        for axis, ((i, fine), (_, level)) in enumerate(zip(fine_items, published)):
-            if fine < level:
-                hierarchy = domain.hierarchies[i]
-                parents = hierarchy.lift(fine, level)
-                alone = np.bincount(parents, minlength=hierarchy.size(level))[parents] == 1
-                counts = np.moveaxis(
-                    np.moveaxis(counts, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis
-                )
-        return np.rint(counts).astype(np.int64).transpose(order)
-
     sharp = _is_sharp(tree, items, domain.mask(margin))
-    return MarginBounds(laid_out(FrechetLower(), np.maximum, 0.0), laid_out(FrechetUpper(), np.minimum, 1.0), sharp)
+    lower = _best(TreeMargins(tree, FrechetLower()), items, np.maximum)
+    upper = _best(TreeMargins(tree, FrechetUpper()), items, np.minimum)
+    return MarginBounds(_by_own_values(tree, margin, lower, 0.0), _by_own_values(tree, margin, upper, 1.0), sharp)
+
+
+def _by_own_values(tree: CalibratedTree, margin: Mapping[str, int], counts: FloatArray, refined: float) -> CountArray:
+    """Counts by published values as counts by the values of a margin, axes in its order.
+
+    counts: by the values of each attribute at its level in the margin or, if that is coarser, at its finest published one,
+    in the domain's order. refined: how much of a published value's count each of the several values under it has.
+    """
+    domain = tree.domain
+    ordered = sorted(margin, key=domain.index)
+    levels = [max(margin[a], tree.finest_levels[domain.index(a)]) for a in ordered]
+    counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in zip(ordered, levels)])
+    for axis, (attribute, level) in enumerate(zip(ordered, levels)):
+        if margin[attribute] < level:
+            hierarchy = domain.hierarchy(attribute)
+            parents = hierarchy.lift(margin[attribute], level)
+            alone = np.bincount(parents, minlength=hierarchy.size(level))[parents] == 1
+            counts = np.moveaxis(np.moveaxis(counts, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis)
+    return np.rint(counts).astype(np.int64).transpose([ordered.index(a) for a in margin])
 
 
 def _best(

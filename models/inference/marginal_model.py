@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -132,6 +131,10 @@ class MarginalModel:
         """The rows whose base values lie in given sets."""
         return self.frechet_bounds.of_box(inside)
 
+    def weighted(self, weights: Mapping[str, FloatArray]) -> Box:
+        """The rows of each base value by a share between 0 and 1, for expectations. weights: shape (size(0),) each."""
+        return Box(self.frechet_bounds, {a: weight for a, weight in weights.items() if not np.all(weight == 1)})
+
     def expected_in(self, box: Box) -> float:
         """Expected number of rows in a box."""
         if prod(self.domain.hierarchy(a).size(level) for a, level in box.margin.items()) > _LOOKED_UP:
@@ -210,39 +213,3 @@ def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: t
     beyond = max(phi_squared - (own[0] - 1) * (own[1] - 1) / (rows - 1), 0.0)
     most = min(number - (number - 1) ** 2 / (rows - 1) for number in values) - 1
     return min(float(np.sqrt(beyond / most)), 1.0) if most > 0 else 0.0
-
-
-class Range(NamedTuple):
-    """lower <= value <= upper for certain."""
-
-    lower: float
-    upper: float
-
-
-def odds_ratio(counts: FloatArray) -> float:
-    """The ratio ad / bc of [[a, b], [c, d]]; infinite where only bc is 0, and nan where both are."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.divide(counts[0, 0] * counts[1, 1], counts[0, 1] * counts[1, 0]))
-
-
-def odds_ratio_range(cells: list[list[Range]], rows: Range, columns: Range, total: Range) -> Range:
-    """Between which values the odds ratio of a table of two by two lies.
-
-    cells: bounds of a, b, c, d; rows, columns, total: of a + b, a + c, and all. Where those three are known, a decides the
-    table and the ratio grows with it; elsewhere each count is taken at its worst.
-    """
-    (a, b), (c, d) = cells
-    if all(known.lower == known.upper for known in (rows, columns, total)):
-        least = max(a.lower, rows.lower + columns.lower - total.lower, 0)
-        most = min(a.upper, rows.lower, columns.lower)
-        ends = [
-            np.array([[at, rows.lower - at], [columns.lower - at, total.lower - rows.lower - columns.lower + at]])
-            for at in (least, most)
-        ]
-    else:
-        ends = [
-            np.array([[a.lower, b.upper], [c.upper, d.lower]], dtype=np.float64),
-            np.array([[a.upper, b.lower], [c.lower, d.upper]], dtype=np.float64),
-        ]
-    lower, upper = map(odds_ratio, ends)
-    return Range(0.0 if np.isnan(lower) else lower, np.inf if np.isnan(upper) else upper)

@@ -1,18 +1,34 @@
 """Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
 
 from models.search.chance import by_divergence, settled, without_chance_edges
+from models.search.doors import OBJECTIVES, GivenObjective, GivenStrategy, has_best_model, objective_of, strategy_of
 from models.search.exact import exact
-from models.search.greedy import backward, both, forward, look_ahead, polished, rebuild, rebuilt, stepwise
+from models.search.greedy import (
+    Climb,
+    backward,
+    both,
+    forward,
+    look_ahead,
+    polished,
+    rebuild,
+    rebuilt,
+    result_of,
+    stepwise,
+)
 from models.search.lattice_bounds import with_bound
 from models.search.metaheuristics import anneal, genetic
 from models.search.portfolio import portfolio
 from models.search.problem import (
     KL,
+    BDeu,
+    Change,
+    CliqueScore,
     Constraint,
     LikelihoodRatio,
     MarginLimits,
     Objective,
     PenalizedDivergence,
+    Position,
     Problem,
     PruningConstraint,
     Refusal,
@@ -34,14 +50,22 @@ from models.search.wanted import Measure, WantedAnalyses, WantedMargin
 __all__ = [
     "KL",
     "NO_LIMITS",
+    "OBJECTIVES",
     "STRATEGIES",
+    "BDeu",
+    "Change",
+    "Climb",
+    "CliqueScore",
     "Constraint",
+    "GivenObjective",
+    "GivenStrategy",
     "LikelihoodRatio",
     "Limits",
     "MarginLimits",
     "Measure",
     "Objective",
     "PenalizedDivergence",
+    "Position",
     "Problem",
     "PruningConstraint",
     "Refusal",
@@ -67,14 +91,18 @@ __all__ = [
     "forward",
     "from_independence",
     "genetic",
+    "has_best_model",
     "look_ahead",
+    "objective_of",
     "polished",
     "portfolio",
     "rebuild",
     "rebuilt",
+    "result_of",
     "select",
     "settled",
     "stepwise",
+    "strategy_of",
     "window",
     "with_bound",
     "without_chance_edges",

@@ -123,10 +123,10 @@ def _shown(problem: Problem, vertex: int) -> Mask:
 
 def pair_change(problem: Problem, first: Mask, second: Mask) -> Change:
     """What a margin of two attributes changes that are independent otherwise."""
-    entropy, cells = problem.cube.entropy, problem.cube.cell_count
+    entropy, complexity = problem.cube.entropy, problem.cube.complexity
     together = first | second
     saved = entropy(first) + entropy(second) - entropy(together)
-    return Change(saved, cells(together) - cells(first) - cells(second) + 1, together)
+    return Change(saved, complexity(together) - complexity(first) - complexity(second), together)
 
 
 def _value(result: SearchResult) -> float:

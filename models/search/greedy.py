@@ -85,7 +85,7 @@ def result_of(
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
     divergence = model.kl_divergence
     priced = isinstance(problem.objective, PenalizedDivergence)
-    value = divergence + (problem.price * model.parameter_count if problem.price else 0.0) if priced else None
+    value = divergence + (problem.price * position.complexity if problem.price else 0.0) if priced else None
     cliques = tuple(sorted(position.cliques))
     wanted = problem.wanted.distances(cliques) if problem.wanted else ()
     if problem.wanted and value is not None:
@@ -145,19 +145,25 @@ class Climb:
 
     def removals(self) -> list[tuple[float, Move, Change]]:
         """The allowed removals that keep what must stay, with their gains, best first."""
-        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
-        kept = [move for move in moves if self.problem.may_part(_parted(move))]
+        changes: Iterable[tuple[Move, Change]] = self._allowed_removals()
         if self.problem.wanted:  # inference takes time
-            kept = list(takewhile(lambda _: not self.stop(), kept))
-        changes = [(move, self.position.change(move)) for move in kept]
-        return sorted(
-            ((self.gain(move, change), move, change) for move, change in changes), key=lambda r: (-r[0], str(r[1]))
-        )
+            changes = takewhile(lambda _: not self.stop(), changes)
+        return self._best_first(changes)
+
+    def _allowed_removals(self) -> list[tuple[Move, Change]]:
+        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
+        return [(move, self.position.change(move)) for move in moves if self.problem.may_part(_parted(move))]
+
+    def _best_first(self, changes: Iterable[tuple[Move, Change]]) -> list[tuple[float, Move, Change]]:
+        valued = ((self.gain(move, change), move, change) for move, change in changes)
+        return sorted(valued, key=lambda removal: (-removal[0], str(removal[1])))
 
     def remove_all(self) -> None:
-        """Removals while one gains."""
+        """Removals while one gains, of those that gain without what is wanted too: with it, each would take inference."""
         while not self.stop():
-            gaining = (r for r in self.removals() if r[0] > LEAST_GAIN)
+            changes = self._allowed_removals()
+            paying = [own for own in changes if self.problem.objective.gain(*own[1][:2]) > LEAST_GAIN]
+            gaining = (r for r in self._best_first(paying) if r[0] > LEAST_GAIN)
             chosen = next((r for r in gaining if not self.refusal(r[1], r[2])), None)
             if chosen is None:
                 break
@@ -251,11 +257,17 @@ def _additions(position: Position, *, apart_too: bool) -> set[AddVertex | AddEdg
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
-    """All removals that may be allowed."""
-    for vertex in vertices_of(position.graph.vertices):
-        yield RemoveVertex(vertex)
-        for other in vertices_of(position.graph.neighbors[vertex] >> (vertex + 1) << (vertex + 1)):
+    """All removals that may be allowed: of each attribute its finest step, and of each step its finest neighbors."""
+    graph = position.graph
+    all_steps, finer_steps = graph.domain.all_steps, graph.domain.finer_steps
+    for vertex in vertices_of(graph.vertices):
+        if not finer_steps(vertex) & graph.vertices:
+            yield RemoveVertex(vertex)
+        later = (graph.neighbors[vertex] & ~all_steps(vertex)) >> (vertex + 1) << (vertex + 1)
+        while later:
+            other = later.bit_length() - 1
             yield RemoveEdge(vertex, other)
+            later &= ~all_steps(other)
 
 
 def _parted(move: RemoveVertex | RemoveEdge) -> Mask:
@@ -286,10 +298,13 @@ def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | Add
     """The edges to others that may be allowed: of each attribute to the coarsest step that the vertex is not joined to."""
     graph, moves = position.graph, set[AddVertex | AddEdge]()
     apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
-    coarser_steps = graph.domain.coarser_steps
-    for other in vertices_of(apart & others):
-        if not coarser_steps(other) & apart:
+    all_steps, rest = graph.domain.all_steps, apart & others
+    while rest:
+        other = (rest & -rest).bit_length() - 1
+        steps = all_steps(other)
+        if not apart & steps & ((1 << other) - 1):
             moves.add(AddEdge(min(vertex, other), max(vertex, other)))
+        rest &= ~steps
     return moves
 
 
@@ -504,7 +519,7 @@ def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
         if problem.refuses(finer):
             break
         saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())
-        parameters = cube.cell_count(finer) - cube.cell_count(shown)
+        parameters = cube.complexity(finer) - cube.complexity(shown)
         gain = problem.objective.gain(saved - cube.entropy(finer) + cube.entropy(shown), parameters)
         if gain > best:
             best, margin = gain, finer
@@ -519,14 +534,14 @@ def _join(part: dict[int, int], places: Iterable[int]) -> None:
 
 def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, tuple[int, int]]]:
     """The gain, the margin and the attributes of each pair that gains, the margin being the allowed one that gains most."""
-    entropy, cells = problem.cube.entropy, problem.cube.cell_count
+    entropy, complexity = problem.cube.entropy, problem.cube.complexity
     for pair in combinations(range(len(problem.cube.domain.attributes)), 2):
         best, margin = LEAST_GAIN, 0
         for first, second in _finest(problem, pair):
             if stop():
                 return
             both = first | second
-            parameters = cells(both) - cells(first) - cells(second) + 1
+            parameters = complexity(both) - complexity(first) - complexity(second)
             gain = problem.objective.gain(entropy(first) + entropy(second) - entropy(both), parameters)
             if gain > best:
                 best, margin = gain, both
@@ -654,8 +669,11 @@ class _Rounds:
             climb.remove_all()
         self.evaluated += climb.evaluated
         position = replace(climb.position, analyses=problem.wanted)
+        most = self.least + DEVIATION * abs(self.least)
+        if problem.cube.is_bounded_by_divergence and position.divergence >= most:
+            return
         value = problem.value(position)
-        if value >= self.least + DEVIATION * self.least or not climb.is_allowed():
+        if value >= most or not climb.is_allowed():
             return
         self.position = position
         if value < self.least - LEAST_GAIN:

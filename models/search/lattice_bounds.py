@@ -267,7 +267,8 @@ class BlockBound:
     def value(self) -> float:
         """No allowed collection has a smaller objective, in nats."""
         base = sum(self.problem.cube.domain.attribute_masks)
-        return max(sum(map(at_the_beginning, self.remaining)) - self.problem.cube.entropy(base), 0.0)
+        least = sum(map(at_the_beginning, self.remaining)) - self.problem.cube.entropy(base)
+        return max(least, 0.0) if self.problem.cube.is_bounded_by_divergence else least
 
     def to_go(self, vertices: Mask) -> float:
         """The remaining nats of a collection that shows these induced attributes, where every resolution is told apart."""
@@ -318,7 +319,7 @@ def with_bound(
     if lattice_size(problem) <= LARGEST_LATTICE:
         allowed = allowed_margins(problem, deadline)
         return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-    if deadline.is_over:
+    if deadline.is_over or not problem.cube.is_bounded_by_divergence:
         return result
     found = inf if result.value is None else result.value
     others, bound = deadline.earlier(first), 0.0

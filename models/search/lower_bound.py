@@ -195,7 +195,8 @@ class LowerBound:
     def value(self) -> float:
         """No allowed collection has a smaller objective, in nats."""
         base = sum(self.problem.cube.domain.attribute_masks)
-        return max(float(self.remaining[(0,) * self.remaining.ndim]) - self.problem.cube.entropy(base), 0.0)
+        least = float(self.remaining[(0,) * self.remaining.ndim]) - self.problem.cube.entropy(base)
+        return max(least, 0.0) if self.problem.cube.is_bounded_by_divergence else least
 
     def to_go(self, vertices: Mask) -> float:
         """The remaining nats of a collection that shows these induced attributes."""
@@ -206,7 +207,7 @@ class LowerBound:
 def score(problem: Problem, mask: Mask) -> float:
     """s(E) of a margin, in nats."""
     entropy, price = problem.cube.entropy(mask), problem.price
-    return entropy + price * (problem.cube.cell_count(mask) - 1) if price else entropy
+    return entropy + price * problem.cube.complexity(mask) if price else entropy
 
 
 def lower_bound(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid | None = None) -> LowerBound:

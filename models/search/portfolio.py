@@ -1,22 +1,23 @@
 """A portfolio: several searches in turn, each going on from the best so far, until none makes it better.
 
 No strategy is the best on every table, so they are combined (Gomes and Selman, Artificial Intelligence 126, 2001): forward
-searches to begin with, single removals with restarts, pairs of attributes joined and taken apart, rebuilding, and in a
-small lattice exact search, which may also prove that nothing is better. How much each may do follows from what was looked
-at before, not from a clock, so a search that is not stopped ends the same on every machine.
+searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
+restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the objective
+and by way of the divergence alone; at the end exact search again, for longer. How much each may do follows from what was
+looked at before, not from a clock, so a search that is not stopped ends the same on every machine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 from math import inf
 
 from models.errors import NothingAllowedError
-from models.search.chance import by_divergence
+from models.search.chance import by_divergence, settled, stalls_by_price
 from models.search.exact import exact, proven_or_better
 from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
-from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
+from models.search.problem import KL, LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
 from models.search.variable_depth import by_pairs, by_reinsertion
 
 _LEAST_WORK = 200_000
@@ -26,7 +27,13 @@ _WORK = 400
 """And for each collection that was looked at before."""
 
 _SMALL = 1 << 12
-"""Margins of a lattice in which attributes are also reinserted."""
+"""Margins of a lattice that exact search goes through first, and in which attributes are also reinserted."""
+
+_WORTH = 1e-4
+"""Share of the objective by which a large lattice must be better for all stages to be gone through once more."""
+
+_FEW = 20_000
+"""Collections that were looked at, up to which the stages are gone through by way of the divergence, too."""
 
 _Stage = Callable[[SearchResult, Problem, Stop], SearchResult]
 
@@ -46,21 +53,29 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     stages: list[_Stage] = [_restarted, by_pairs, polished]
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
-    stale = 0
-    asked_for_proof = False
-    for stage in cycle(stages):
-        if best.optimal or stop():
-            break
-        if stale == len(stages):
-            if asked_for_proof:
-                break
-            stage, asked_for_proof = _proven, True
-        before = best.value
-        best = stage(best, problem, stop)
-        stale = 0 if _is_better(best.value, before) else stale + 1
-        if stale > len(stages):
-            break
+        best = _proven(best, problem, stop)
+    best = _by_way_of_divergence(_gone_through(best, stages, problem, stop), stages, problem, stop)
+    if not best.optimal and not stop():
+        proven = _proven(best, problem, stop)
+        is_better = _is_better(proven.value, best.value)
+        best = _gone_through(proven, stages, problem, stop) if is_better and not proven.optimal else proven
     return replace(best, strategy="auto")
+
+
+def _gone_through(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:
+    """What the stages in turn make of a result, until all of them have found nothing better since the last better one.
+
+    The stage that found that one has gone on by itself as far as it could.
+    """
+    best, stale = result, 0
+    worth = _WORTH * abs(best.value or 0.0) if lattice_size(problem) > LARGEST_LATTICE else LEAST_GAIN
+    for stage in cycle(stages):
+        if best.optimal or stale >= len(stages) or stop():
+            return best
+        before = inf if best.value is None else best.value
+        best = stage(best, problem, stop)
+        stale = 1 if best.value is not None and best.value < before - worth else stale + 1
+    raise AssertionError("the stages go on for ever")
 
 
 def _is_better(value: float | None, before: float | None) -> bool:
@@ -106,6 +121,26 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     if not _is_better(found.value, result.value):
         return replace(result, evaluated=evaluated)
     return replace(found, steps=(*result.steps, *found.steps), evaluated=evaluated, bound=result.bound)
+
+
+def _by_way_of_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:
+    """What stages by the divergence alone make of a result, and then by the price again; and so on while that is better.
+
+    What does not pay by itself can be on the way to what does. It takes as much time again, so many collections must not
+    have been looked at.
+    """
+    best = result
+    while stalls_by_price(problem) and not best.optimal and best.evaluated <= _FEW:
+        unpriced = replace(problem, objective=KL)
+        start = replace(best, value=unpriced.value(unpriced.position(best.cliques)))
+        detour = _gone_through(start, stages, unpriced, stop)
+        if stop():  # what the divergence alone adds need not pay
+            break
+        found = _gone_through(settled(detour, problem, stop), stages, problem, stop)
+        if not _is_better(found.value, best.value):
+            return replace(best, evaluated=found.evaluated)
+        best = replace(found, bound=best.bound)
+    return best
 
 
 def _proven(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:

@@ -6,11 +6,12 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
-from math import log
+from math import inf, log
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from models.arrays import CountArray
 from models.errors import SelectionError
 from models.graphs.interaction_graph import (
     AddEdge,
@@ -24,8 +25,9 @@ from models.graphs.interaction_graph import (
 )
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks, sides
 from models.inference.maximum_entropy import MaximumEntropy
+from models.installed import name_of
 from models.search.wanted import Measure, WantedAnalyses
-from models.tables.data_cube import DataCube
+from models.tables.data_cube import DataCube, Score, ScoredCube
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 # Where a search is: a valid decomposable collection with its value, and what a move makes of it.
@@ -35,10 +37,13 @@ from models.tables.hierarchy import Domain, Mask, vertices_of
 
 
 class Change(NamedTuple):
-    """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none)."""
+    """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none).
+
+    Where cliques are judged by a score, the complexity added stands for the parameters (`ScoredCube`).
+    """
 
     divergence: float
-    parameters: int
+    parameters: float
     clique: Mask
 
 
@@ -77,10 +82,9 @@ class Position:
         return JunctionTree.of(self.cube.domain, self.cliques)
 
     @property
-    def parameter_count(self) -> int:
-        """Free parameters, as the cube counts the cells of a margin."""
-        cells, tree = self.cube.cell_count, self.tree
-        return sum(cells(c) - 1 for c in tree.cliques) - sum(cells(s) - 1 for s in tree.separators)
+    def complexity(self) -> float:
+        """What is priced: free parameters, as the cube counts the cells of a margin, or what stands for them."""
+        return sum(map(self.cube.complexity, self.tree.cliques)) - sum(map(self.cube.complexity, self.tree.separators))
 
     def change(self, move: Move) -> Change:
         """What an allowed move changes."""
@@ -95,9 +99,9 @@ class Position:
             case AddVertex(vertex):
                 steps = self.cube.domain.coarser_steps(vertex)
                 clique = steps | 1 << vertex
-                entropy, cells = self.cube.entropy, self.cube.cell_count
+                entropy, complexity = self.cube.entropy, self.cube.complexity
                 divergence = entropy(steps) - entropy(clique) + self._leaves(vertex)
-                return Change(divergence, cells(clique) - cells(steps), clique)
+                return Change(divergence, complexity(clique) - complexity(steps), clique)
             case RemoveVertex(vertex):
                 return self._hiding(vertex)
 
@@ -120,10 +124,10 @@ class Position:
         ]
 
     def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
-        entropy, cells = self.cube.entropy, self.cube.cell_count
+        entropy, complexity = self.cube.entropy, self.cube.complexity
         a, b, clique = separator | first, separator | second, separator | first | second
         divergence = entropy(a) + entropy(b) - entropy(separator) - entropy(clique)
-        return Change(divergence, cells(clique) - cells(a) - cells(b) + cells(separator), clique)
+        return Change(divergence, complexity(clique) - complexity(a) - complexity(b) + complexity(separator), clique)
 
     def _leaves(self, vertex: int) -> float:
         """The mean logarithm of leaves that showing one step more saves."""
@@ -133,13 +137,13 @@ class Position:
     def _hiding(self, vertex: int) -> Change:
         """A junction tree stays one when a vertex leaves all its cliques and separators."""
         tree, bit = self.tree, 1 << vertex
-        entropy, cells = self.cube.entropy, self.cube.cell_count
-        divergence, parameters = -self._leaves(vertex), 0
+        entropy, complexity = self.cube.entropy, self.cube.complexity
+        divergence, parameters = -self._leaves(vertex), 0.0
         for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
             for mask in masks:
                 if mask & bit:
                     divergence += sign * (entropy(mask) - entropy(mask ^ bit))
-                    parameters -= sign * (cells(mask) - cells(mask ^ bit))
+                    parameters -= sign * (complexity(mask) - complexity(mask ^ bit))
         return Change(divergence, parameters, 0)
 
     def cliques_after(self, move: Move) -> frozenset[Mask]:
@@ -347,7 +351,8 @@ class MarginLimits(PruningConstraint):
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
     nothing published may show, neither as they are nor finer. envelope: margins of which one must show
-    whatever is published; None where anything may be. common: what every margin must show.
+    whatever is published; None where anything may be. common: what every margin must show. alone: of attributes that no
+    margin shows beside another one, all steps of each.
     """
 
     domain: Domain
@@ -357,6 +362,7 @@ class MarginLimits(PruningConstraint):
     then: Constraint = field(default_factory=Unconstrained)
     envelope: tuple[Mask, ...] | None = None
     common: Mask = 0
+    alone: tuple[Mask, ...] = ()
 
     @property
     def pivot(self) -> Mask:
@@ -376,6 +382,8 @@ class MarginLimits(PruningConstraint):
         vertices = size.vertices
         for withheld in self.withheld:
             vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
+        for own in self.alone:
+            vertices &= ~own
         return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -401,6 +409,10 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
+        for own in self.alone:
+            if clique & own and clique & ~own:
+                name = next(iter(self.domain.margin(own)))
+                return f"a margin of {name} and others, and it is to be published by itself alone"
         if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
             return "a margin that shows more than the releases of the ledger"
         return None
@@ -417,9 +429,15 @@ LEAST_GAIN = 1e-12
 
 
 class Objective(Protocol):
-    """Whether, and by how much, a change of the model is for the better."""
+    """Whether, and by how much, a change of the model is for the better.
 
-    def gain(self, divergence: float, parameters: int) -> float:
+    What a change gains may depend on the two numbers alone. Where gains add up over the moves to a model, they are a
+    multiple of the divergence less a multiple of the parameters: such an objective is taken for the `PenalizedDivergence`
+    that it is, and has a best model. Another one is a rule for stopping stepwise searches. What the two numbers cannot say
+    is said by a score of cliques, `CliqueScore`.
+    """
+
+    def gain(self, divergence: float, parameters: float) -> float:
         """What is gained, in nats, by a change that lowers the KL divergence and takes so many more parameters.
 
         Positive when the change is for the better; a change and its reverse have opposite gains.
@@ -428,25 +446,100 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class PenalizedDivergence:
-    """KL divergence plus a price in nats for each free parameter; price 0 is the KL divergence itself."""
+    """KL divergence plus a price in nats for each free parameter; price 0 is the KL divergence itself.
+
+    Raises SelectionError for a price that is negative or no number.
+    """
 
     price: float = 0.0
 
-    def gain(self, divergence: float, parameters: int) -> float:
+    def __post_init__(self) -> None:
+        if isinstance(self.price, bool) or not isinstance(self.price, int | float) or not 0 <= self.price < inf:
+            raise SelectionError(f"the price of a parameter is a number of nats of at least 0, not {self.price!r}")
+
+    def gain(self, divergence: float, parameters: float) -> float:
         """The divergence saved less the price of the parameters."""
         return divergence - self.price * parameters if self.price else divergence
+
+
+@dataclass(frozen=True, repr=False)
+class CliqueScore(PenalizedDivergence):
+    """A score of models that is a sum over their cliques less that over their separators (Dawid and Lauritzen 1993).
+
+    score: of a clique, from its counts. A search minimizes the same as a divergence: the score divided by the rows,
+    negated, up to a constant. price: of the complexity that a `ScoredCube` makes of it, always 1.
+
+    >>> CliqueScore(BDeu(1.0))
+    CliqueScore(BDeu(sample_size=1.0))
+    """
+
+    price: float = field(default=1.0, init=False)
+    score: Score
+
+    def __repr__(self) -> str:
+        return f"CliqueScore({name_of(self.score)})"
+
+
+@dataclass(frozen=True)
+class BDeu:
+    """The logarithm of the marginal likelihood of a clique, its probabilities being Dirichlet (Dawid and Lauritzen 1993).
+
+    sample_size: rows that the prior is worth, spread evenly over the cells, so that the prior of a margin is that of every
+    clique that holds it. Raises SelectionError for one that is not above 0.
+
+    >>> import numpy as np
+    >>> round(BDeu(2.0)(np.array([1]), 2), 4)  # one row of two cells that are as likely
+    -0.6931
+    """
+
+    sample_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sample_size, bool) or not 0 < self.sample_size < inf:
+            raise SelectionError(f"the sample size of a prior is a number above 0, not {self.sample_size!r}")
+
+    def __call__(self, counts: CountArray, cells: int, /) -> float:
+        """The score of a margin, nats."""
+        from scipy.special import gammaln  # slow to import, and few need it
+
+        prior, rows = self.sample_size / cells, counts.sum()
+        of_all = gammaln(self.sample_size) - gammaln(self.sample_size + rows)
+        return float(of_all + (gammaln(prior + counts) - gammaln(prior)).sum())
+
+
+_PROBES = ((1.0, 0), (0.0, 1), (0.3, 7), (-2.0, 5), (1e-6, 1), (0.25, -12), (0.0, 1000))
+"""Changes by which it is seen whether the gains of an objective add up."""
+
+
+def additive(objective: Objective) -> Objective:
+    """An objective whose gains add up as the penalized divergence that it is a multiple of; another one as it is.
+
+    >>> class Twice:
+    ...     def gain(self, divergence, parameters):
+    ...         return 2 * divergence - 0.1 * parameters
+    >>> additive(Twice()), additive(LikelihoodRatio(100))
+    (PenalizedDivergence(price=0.05), LikelihoodRatio(rows=100, alpha=0.05))
+    """
+    if isinstance(objective, PenalizedDivergence | LikelihoodRatio):
+        return objective
+    gains = [float(objective.gain(divergence, parameters)) for divergence, parameters in _PROBES]
+    scale, price = gains[0], -gains[1]
+    if not scale > 0 or price < 0:
+        return objective
+    expected = [scale * divergence - price * parameters for divergence, parameters in _PROBES]
+    return PenalizedDivergence(price / scale) if np.allclose(gains, expected, rtol=1e-9, atol=1e-15) else objective
 
 
 KL = PenalizedDivergence()
 """The KL divergence from the data to the maxent distribution."""
 
 
-def aic(rows: int) -> PenalizedDivergence:
+def aic(rows: float) -> PenalizedDivergence:
     """Akaike's criterion, divided by twice the number of rows."""
     return PenalizedDivergence(1 / max(rows, 1))
 
 
-def bic(rows: int) -> PenalizedDivergence:
+def bic(rows: float) -> PenalizedDivergence:
     """Schwarz's criterion, divided by twice the number of rows."""
     return PenalizedDivergence(log(max(rows, 1)) / (2 * max(rows, 1)))
 
@@ -460,17 +553,17 @@ class LikelihoodRatio:
     there is no best model by it.
     """
 
-    rows: int
+    rows: float
     alpha: float = 0.05
 
-    def gain(self, divergence: float, parameters: int) -> float:
+    def gain(self, divergence: float, parameters: float) -> float:
         """The divergence saved beyond what chance explains."""
         threshold = _quantile(abs(parameters), self.alpha) / (2 * max(self.rows, 1))
         return divergence - (threshold if parameters >= 0 else -threshold)
 
 
 @lru_cache(maxsize=4096)
-def _quantile(degrees_of_freedom: int, alpha: float) -> float:
+def _quantile(degrees_of_freedom: float, alpha: float) -> float:
     from scipy.special import chdtri  # slow to import, and few need it
 
     return float(chdtri(degrees_of_freedom, alpha)) if degrees_of_freedom else 0.0
@@ -484,11 +577,11 @@ Stop = Callable[[], bool]
 class Problem:
     """A model search.
 
-    cube: must hold the base table. kept: margins that every collection shows, together a decomposable collection that
-    the constraint allows. start: where a stepwise search begins, showing at least what is kept and allowed too; by
-    default `kept`. seed: of the searches that draw at random. wanted: analyses of which the objective
-    counts too how far each is from the data, times its weight. Raises NotDecomposableError when kept or start are not
-    decomposable, SelectionError when start does not show what is kept.
+    cube: must hold the base table; by a score of cliques it becomes one that counts these. kept: margins that every
+    collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search begins,
+    showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random. wanted:
+    analyses of which the objective counts too how far each is from the data, times its weight. Raises NotDecomposableError
+    when kept or start are not decomposable, SelectionError when start does not show what is kept.
     """
 
     cube: DataCube
@@ -500,6 +593,10 @@ class Problem:
     wanted: WantedAnalyses | None = None
 
     def __post_init__(self) -> None:
+        objective = additive(self.objective)
+        object.__setattr__(self, "objective", objective)
+        if isinstance(objective, CliqueScore) and not isinstance(self.cube, ScoredCube):
+            object.__setattr__(self, "cube", self.cube.scored(objective.score))
         for masks in {self.kept, self.initial}:
             _ = Collection.of(self.cube, masks).junction_tree
         if not self.is_kept(self.initial):
@@ -534,13 +631,18 @@ class Problem:
         return len(self.cube.domain.attributes) < self.cube.domain.vertex_count
 
     @property
-    def price(self) -> float:
-        """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
+    def priced(self) -> PenalizedDivergence:
+        """The objective. Raises SelectionError for one that does not add up over the margins."""
         if not isinstance(self.objective, PenalizedDivergence):
             raise SelectionError(
-                "this objective is a rule for stopping stepwise searches; there is no best model by it"
+                "this objective is a rule for stopping stepwise searches: its gains do not add up, there is no best model"
             )
-        return self.objective.price
+        return self.objective
+
+    @property
+    def price(self) -> float:
+        """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
+        return self.priced.price
 
     def position(self, masks: Iterable[Mask]) -> Position:
         """Where a search is that has come to a decomposable collection."""
@@ -550,7 +652,7 @@ class Problem:
         """The objective in nats, wanted analyses counted. Raises SelectionError for one that is a stopping rule only."""
         value = position.divergence
         if self.price:
-            value += self.price * position.parameter_count
+            value += self.price * position.complexity
         return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
 
     def binding(self, cliques: AnyCollection[Mask], stop: Stop) -> tuple[RefusedMove, ...] | None:
@@ -613,7 +715,7 @@ class Step:
     before: float
     after: float
     refused: tuple[RefusedMove, ...] = ()
-    parameters: int | None = None
+    parameters: float | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property, partial, reduce
 from heapq import heappop, heappush
 from itertools import combinations
 from math import exp, log
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
@@ -19,6 +19,7 @@ from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_p
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.chance import by_divergence, or_from_forward
+from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
 from models.search.lattice_bounds import with_bound
@@ -26,12 +27,11 @@ from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.metaheuristics import anneal, genetic
 from models.search.portfolio import portfolio
 from models.search.problem import (
-    KL,
     LEAST_GAIN,
+    CliqueScore,
     Constraint,
     LikelihoodRatio,
     MarginLimits,
-    Objective,
     PenalizedDivergence,
     Problem,
     RefusedMove,
@@ -39,7 +39,6 @@ from models.search.problem import (
     Stop,
     Strategy,
     Unconstrained,
-    aic,
     bic,
 )
 from models.tables.contingency_table import ContingencyTable
@@ -49,16 +48,6 @@ from models.tables.hierarchy import Domain, Hierarchy, Mask
 if TYPE_CHECKING:
     import networkx as nx
 
-
-Named = TypeVar("Named")
-
-CRITERIA: Mapping[str, Callable[[int], Objective]] = {
-    "bic": bic,
-    "aic": aic,
-    "likelihood-ratio": LikelihoodRatio,
-    "kl": lambda _rows: KL,
-}
-"""Objectives by name, for a number of rows. With "kl" more is always better: only a limit on the margins ends it."""
 
 PARAMETERS: Mapping[str, type[DataCube]] = {"nominal": DataCube, "adjusted": OccupiedCube}
 """What counts as a parameter: every cell, or those that have rows."""
@@ -240,8 +229,8 @@ NO_LIMITS = Limits()
 
 def select(
     table: ContingencyTable,
-    criterion: str | Objective = "bic",
-    strategy: str | Strategy = "auto",
+    criterion: GivenObjective = "bic",
+    strategy: GivenStrategy = "auto",
     limits: Limits = NO_LIMITS,
     parameters: str = "nominal",
     deadline: Deadline = NEVER,
@@ -249,11 +238,12 @@ def select(
 ) -> SelectedModel:
     """The decomposable model of a table's attributes that a search from the independence model arrives at.
 
-    Every attribute stays in the model, at least by itself. criterion: "bic", "aic", "likelihood-ratio" (at 5 percent) or
-    "kl", or an objective, such as `LikelihoodRatio(rows, alpha)`. strategy: "auto", or one of
-    `STRATEGIES`, or a function of that shape. parameters: those that the criterion counts, "nominal" or "adjusted": what the
+    Every attribute stays in the model, at least by itself. criterion: what `objective_of` takes, such as "bic", "bdeu",
+    `LikelihoodRatio(rows, alpha)` or a function of a clique's counts. strategy: what `strategy_of` takes, "auto" or one of
+    `STRATEGIES`, or a function. parameters: those that the criterion counts, "nominal" or "adjusted": what the
     rows can estimate. deadline: when the search ends with the best so far. seed: of strategies that draw at random. A
-    parameter for each thing that a search can vary. Raises SelectionError for an unknown name, or limits that contradict.
+    parameter for each thing that a search can vary. Raises SelectionError for an unknown name, limits that contradict, or
+    parameters that the criterion does not count, ExtensionError for what is no criterion or strategy.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
@@ -262,27 +252,23 @@ def select(
     >>> select(table).cliques
     (('a', 'b'), ('c',))
     """
-    if isinstance(criterion, str):
-        criterion = _named(criterion, CRITERIA, "criterion")(table.total)
-    named: Mapping[str, Callable[[Problem, Deadline], SearchResult]] = {**STRATEGIES, "auto": auto}
-    search = _named(strategy, named, "search strategy") if isinstance(strategy, str) else strategy
+    objective = objective_of(criterion, table.total)
+    search: Callable[[Problem, Deadline], SearchResult] = (
+        auto if strategy == "auto" else strategy_of(strategy, STRATEGIES)
+    )
     flat = at_one_level(table)
-    cube = _named(parameters, PARAMETERS, "count of parameters")([flat])
-    if isinstance(criterion, LikelihoodRatio) and parameters != "nominal":
+    cube = named(parameters, PARAMETERS, "count of parameters")([flat])
+    if isinstance(objective, LikelihoodRatio) and parameters != "nominal":
         raise SelectionError(
             "a search by likelihood-ratio tests counts nominal degrees of freedom; for adjusted parameters take bic or aic"
         )
+    if isinstance(objective, CliqueScore) and parameters != "nominal":
+        raise SelectionError("a score of cliques counts no parameters; adjusted ones are for bic and aic")
     cube.learn_pairs()
     domain = cube.domain
-    problem = Problem(cube, limits.of(domain), criterion, kept=limits.kept(domain), seed=seed)
+    problem = Problem(cube, limits.of(domain), objective, kept=limits.kept(domain), seed=seed)
     result = search(problem, deadline)
     return SelectedModel(Collection.of(DataCube([flat]), result.cliques), result, problem)
-
-
-def _named(name: str, known: Mapping[str, Named], what: str) -> Named:
-    if name not in known:
-        raise SelectionError(f"there is no {what} {name!r}; there is {', '.join(known)}")
-    return known[name]
 
 
 def at_one_level(table: ContingencyTable) -> ContingencyTable:
@@ -370,7 +356,9 @@ def window(
     problem = found.problem
     rows, width = problem.cube.total, log(odds)
     if not isinstance(problem.objective, PenalizedDivergence) or not problem.price:
-        raise SelectionError("models are averaged by the weights of bic or aic; select by one of these")
+        raise SelectionError(
+            "models are averaged by the weights of bic, aic or a score of cliques; select by one of these"
+        )
     start = problem.position(found.collection.masks)
     values = {start.cliques: rows * problem.value(start)}
     best = values[start.cliques]

@@ -103,6 +103,11 @@ class _PairSearch:
         climb.settle()
         self.evaluated += climb.evaluated
         position = climb.position
+        bounded = self.problem.cube.is_bounded_by_divergence
+        if (
+            bounded and position.divergence >= self.least - LEAST_GAIN
+        ):  # what parameters and analyses cost would come on top
+            return False
         value = self.problem.value(position)
         if value >= self.least - LEAST_GAIN or not climb.is_allowed():
             return False

@@ -5,7 +5,6 @@ The same cube serves a steward, whose one table is the data, and an analyst, who
 
 from bisect import insort
 from collections.abc import Mapping, Sequence
-from itertools import count
 from math import prod
 from typing import Protocol
 
@@ -13,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, x_log_x
-from models.errors import DomainMismatchError
+from models.errors import DomainMismatchError, ExtensionError
+from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy, tally_totals
 from models.tables.hierarchy import Domain, Mask
 
@@ -55,6 +55,16 @@ class CountSource(Protocol):
         """Whether a margin has few enough cells for its table."""
 
 
+class Score(Protocol):
+    """Any function of this shape: how well the counts of a clique speak for it, in nats over all rows; more is better.
+
+    A model's score is the sum over its cliques less that over its separators.
+    """
+
+    def __call__(self, counts: CountArray, cells: int, /) -> float:
+        """The score of a margin. counts: of its cells that have rows, in no order. cells: how many there are in all."""
+
+
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
@@ -72,7 +82,6 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._order = count()
         self._ancestors: list[tuple[int, int, Mask, ContingencyTable]] = []
         """Those to count from, the smallest first, of equals the one that came first; with their masks."""
         for table in self._tables.values():
@@ -95,7 +104,7 @@ class DataCube:
         return any(mask & ~own == 0 for own in self._tables)
 
     def _count_from(self, table: ContingencyTable) -> None:
-        insort(self._ancestors, (len(table), next(self._order), table.mask, table))
+        insort(self._ancestors, (len(table), len(self._ancestors), table.mask, table))
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
         smallest = next((table for _, _, own, table in self._ancestors if not mask & ~own), None)
@@ -162,6 +171,19 @@ class DataCube:
     def cell_count(self, mask: Mask) -> int:
         """Number of cells of a margin that are parameters of a model with that margin: all, empty ones included."""
         return self.domain.cell_count(mask)
+
+    def complexity(self, mask: Mask) -> float:
+        """What a margin counts where a search prices models: over cliques less separators, the free parameters."""
+        return self.cell_count(mask) - 1
+
+    def scored(self, score: Score) -> "ScoredCube":
+        """The same tables, models being judged by a score of their cliques."""
+        return ScoredCube(tuple(self._tables.values()), self._source, score=score)
+
+    @property
+    def is_bounded_by_divergence(self) -> bool:
+        """Whether no model has a negative complexity, so that the KL divergence bounds what a search minimizes."""
+        return True
 
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
@@ -295,11 +317,69 @@ class InteractionCube(DataCube):
             cells = self._cells[mask] = prod(sizes) - sum(sizes) + len(sizes)
         return cells
 
+    def scored(self, score: Score) -> "ScoredCube":
+        """The same tables, models being judged by what a score says of cliques beyond the tables of single attributes."""
+        return ScoredInteractions(tuple(self._tables.values()), self._source, score=score)
+
     def _value_count(self, shown: Mask) -> int:
         """Values of one attribute that have rows."""
         if shown not in self._values:
             self._values[shown] = len(self.counts(shown))
         return self._values[shown]
+
+
+class ScoredCube(DataCube):
+    """A data cube by which models are judged by a score of their cliques instead of their likelihood and parameters.
+
+    The complexity of a margin is what its score lacks of the log-likelihood of its rows, divided by all rows, so that the
+    divergence and the complexity of a model together are its score, up to a constant.
+    """
+
+    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None, *, score: Score) -> None:
+        super().__init__(tables, source)
+        self._score = score
+        self._complexities: dict[Mask, float] = {0: 0.0}
+        self._nothing = self._scored(np.array([self.total], dtype=np.int64), 1)
+
+    def _scored(self, counts: CountArray, cells: int) -> float:
+        """The score. Raises ExtensionError for what is no number."""
+        score = self._score(counts, cells)
+        if not isinstance(score, int | float | np.number) or not np.isfinite(score):
+            raise ExtensionError(
+                f"a score of cliques is a finite number of nats for the counts of any clique; {name_of(self._score)} gives "
+                f"{type(score).__name__ if not isinstance(score, int | float | np.number) else 'one that is not finite'}"
+            )
+        return float(score)
+
+    def complexity(self, mask: Mask) -> float:
+        """What the score of a margin lacks of its log-likelihood, nats a row."""
+        known = self._complexities.get(mask)
+        if known is None:
+            lacking = self._nothing - self._scored(self.counts(mask), self.cell_count(mask))
+            known = self._complexities[mask] = lacking / max(self.total, 1) - self.entropy(mask)
+        return known
+
+    @property
+    def is_bounded_by_divergence(self) -> bool:
+        """Not of any score."""
+        return False
+
+    def independent_pairs(self) -> None:
+        """None: each pair has a score of its own."""
+        return
+
+
+class ScoredInteractions(ScoredCube):
+    """A scored cube by which the table of a single attribute costs nothing, whatever its score: every attribute may keep
+    one.
+    """
+
+    def complexity(self, mask: Mask) -> float:
+        """What the score of a margin lacks of its log-likelihood beyond what those of its attributes lack, nats a row."""
+        alone = (
+            super(ScoredInteractions, self).complexity(mask & own) for own in self.domain.attribute_masks if mask & own
+        )
+        return super().complexity(mask) - sum(alone)
 
 
 _WORD = 64

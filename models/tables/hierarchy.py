@@ -684,6 +684,10 @@ class Domain:
     def _own_masks(self) -> tuple[Mask, ...]:
         return tuple(own for own in self.attribute_masks for _ in vertices_of(own))
 
+    def all_steps(self, vertex: int) -> Mask:
+        """The steps of the attribute of an induced attribute."""
+        return self._own_masks[vertex]
+
     def coarser_steps(self, vertex: int) -> Mask:
         """The steps of the same attribute that come before an induced attribute: L_1 .. L_{i-1} for L_i."""
         return self._own_masks[vertex] & ((1 << vertex) - 1)

@@ -190,11 +190,13 @@ def test_a_new_criterion_is_judged_against_evidence_and_on_coarser_values(capped
 
 
 def test_errors_list_every_claim_and_every_criterion() -> None:
-    with pytest.raises(
-        CriterionError, match="is k-link, k-combinatorial, min-cell, maxent-diversity, register or most-cells, not"
-    ):
+    names = "k-link, k-combinatorial, no-small-certain, min-cell, min-published-cell, "
+    names += "maxent-diversity, register or most-cells"
+    with pytest.raises(CriterionError, match=f"is {names}, not"):
         parse_claim({"criterion": "most-cells"})
-    forms = "is k-link=K, k-combinatorial=K, min-cell=K, diversity=CRITERION, "
+    forms = (
+        "is k-link=K, k-combinatorial=K, no-small-certain=K, min-cell=K, min-published-cell=K, diversity=CRITERION, "
+    )
     forms += "register=CRITERION, most-cells=N or odds=G, not"
     with pytest.raises(CriterionError, match=forms):
         claims_from_text("most-cells=few", [])
@@ -202,7 +204,10 @@ def test_errors_list_every_claim_and_every_criterion() -> None:
         parse_diversity("capped")
 
 
-@pytest.mark.parametrize("criterion", ["k-link", "k-combinatorial", "min-cell", "maxent-diversity", "register"])
+@pytest.mark.parametrize(
+    "criterion",
+    ["k-link", "k-combinatorial", "min-cell", "no-small-certain", "min-published-cell", "maxent-diversity", "register"],
+)
 def test_every_line_leads_to_the_claim_of_its_name(criterion: str) -> None:
     stated = {"criterion": criterion, "k": 3, "diversity": "entropy:2", "sensitive": "s"}
     claim = parse_claim(stated)

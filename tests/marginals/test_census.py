@@ -97,7 +97,7 @@ def test_diagnosis_is_recursively_diverse_within_age_group_and_sex(seed: int) ->
 def test_config_parses_and_names_every_column() -> None:
     config = tomllib.loads(CENSUS_CONFIG)
     attributes = config["attributes"]
-    assert list(config) == ["data", "attributes", "privacy", "base", "search", "risk"]
+    assert list(config) == ["release", "data", "attributes", "privacy", "base", "search", "risk"]
     assert list(attributes) == COLUMNS
     assert attributes["person_id"]["role"] == "identifier"
     assert [name for name in COLUMNS if attributes[name]["role"] == "sensitive"] == ["diagnosis"]

@@ -134,6 +134,7 @@ attribute = "age"
 
 @pytest.mark.usefixtures("umask")
 def test_what_is_measured_on_the_table_is_private(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     config = write_config(tmp_path)
     config.write_text(config.read_text() + RULES)
     made = [

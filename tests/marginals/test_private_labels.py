@@ -153,5 +153,8 @@ def test_numbers_behind_intervals_count_alike() -> None:
     private, public = releases
     assert private.mean("age") == pytest.approx(public.mean("age"))
     assert private.quantile("age", [0.1, 0.5, 0.9]).tolist() == public.quantile("age", [0.1, 0.5, 0.9]).tolist()
+    cut, told = private.count("age>=22"), public.count("age>=22")
+    assert (cut.lower, cut.upper, cut.expected) == (told.lower, told.upper, pytest.approx(told.expected))
+    assert cut.cut == ("age 20-24",)
     with pytest.raises(marginals.InputError, match="cuts through the value '20-24'"):
-        private.count("age>=22")
+        private.crosstab("age", "ill", where="age>=22")

@@ -149,7 +149,29 @@ def test_base_values_that_are_intervals_are_taken_whole() -> None:
     assert meant("wage>=10") == {"wage": ["10-19", "20+"]}
     for condition in ("wage=5-19", "wage=2-3", "wage=10-25"):
         with pytest.raises(InputError, match=r"cuts through the value .* of 'wage'"):
-            meant(condition)
+            values_meant(DOMAIN, PUBLISHED, condition)
+
+
+@pytest.mark.parametrize(
+    ("condition", "surely", "cut", "shares"),
+    [
+        ("wage=5-19", ["10-19"], ["0-9"], [0.5]),
+        ("wage=2-3", [], ["0-9"], [0.2]),
+        ("wage=10-25", ["10-19"], ["20+"], [0.5]),
+        ("not wage=5-19", ["20+"], ["0-9"], [0.5]),
+        ("wage>=5 and wage<=7", [], ["0-9"], [0.4]),
+        ("wage=0-3 or wage=10-25", ["10-19"], ["0-9", "20+"], [0.4, 0.5]),
+    ],
+)
+def test_a_range_that_cuts_a_published_value_means_it_possibly(
+    condition: str, surely: list[str], cut: list[str], shares: list[float]
+) -> None:
+    labels = np.array(DOMAIN.hierarchy("wage").labels[0])
+    found = meanings(DOMAIN, PUBLISHED, condition)["wage"]
+    assert list(labels[found.surely]) == surely
+    assert list(labels[found.cut]) == cut
+    if " and " not in condition:
+        assert found.shares[found.cut] == pytest.approx(shares)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_an_estimate_is_told_by_its_bounds_and_whether_they_are_the_best(estimat
     [
         (0.5, True, (), "; no decomposable collection within the policy and search limits is better."),
         (None, False, (), "."),
+        (0.3, False, (), "."),  # below half of what was found: it says nothing
         (
             0.5004,
             False,

@@ -1,5 +1,6 @@
 """A command in a process of its own, within bounds of time and memory, and what no command may do, whatever it is given."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ def _problem(run: CompletedProcess[str], said: str, used: str) -> str | None:
         return f"ended by signal {-run.returncode}"
     if "Traceback" in run.stderr or run.returncode not in DOCUMENTED:
         return f"status {run.returncode}: {run.stderr[-1500:]}"
-    if "Warning:" in run.stderr:
+    if re.search(r":\d+: \w*Warning: ", run.stderr):  # sentences of our own begin with "Warning: "
         return f"a warning of Python: {run.stderr[-500:]}"
     if int(used) > MEGABYTES:
         return f"took {used.strip()} MB"

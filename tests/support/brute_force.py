@@ -58,10 +58,11 @@ def summed(array: NDArray, index: tuple[NDArray[np.intp], ...]) -> NDArray:
 
 
 def iterative_proportional_fitting(
-    p: Array, domain: Domain, margins: Iterable[Mapping[str, int]], sweeps: int = 1000
+    p: Array, domain: Domain, margins: Iterable[Mapping[str, int]], sweeps: int = 1000, start: Array | None = None
 ) -> Array:
-    """The maximum-entropy joint distribution that has the marginals of p, decomposable or not."""
-    q, targets = np.full(p.shape, 1 / p.size), [(places(domain, m), dense_marginal(p, domain, m)) for m in margins]
+    """The joint distribution nearest to a start that has the marginals of p: of maximum entropy where it starts evenly."""
+    q = np.full(p.shape, 1 / p.size) if start is None else start
+    targets = [(places(domain, m), dense_marginal(p, domain, m)) for m in margins]
     for _ in range(sweeps):
         before = q
         for index, target in targets:

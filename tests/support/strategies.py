@@ -4,7 +4,9 @@ All of them stay so small that an oracle can walk over every cell of the joint d
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 from math import prod
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -157,6 +159,67 @@ def decomposable_collections(dice: Dice, max_cells: int = MAX_CELLS) -> Collecti
     """
     cube = data_cubes.of(dice, max_cells)
     return Collection.of(cube, decomposable_masks.of(dice, cube.domain))
+
+
+class Core(NamedTuple):
+    """A decomposable collection in which one margin at most shows the sensitive attribute, of three attributes or more."""
+
+    collection: Collection
+    sensitive: str
+
+    @property
+    def nonsensitive(self) -> tuple[str, ...]:
+        """The other attributes."""
+        return tuple(a for a in self.collection.domain.attributes if a != self.sensitive)
+
+
+@Thrown
+def cores(dice: Dice, max_cells: int = MAX_CELLS, max_values: int = 5, max_levels: int = 3) -> Core:
+    """A core over a random base table, which further tables may stand beside.
+
+    Core(collection=Collection(a:0; b:1, c:0), sensitive='c')
+    """
+    domain = domains.of(dice, 3, 4, max_values, max_levels, max_cells)
+    cube = DataCube([contingency_tables.of(dice, domain)])
+    sensitive = dice.one_of(domain.attributes)
+    own = domain.attribute_masks[domain.index(sensitive)]
+    others = [mask & ~own for mask in decomposable_masks.of(dice, domain)]
+    classes = domain.mask(coarser_margins.of(dice, domain, domain.margin(dice.one_of(others)))) if others else 0
+    shown = own & ((1 << domain.offsets[domain.index(sensitive)] << dice.between(0, own.bit_count())) - 1)
+    return Core(Collection.of(cube, [*others, *([classes | shown] if shown else [])]), sensitive)
+
+
+@Thrown
+def further_masks(dice: Dice, core: Core, most: int = 4) -> tuple[Mask, ...]:
+    """Up to so many margins of two or three nonsensitive attributes at any levels: cycles and stairs, often."""
+    domain, masks = core.collection.domain, []
+    for _ in range(dice.between(1, most)):
+        shown = dice.some(dice.one_of([2, 2, min(3, len(core.nonsensitive))]), core.nonsensitive)
+        masks.append(domain.mask({a: dice.between(0, domain.hierarchy(a).height - 1) for a in shown}))
+    return tuple(dict.fromkeys(masks))
+
+
+@Thrown
+def cyclic_cores(dice: Dice) -> tuple[Core, tuple[Mask, ...]]:
+    """A core and all, or most, pairs of its three or four nonsensitive attributes: few cells, and so few consistent tables.
+
+    With counts of 0 to 5 every tenth or so proves some combination to have less than each published class.
+    """
+    flat, merged = [("x", "*"), ("y", "*")], [("x", "x", "*"), ("y", "y or z", "*"), ("z", "y or z", "*")]
+    names = "abcd"[: dice.one_of([3, 3, 3, 4])]
+    values = {a: Hierarchy.from_rows(dice.one_of([flat, flat, merged]) if len(names) < 4 else flat) for a in names}
+    domain = Domain.of({**values, "s": Hierarchy.flat("pq")})
+    cells = np.indices([hierarchy.size(0) for hierarchy in domain.hierarchies]).reshape(len(domain.attributes), -1)
+    counts = [dice.one_of([0, 0, 0, 1, 2, 3, 4, 5]) for _ in range(cells.shape[1])]
+    codes = dict(zip(domain.attributes, cells))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, [*counts[1:], 3])])
+    pairs = [domain.mask(dict.fromkeys(pair, 0)) for pair in combinations(names, 2)]
+    first, *others = dice.shuffled(pairs)
+    further = [*others[: dice.between(2, len(others))]]
+    further += [domain.mask({a: dice.below(domain.hierarchy(a).height) for a in names[:2]})]
+    sensitive = domain.mask({"s": 0, **({names[-1]: 0} if dice.yes() else {})})
+    rest = [domain.mask({a: 0}) for a in names]
+    return Core(Collection.of(cube, [first, sensitive, *rest]), "s"), tuple(dict.fromkeys(further))
 
 
 SHAPES = {

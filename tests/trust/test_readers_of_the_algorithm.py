@@ -208,7 +208,7 @@ def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_p
         # The same with fewer tables laid out: each addition by itself, and by bounds.
         sensitive = [f"x{len(of.kinds) - 1}"] if of.sensitive else []
         for most in (1, 4, 20):
-            price = of.policy.price(table)  # as `attack` takes it
+            price = of.policy.objective_for(table).price  # as `attack` takes it
             part = refusals(over_table(release, table)[0], sensitive, release.claims, of.k, most=most, price=price)
             assert_all_agree(of, part, kept)
         words = "\n".join(attack_lines(attacks))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.maxent.sensitive_tree import SensitiveTree, class_source, sensitive_tree
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree, sensitive_tree
 from models.errors import ContradictionError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -197,7 +197,7 @@ def test_the_classes_of_a_margin_are_counted_once() -> None:
         asked.append(mask)
         return collection.cube.table(mask)
 
-    classes_of = class_source(table_of, sensitive)
+    classes_of = ClassSource(table_of, sensitive)
     trees = [SensitiveTree.of(collection.junction_tree, sensitive, classes_of) for _ in range(2)]
     assert len(asked) == len(set(asked))
     assert trees[0].classes[0] is trees[1].classes[0]

@@ -67,31 +67,34 @@ def people(rows: int = 900) -> pd.DataFrame:
     )
 
 
-def test_a_logarithm_and_what_follows_from_an_income_are_left_out_and_other_columns_are_not(tmp_path: Path) -> None:
+def test_a_logarithm_and_what_follows_from_an_income_have_tables_of_their_own_and_other_columns_do_not(
+    tmp_path: Path,
+) -> None:
     found = guessed(people(), tmp_path)
     assert {name: own.role for name, own in found.items()} == {
         "sex": Role.QUASI_IDENTIFIER,
         "age": Role.QUASI_IDENTIFIER,
         "income": Role.SENSITIVE,
-        "q1": Role.IGNORED,
-        "q2": Role.IGNORED,
+        "q1": Role.SENSITIVE,
+        "q2": Role.SENSITIVE,
         "q3": Role.QUASI_IDENTIFIER,
     }
+    assert [name for name, own in found.items() if own.is_alone] == ["q1", "q2"]
     assert "in nearly all rows it says the same as income" in found["q1"].why
     assert "in nearly all rows income tells it" in found["q2"].why
 
 
-def test_a_code_beside_its_name_is_left_out(tmp_path: Path) -> None:
+def test_a_code_beside_its_name_has_a_table_of_its_own(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     diagnosis = rng.integers(0, 6, 600)
     frame = pd.DataFrame(
         {"town": rng.choice(["a", "b", "c"], 600), "code": [f"x{d}" for d in diagnosis], "diagnosis": diagnosis}
     )
     found = guessed(frame, tmp_path)
-    assert (found["diagnosis"].role, found["code"].role) == (Role.SENSITIVE, Role.IGNORED)
+    assert (found["diagnosis"].is_alone, found["code"].is_alone) == (False, True)
     asked = guessed(frame, tmp_path, Chosen(wanted=("code",), quasi_identifiers=("code",)))
     assert asked["code"].role is Role.QUASI_IDENTIFIER, "what somebody says is not guessed otherwise"
-    assert asked["diagnosis"].role is Role.IGNORED
+    assert asked["diagnosis"].role is Role.IGNORED, "what others may know tells it"
 
 
 def test_what_everybody_knows_stays_and_what_it_tells_does_not(tmp_path: Path) -> None:
@@ -127,7 +130,9 @@ def test_copies_are_asked_about_and_what_follows_from_a_known_column_is_not(tmp_
     assert found["q1"].question == "in nearly all rows it says the same as income, which nobody should learn"
     config = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
     asked = {question.columns: str(question) for question in config.questions}
-    assert asked[("q1",)].startswith("q1: shall it stay left out? In nearly all rows it says the same as income")
+    assert asked[("q1",)].startswith(
+        "q1: is that something that nobody should learn about a person? In nearly all rows it says"
+    )
     assert (found["agesq"].role, found["agesq"].question) == (Role.QUASI_IDENTIFIER, "")
     assert "in nearly all rows age tells it" in found["agesq"].why
     assert found["q3"].question, "nothing known tells it"

@@ -63,16 +63,18 @@ def test_the_two_are_wanted_together_and_nobody_is_retired_without_a_year(tmp_pa
     assert alive.get(("yes", "missing"), 0) == 0
 
 
-def test_what_would_give_a_sensitive_column_away_is_left_out(tmp_path: Path) -> None:
+def test_what_would_give_a_sensitive_column_away_has_a_table_of_its_own(tmp_path: Path) -> None:
     """That the date of the diagnosis is missing says who is not ill, which no demand on the dates keeps uncertain."""
     rng = np.random.default_rng(4)
     ill = rng.choice(["no", "yes"], 900)
     frame = pd.DataFrame({"hiv": ill, "since": np.where(ill == "yes", rng.integers(2000, 2016, 900).astype(str), "")})
     frame["region"] = rng.choice(list("nesw"), 900)
     assert init(frame, tmp_path).guesses["hiv"].role is Role.SENSITIVE
-    left_out = init(frame, tmp_path).guesses["since"]
-    assert left_out.role is Role.IGNORED
-    assert left_out.why.endswith("it lacks a value exactly where hiv says so, so it would give that away")
+    config = init(frame, tmp_path)
+    since = config.guesses["since"]
+    assert (since.role, since.missing, since.is_alone) == (Role.SENSITIVE, "as a value", True)
+    assert "it lacks a value exactly where hiv says so, so it would give that away beside others" in since.why
+    assert tomllib.loads(config.text)["search"]["alone"] == ["since"]
 
 
 def test_what_is_sensitive_only_as_most_others_are_is_asked_and_not_left_out(tmp_path: Path) -> None:

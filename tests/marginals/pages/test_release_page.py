@@ -223,7 +223,7 @@ def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_pat
     page = (tmp_path / "release" / "report.html").read_text()
     assert "does not hold" in page
     assert "0 of 1" in page
-    assert "How much it tells" in page
+    assert "What analysts can use" in page
 
 
 def test_a_release_in_no_folder_needs_a_file_for_its_report(release: Release, tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
 def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
     single = Collection.of(release.collection.cube, release.collection.masks[:1])
     text = " ".join(" ".join(Page(report_html(BundleContent(single, release.published.roles))).text).split())
-    assert "1 table of counts of" in text
+    assert "1 table of counts, made from" in text
     assert "It shows some of the attributes" in text
 
 

@@ -60,13 +60,19 @@ def article(page: Page, beginning: str) -> str:
     return text
 
 
-def test_the_tiles_count_rows_tables_attributes_and_claims() -> None:
+def test_the_tiles_tell_claims_the_smallest_sensitive_count_pairs_and_content() -> None:
+    """Only what a board must look at has a colour: a claim that fails, and a sensitive count below the claims' k."""
     claims = (KLink(3), KLink(4), diverse("distinct:3"))
-    for made, told in ((claims, "✗ 2 of 3 privacy claims proven"), (claims[::2], "✓ 2 of 2 privacy claims proven")):
-        page = page_of(*made)
-        assert page.texts("li", class_="tile") == ["40 rows counted", "3 published tables", "4 attributes, 1 sensitive"]
-        (claimed,) = page.texts("li", class_="tile fails") + page.texts("li", class_="tile holds")
-        assert claimed == told
+    plain = ["3 of 6 pairs of attributes can be analysed, 3 of them exactly", "3 tables of 40 rows, 4 attributes"]
+    small = "1 is the smallest count with a sensitive value; limits"
+    failing, holding, nothing = page_of(*claims), page_of(*claims[::2]), page_of()
+    assert failing.texts("li", class_="tile fails") == ["✗ 2 of 3 privacy claims hold"]
+    assert failing.texts("li", class_="tile") == plain
+    assert failing.texts("li", class_="tile undecided") == [small]
+    assert holding.texts("li", class_="tile") == ["2 of 2 privacy claims hold", *plain]
+    assert nothing.texts("li", class_="tile none") == ["No claims about privacy"]
+    unlinked = published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))
+    assert Page(report_html(unlinked)).texts("li", class_="tile") == plain
 
 
 def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_where_something_is_sensitive() -> None:

@@ -34,16 +34,23 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "expected_count": lambda r, a, b: r.expected_count({a: VALUES[a], b: VALUES[b]}),
     "marginal": lambda r, a, b: r.marginal({name: r.model.finest_levels[name] for name in (a, b)}),
     "mean": lambda r, a, b: r.mean(b, {a: VALUES[a]}, NUMBERS[b]),
+    "means": lambda r, a, b: r.means(b, a, values=NUMBERS[b]),
     "mutual_information": lambda r, a, b: r.mutual_information(a, b),
     "odds_ratio": lambda r, a, b: r.odds_ratio({a: VALUES[a]}, {b: VALUES[b]}),
     "quantile": lambda r, a, b: r.quantile(b, [0.5], {a: VALUES[a]}, NUMBERS[b]),
+    "risk_difference": lambda r, a, b: r.risk_difference({a: VALUES[a]}, {b: VALUES[b]}),
+    "risk_ratio": lambda r, a, b: r.risk_ratio({a: VALUES[a]}, {b: VALUES[b]}),
     "sample": lambda r, *_: r.sample(3),
     "sample_base_values": lambda r, *_: r.sample_base_values(3),
+    "share": lambda r, a, b: r.share({a: VALUES[a]}, {b: VALUES[b]}),
+    "total": lambda r, a, b: r.total(b, {a: VALUES[a]}, NUMBERS[b]),
 }
 """How each method that answers is asked about two attributes."""
 
 NO_ANSWERS: Final[dict[str, str]] = {
     "supports": "it is the question itself",
+    "crosstab_bounds": "certain, whatever the kind of the estimates",
+    "quantile_bounds": "certain, whatever the kind of the estimates",
     "collection": "the published marginals",
     "domain": "the published labels",
     "rows": "a published count",

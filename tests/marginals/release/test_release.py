@@ -158,7 +158,7 @@ def test_what_cannot_be_analysed_is_refused_in_one_sentence(tmp_path: Path) -> N
         (lambda: release.counts(["a", "hat"]), "there is no attribute 'hat'"),
         (lambda: release.counts(["a", "a"]), "named twice"),
         (lambda: release.crosstab("a", ["b", "a"]), "'a' cannot stand in the rows and in the columns"),
-        (lambda: release.mean("a"), "the base values of 'a' are neither numbers nor intervals of whole numbers"),
+        (lambda: release.mean("a"), "the values of 'a' are no numbers; give a number for each label of one level"),
         (lambda: release.mean("a", values={"a0": 1}), "a number for each label of 'a'"),
         (lambda: release.mean("a", {"b": []}, {"a0": 1, "a1": 2, "a2": 3}), "no row with these values is possible"),
         (lambda: release.quantile("a", [2], values={"a0": 1, "a1": 2, "a2": 3}), "a probability from 0 to 1"),

@@ -24,8 +24,8 @@ EXPECTED = Counter(tuple(map(text_of, row)) for row in zip(*COLUMNS.values()))
 
 def counted(most: int) -> UpTo | None:
     table = pa.table({f"v{place}": values for place, values in enumerate(COLUMNS.values())})
-    relation = duckdb.connect().from_arrow(table)
-    return counted_by_first_values(relation, list(COLUMNS), most, "the table")
+    connection = duckdb.connect()  # relations of older versions end with it
+    return counted_by_first_values(connection.from_arrow(table), list(COLUMNS), most, "the table")
 
 
 def all_of(up_to: UpTo | None) -> DistinctRows:

@@ -137,8 +137,6 @@ def sources(frame: pd.DataFrame, folder: Path) -> dict[str, tuple[Any, dict[str,
     frame.to_csv(folder / "t.csv", index=False, sep=";")
     frame.to_parquet(folder / "t.parquet")
     frame.to_excel(folder / "t.xlsx", index=False)
-    connection = duckdb.connect()
-    connection.register("people", frame)
     return {
         "pandas": (frame, {}),
         "CSV by pandas": (folder / "t.csv", {"separator": ";", "engine": "pandas"}),
@@ -147,7 +145,7 @@ def sources(frame: pd.DataFrame, folder: Path) -> dict[str, tuple[Any, dict[str,
         "Parquet by DuckDB": (folder / "t.parquet", {"engine": "duckdb"}),
         "Excel": (folder / "t.xlsx", {}),
         "Polars": (pl.from_pandas(frame), {}),
-        "DuckDB": (connection.sql("SELECT * FROM people"), {}),
+        "DuckDB": (duckdb.from_df(frame), {}),
     }
 
 

@@ -66,7 +66,7 @@ def test_a_move_changes_as_many_parameters_as_it_says_and_no_addition_takes_any_
     cube = InteractionCube([collection.cube.table(sum(collection.domain.attribute_masks))])
     position = Position.of(cube, collection.masks)
     before = MaximumEntropy(Collection.of(cube, collection.masks)).parameter_count
-    assert position.parameter_count == before
+    assert position.complexity == before
     for move in allowed_moves(position.graph):
         change = position.change(move)
         after = position.after(move, change)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from models.deadline import Deadline
-from models.search import STRATEGIES, select, stepwise
-from models.search.selection import CRITERIA
+from models.search import OBJECTIVES, STRATEGIES, select, stepwise
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import random_searches_of
@@ -21,7 +20,7 @@ OF_ANY_OBJECTIVE = ["auto", "stepwise", "greedy", "greedy-backward", "greedy-bot
 
 CASES = [
     (name, criterion)
-    for name, criterion in product(["auto", "stepwise", *STRATEGIES], CRITERIA)
+    for name, criterion in product(["auto", "stepwise", *STRATEGIES], OBJECTIVES)
     if criterion != "likelihood-ratio" or name in OF_ANY_OBJECTIVE
 ]
 

@@ -1,7 +1,7 @@
-"""The numbers of the README: measured by the benchmarks, kept in `results/readme.jsonl`, and put where they stand in it.
+"""The numbers of written pages: measured by the benchmarks, kept in `results/pages.jsonl`, and put where they stand.
 
-`python benchmarks --readme` measures them anew, keeps the lines and changes the README. A line stays until its case is
-measured again, so that `--only` measures some of them. A test compares the README with what is kept.
+`python benchmarks --pages` measures them anew, keeps the lines and changes the pages. A line stays until its case is
+measured again, so that `--only` measures some of them. A test compares the pages with what is kept.
 """
 
 import json
@@ -12,8 +12,13 @@ from typing import Any
 
 Line = Mapping[str, Any]
 
-README = Path(__file__).parents[1] / "README.md"
-KEPT = Path(__file__).parent / "results" / "readme.jsonl"
+_ROOT = Path(__file__).parents[1]
+PAGES = (
+    _ROOT / "README.md",
+    _ROOT / "docs" / "how_to" / "large_tables.md",
+    _ROOT / "docs" / "how_to" / "search.md",
+)
+KEPT = Path(__file__).parent / "results" / "pages.jsonl"
 
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
     "publish_adult": (),
@@ -33,7 +38,7 @@ def kept() -> list[Line]:
 
 
 def is_wanted(line: Line) -> bool:
-    """Whether the README tells something of a line."""
+    """Whether a page tells something of a line."""
     if "seconds" not in line:
         return False
     if line.get("benchmark") == "hundred_million":
@@ -52,16 +57,23 @@ def replaced(old: Iterable[Line], new: Iterable[Line]) -> list[Line]:
     return [*lines, *measured.values()]
 
 
-def filled(readme: str, lines: Sequence[Line]) -> str:
-    """The README with the numbers of these lines. Raises ValueError where a sentence that holds some is not there once."""
+def written() -> dict[Path, str]:
+    """The pages as they are."""
+    return {page: page.read_text(encoding="utf-8") for page in PAGES}
+
+
+def filled(pages: Mapping[Path, str], lines: Sequence[Line]) -> dict[Path, str]:
+    """The pages with the numbers of these lines. Raises ValueError where not exactly one has a sentence that holds some."""
+    texts = dict(pages)
     for pattern, numbers in _sentences(lines):
-        found = list(re.finditer(pattern.replace(" ", r"\s+"), readme))
-        if len(found) != 1:
-            raise ValueError(f"the README has {len(found)} sentences of the form {pattern!r}, and not one")
-        (match,) = found
+        places = [(page, match) for page in texts for match in re.finditer(pattern.replace(" ", r"\s+"), texts[page])]
+        if len(places) != 1:
+            raise ValueError(f"the pages have {len(places)} sentences of the form {pattern!r}, and not one")
+        ((page, match),) = places
         for group in range(len(numbers), 0, -1):
-            readme = readme[: match.start(group)] + numbers[group - 1] + readme[match.end(group) :]
-    return readme
+            text = texts[page]
+            texts[page] = text[: match.start(group)] + numbers[group - 1] + text[match.end(group) :]
+    return texts
 
 
 def _sentences(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
@@ -94,6 +106,11 @@ def _sentences(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
             _short(line["yardstick_seconds"]),
             _short(line["yardstick_processor_seconds"]),
         ],
+    )
+    tell(
+        ("hundred_million", "publish"),
+        r"100,000,000 rows of nine columns in (\S+) s, with (\S+) GB of memory",
+        lambda line: [_short(line["seconds"]), _short(line["megabytes"] / 1000)],
     )
     strategies = {case[3]: case for case in by_case if case[0] == "stepwise_search"}
     for strategy in strategies:

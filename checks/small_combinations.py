@@ -1,0 +1,437 @@
+"""Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
+
+A combination is small where it has 1 to k - 1 rows, and certain to be so where it has in every table of whole numbers with
+the published marginals. Along a junction tree no combination is certain to be small where no published class is, since the
+tree's tables can be glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove
+one to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table alone, and it has a 2. What of three attributes
+the tables leave can be asked of programs, by anybody; that nothing is certain is shown by tables that the publisher finds.
+
+Looked at are combinations of up to three values, each at any level that a table shows, and of all attributes at their
+finest published levels; where at most ten attributes are shown, of any number of them at these levels.
+"""
+
+from collections import deque
+from collections.abc import Collection as AnyCollection
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations, product, repeat
+from math import ceil, floor, inf, prod
+from operator import or_
+
+import numpy as np
+
+from checks.classes import k_link, nonsensitive_part
+from checks.combinatorial import k_combinatorial
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.deadline import NEVER, Deadline
+from models.errors import NotDecomposableError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
+from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
+from models.programs.exchanges import ExchangedRows
+from models.tables.contingency_table import ContingencyTable, group, is_dense, pack, shared_keys
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Mask
+
+_WHOLE = 1e-6
+"""Rows within which a count of a table that a program found is taken for a whole number."""
+
+_SURE = 1e-3
+"""Rows by which a program must prove a count to be above 0 and below k: more than a solver rounds, less than any count of
+whole tables that is not whole.
+"""
+
+_FEW_CELLS = 500
+"""Cells up to which programs ask for tables of whole numbers; of more only for tables of any numbers, which prove less."""
+
+CRITERION = "no-small-certain"
+
+
+def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+    """Whether published tables prove some combination of nonsensitive values to have 1 .. k-1 rows.
+
+    Fails with such a combination. Holds where the tables have a junction tree and k-combinatorial anonymity. Otherwise it is
+    undecided: of each three attributes that tables link in a cycle, programs were asked about the combinations of two and
+    three values, as far as the budget went, and none was proven to be small.
+    """
+    parameters = {"k": k}
+    link = k_link(collection, sensitive, k)
+    if not link.holds:
+        return replace(link, criterion=CRITERION, parameters=parameters)
+    if collection.is_decomposable:
+        found = k_combinatorial(collection, sensitive, k, budget)
+        if found.holds:
+            return replace(found, criterion=CRITERION, parameters=parameters)
+    masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
+    public = Collection.of(collection.cube, masks)
+    unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
+    programs, examined, is_complete = budget.cell_programs, 0, True
+    for question in _questions(public, budget.cells):
+        if programs <= 0 or budget.deadline.is_over:
+            is_complete = False
+            break
+        asked = _Certain(question, k, budget, programs)
+        cell = asked.found()
+        programs -= asked.programs
+        examined += question.targets
+        if cell is not None:
+            return replace(unknown, verdict=Verdict.FAILS, worst=cell, examined=examined)
+        is_complete = is_complete and asked.is_decided
+    note = (
+        "" if is_complete else "the budget ended before programs had been asked about all that tables link in a cycle"
+    )
+    return replace(unknown, examined=examined, note=note)
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """Which cells of a margin are certain to be small by some tables.
+
+    cells: that these tables leave possible. target: shape (len(cells),), the cell of the margin that each falls into.
+    targets: how many of those there are.
+    """
+
+    cells: PossibleCells
+    margin: Mapping[str, int]
+    target: IndexArray
+    targets: int
+
+    @classmethod
+    def of(cls, cells: PossibleCells, mask: Mask) -> "_Question":
+        """About a margin that is no finer than the cells."""
+        margin = cells.domain.margin(mask)
+        columns, radices = cells.coded_cells.columns(margin)
+        rows, target = group(*pack(columns, radices, len(cells)))
+        return cls(cells, margin, target, len(rows))
+
+    def labels(self, target: int) -> dict[str, str]:
+        """The values of a cell of the margin."""
+        row = int(np.flatnonzero(self.target == target)[0])
+        coded, domain = self.cells.coded_cells, self.cells.domain
+        return {
+            a: domain.hierarchy(a).labels[level][int(coded.column(a, level)[row])] for a, level in self.margin.items()
+        }
+
+
+def _questions(public: Collection, most: int) -> Iterator[_Question]:
+    """About each three attributes, those of few values first: by all that tables say no finer than a margin, then by all.
+
+    The first are small, and the usual cycle, three tables of two attributes each, is of that kind. most: cells that some
+    tables leave possible; questions about more are left out.
+    """
+    domain = public.domain
+    threes = [three for three in map(_Three.of, repeat(public), combinations(_shown(public), 3)) if three is not None]
+    threes.sort(key=lambda three: (domain.cell_count(three.finest), three.finest))
+    for margins_of in (_Three.coarse, _Three.fine):
+        for three in threes:
+            for by, margins in margins_of(three, domain):
+                try:
+                    cells = possible_cells(public.within(by), most)
+                except TooManyCellsError:
+                    continue
+                for margin in margins:
+                    yield _Question.of(cells, margin)
+
+
+def _shown(public: Collection) -> list[Mask]:
+    """Of each attribute its finest level that some margin shows."""
+    finest = reduce(or_, public.masks, 0)
+    return [finest & public.domain.attribute_masks[place] for place in public.domain.places(finest)]
+
+
+@dataclass(frozen=True)
+class _Three:
+    """Three attributes. levels: of each the levels at which a margin shows it. masks: what margins show of them."""
+
+    levels: tuple[tuple[Mask, ...], ...]
+    masks: frozenset[Mask]
+
+    @classmethod
+    def of(cls, public: Collection, own: Sequence[Mask]) -> "_Three | None":
+        """Three attributes at their finest levels; None where what is shown of them has a junction tree."""
+        masks = frozenset(mask & sum(own) for mask in public.masks) - {0}
+        if _has_tree(public.domain, masks):
+            return None
+        return cls(tuple(tuple(sorted({mask & each for mask in masks} - {0})) for each in own), masks)
+
+    @property
+    def finest(self) -> Mask:
+        """All three at their finest levels."""
+        return sum(levels[-1] for levels in self.levels)
+
+    def coarse(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
+        """Margins of all three, each by what is shown no finer, without those that this gives a junction tree."""
+        margins = sorted(map(sum, product(*self.levels)), key=lambda margin: (domain.cell_count(margin), margin))
+        return [(own, [own]) for own in margins if not _has_tree(domain, {mask & own for mask in self.masks} - {0})]
+
+    def fine(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
+        """Margins of two and of all three, by all that is shown of the three."""
+        margins = [sum(chosen) for chosen in product(*((0, *levels) for levels in self.levels))]
+        several = [own for own in margins if len(list(domain.places(own))) > 1]
+        return [(self.finest, sorted(several, key=lambda margin: (domain.cell_count(margin), margin)))]
+
+
+def _has_tree(domain: Domain, masks: AnyCollection[Mask]) -> bool:
+    try:
+        JunctionTree.of(domain, masks)
+    except NotDecomposableError:
+        return False
+    return True
+
+
+class _Certain:
+    """The cells of a question of which it is not known yet that some consistent table has none or k rows in them.
+
+    Such a table clears all cells of which it has so few or so many. So each program looks for one that clears many, and only
+    where it clears none the cells are asked one by one.
+    """
+
+    def __init__(self, question: _Question, k: int, budget: Budget, programs: int) -> None:
+        self.programs = 0
+        self._question = question
+        self._k, self._budget, self._most = k, budget, programs
+        lower, upper = question.cells.propagated()
+        self._lower = np.bincount(question.target, lower, minlength=question.targets)
+        self._upper = np.bincount(question.target, upper, minlength=question.targets)
+        self._open: BoolArray = self._upper > 0
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every cell was cleared, or found to be small."""
+        return not self._open.any()
+
+    def found(self) -> WorstClass | None:
+        """A cell that is certain to be small; None where none was found."""
+        proven = np.flatnonzero((self._lower > 0) & (self._upper < self._k))
+        if len(proven):
+            cell = int(proven[0])
+            return self._described(cell, int(self._lower[cell]), int(self._upper[cell]))
+        while self._open.any():
+            before = np.count_nonzero(self._open)
+            if self._least(self._open) is None:
+                return None
+            if np.count_nonzero(self._open) < before:
+                continue
+            cell = int(np.flatnonzero(self._open)[0])
+            one: BoolArray = np.arange(self._question.targets) == cell
+            fewest = self._least(one)
+            most = self._least(one, -1) if fewest is not None and fewest > _SURE else -inf
+            if fewest is None or most is None:
+                return None
+            if -most < self._k - _SURE:
+                return self._described(cell, ceil(fewest - _SURE), floor(-most + _SURE))
+            self._open[cell] = False
+        return None
+
+    def _least(self, asked: BoolArray, sign: int = 1) -> float | None:
+        """The least number of rows in some cells, or minus the most; None where the budget ended before it was proven.
+
+        Cells of which the table that attains it has none or k rows are cleared.
+        """
+        budget, question = self._budget, self._question
+        seconds = min(budget.seconds, budget.deadline.left)
+        if self.programs >= self._most or seconds <= 0:
+            return None
+        self.programs += 1
+        is_whole = len(question.cells) <= _FEW_CELLS
+        numbers = WholeNumbers(seconds, budget.nodes) if is_whole else RealNumbers(seconds)
+        solution = least(question.cells, np.where(asked[question.target], float(sign), 0.0), numbers)
+        if solution.table is None or not solution.is_optimal:
+            return None
+        reached = np.bincount(question.target, solution.table, minlength=question.targets)
+        self._open &= (reached > _WHOLE) & (reached < self._k - _WHOLE)
+        return solution.bound
+
+    def _described(self, cell: int, fewest: int, most: int) -> WorstClass:
+        question = self._question
+        margins = [dict(table.margin) for table in question.cells.tables]
+        return WorstClass(cell=question.labels(cell), margins=margins, count_between=(fewest, most))
+
+
+# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
+# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
+# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
+# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
+
+MOST_MARGINS = 60_000
+"""Of combinations that are looked at."""
+
+FEW_ATTRIBUTES = 10
+"""Up to so many, combinations of any number of them are looked at."""
+
+_AT_ALL_LEVELS = 3
+"""Attributes of a combination, at most, that is looked at at every level that a table shows."""
+
+_MOVES = 16
+"""Between two looks: as many as change about what a look can tell apart."""
+
+_LOOKS = 400
+"""Margins that are looked at after the moves of a round, in turn."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenCombination:
+    """A combination that no witness has cleared: for its publisher alone. count: its rows, from 1 to k - 1."""
+
+    margin: Mask
+    codes: tuple[int, ...]
+    count: int
+
+    def labels(self, domain: Domain) -> dict[str, str]:
+        """Its values."""
+        levels = domain.margin(self.margin)
+        names = [domain.attributes[place] for place in domain.places(self.margin)]
+        return {a: domain.hierarchy(a).labels[levels[a]][code] for a, code in zip(names, self.codes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """What exchanges have shown.
+
+    small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. open: those that no other
+    rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left open.
+    """
+
+    small: int
+    rounds: int
+    open: tuple[OpenCombination, ...]
+
+    @property
+    def clear_all(self) -> bool:
+        """Whether no combination is certain to be small."""
+        return not self.open
+
+    def blamed(self, domain: Domain, further: Sequence[Mask]) -> Mask | None:
+        """The table that shows two attributes or more of the most open combinations; the first of those. None for none."""
+        shown = [{*domain.places(own.margin)} for own in self.open]
+        blame = [sum(len(places & {*domain.places(mask)}) > 1 for places in shown) for mask in further]
+        most = max(blame, default=0)
+        return further[blame.index(most)] if most else None
+
+
+def witnessed(
+    cube: DataCube,
+    masks: AnyCollection[Mask],
+    sensitive: AnyCollection[str],
+    k: int,
+    seed: int = 0,
+    rounds: int = 3_000,
+    deadline: Deadline = NEVER,
+) -> Witnesses:
+    """Which combinations of nonsensitive values stay open after so many rounds of exchanges; fewer where none is open.
+
+    cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. The same
+    whatever the sensitive values are, and the same for the same seed unless the deadline ends it. Its parameters are what is
+    published, what is claimed, and how long to look for witnesses. Raises TooManyCellsError for more margins of
+    combinations than can be looked at.
+    """
+    domain = cube.domain
+    public = sorted({nonsensitive_part(domain, mask, sensitive) for mask in masks} - {0})
+    finest = domain.margin(reduce(or_, public, 0))
+    table = cube.table(domain.mask(finest))
+    waiting = deque(_open_margins(table, public, k))
+    small = sum(len(own.cells) for own in waiting)
+    codes = {a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in finest.items()}
+    rows = ExchangedRows(domain, finest, codes, list(map(domain.margin, maximal_masks(public))))
+    rng = np.random.default_rng(seed)
+    made = 0
+    while waiting and rows.moves and made < rounds and not deadline.is_over:
+        for place in rng.integers(len(rows.moves), size=_MOVES).tolist():
+            rows.make(rows.moves[place], rng)
+        made += 1
+        columns = _Columns(rows)
+        for _ in range(min(_LOOKS, len(waiting))):
+            if left := waiting.popleft().left(columns, k):
+                waiting.append(left)
+    found = (each for own in waiting for each in own.combinations())
+    return Witnesses(
+        small, made, tuple(sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes)))
+    )
+
+
+class _Columns:
+    """The columns of some rows at all levels, as far as they are asked for."""
+
+    def __init__(self, rows: ExchangedRows) -> None:
+        self._rows = rows
+        self._known: dict[tuple[str, int], IndexArray] = {}
+
+    def __call__(self, attribute: str, level: int) -> IndexArray:
+        """The codes of an attribute at a level: shape (rows,)."""
+        key = attribute, level
+        if key not in self._known:
+            self._known[key] = self._rows.column(attribute, level).astype(np.intp)
+        return self._known[key]
+
+
+@dataclass(frozen=True, eq=False)
+class _OpenMargin:
+    """The cells of a margin that are open. cells: their codes, shape (cells, attributes). counts: of the rows themselves."""
+
+    margin: Mask
+    levels: Mapping[str, int]
+    radices: Sequence[int]
+    cells: IndexArray
+    counts: CountArray
+
+    def left(self, columns: _Columns, k: int) -> "_OpenMargin | None":
+        """Without the cells in which other rows are none, or k; None where none is left."""
+        own: list[CodeArray] = [columns(a, level) for a, level in self.levels.items()]
+        sizes = len(own[0]), len(self.cells)
+        here, sought = shared_keys(own, list(self.cells.T), list(self.radices), sizes)
+        counts = _counted(here, sought, prod(self.radices))
+        stay = (counts > 0) & (counts < k)
+        if not stay.any():
+            return None
+        return self if stay.all() else replace(self, cells=self.cells[stay], counts=self.counts[stay])
+
+    def combinations(self) -> Iterator[OpenCombination]:
+        """One by one."""
+        for cell, count in zip(self.cells.tolist(), self.counts.tolist()):
+            yield OpenCombination(self.margin, tuple(cell), count)
+
+
+def _counted(here: CodeArray, sought: CodeArray, space: int) -> CountArray:
+    """How often each key that is sought stands among others."""
+    if is_dense(space, len(here)):
+        return np.bincount(here, minlength=space)[sought]
+    ordered = np.sort(here)
+    return np.searchsorted(ordered, sought, side="right") - np.searchsorted(ordered, sought, side="left")
+
+
+def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
+    """The margins of combinations that have small cells, which are all open."""
+    domain = table.domain
+    for mask in combined_margins(domain, public):
+        counted = table.rolled_up_to(mask)
+        small = np.flatnonzero(counted.counts < k)
+        if len(small):
+            levels = {a: counted.margin[a] for a in counted.attributes}
+            radices = [domain.hierarchy(a).size(level) for a, level in levels.items()]
+            cells = np.stack([own[small].astype(np.intp) for own in counted.codes], axis=1)
+            yield _OpenMargin(mask, levels, radices, cells, counted.counts[small])
+
+
+def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
+    """The margins whose cells are the combinations that a claim is about, of two values and more.
+
+    Raises TooManyCellsError where these are too many.
+    """
+    finest = reduce(or_, public, 0)
+    own = [domain.attribute_masks[place] for place in domain.places(finest)]
+    levels = {each: sorted({mask & each for mask in public} - {0}) for each in own}
+    margins: set[Mask] = {finest}
+    for number in range(2, _AT_ALL_LEVELS + 1):
+        for some in combinations(own, number):
+            margins.update(map(sum, product(*(levels[each] for each in some))))
+            if len(margins) > MOST_MARGINS:
+                raise TooManyCellsError(
+                    f"combinations of {len(own)} attributes at their levels are more than the {MOST_MARGINS:,} tables "
+                    "that can be looked at; publish fewer columns or fewer levels"
+                )
+    if len(own) <= FEW_ATTRIBUTES:
+        for number in range(_AT_ALL_LEVELS + 1, len(own)):
+            margins.update(finest & sum(some) for some in combinations(own, number))
+    shown = [mask for mask in margins if not any(not mask & ~each for each in public)]
+    return sorted(shown, key=lambda mask: (domain.cell_count(mask), mask))

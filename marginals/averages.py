@@ -1,0 +1,410 @@
+"""Means, totals and quantiles of a release, as the model estimates them, and between which numbers they certainly lie.
+
+Of the rows that are meant, the release says how many have each published value of an attribute, within bounds that hold for
+each value, for the coarser ones around it and for all. A published value stands for numbers between two ends. What a sum, a
+mean or a share below a number is at least and at most follows from both (`models.programs.nested_counts`; design 4.21). Rows
+without a value are in none of these numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import inf, isfinite, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marginals.arguments import kind_of, require
+from marginals.conditions import Meaning, Where
+from marginals.errors import InputError
+from marginals.estimates import Attributes, BoundedQuantity, Rows, as_margin, axis, basis_in, marked, weakest
+from marginals.label_numbers import LabelNumbers
+from marginals.published_values import known_attribute
+from models.arrays import BoolArray, FloatArray, IndexArray
+from models.errors import TooManyCellsError
+from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
+from models.inference.marginal_model import MarginalModel
+from models.programs.nested_counts import Bounded, NestedCounts, Range
+from models.tables.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LAID_OUT = 1 << 20
+"""Whole numbers that are laid out at most for the intervals that stand for them; longer intervals are their middles."""
+
+_ROUNDING = 1e-12
+"""Share of the rows by which a quantile may miss its own, so that rounding does not move it."""
+
+_MOST_GROUPS = 10_000
+"""Of which means are told at once."""
+
+Limits = tuple[float, float]
+"""Between which numbers somebody knows all values to lie."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Which numbers the values of an attribute are, where labels do not say all.
+
+    values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
+    middles: by label the number that an estimate takes for it, as of a label without end; bounds do not depend on it.
+    """
+
+    values: Mapping[str, float] | None = None
+    limits: Limits | None = None
+    middles: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        require(self.values, Mapping | None, "values", 'the number of each label, such as {"low": 1, "high": 2}')
+        require(self.middles, Mapping | None, "middles", 'a number by label, such as {"95 and over": 97}')
+        if self.limits is not None and not _is_range(self.limits):
+            raise InputError(f"limits are a least and a largest number, such as (0, 110), not {kind_of(self.limits)}")
+
+    def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
+        """Which numbers the rows of each base value may have. Raises InputError where no label is one."""
+        hierarchy = model.domain.hierarchy(attribute)
+        if self.values is not None:
+            return LabelNumbers.given(attribute, hierarchy, self.values)
+        numbers = LabelNumbers.of(attribute, hierarchy)
+        if self.limits is None:
+            return numbers
+        low, high = self.limits
+        if np.all((numbers.low > high) | (numbers.high < low)):
+            raise InputError(f"no value of {attribute!r} lies within the limits {low:g} to {high:g}")
+        return numbers.within(low, high)
+
+    def taken(self, attribute: str, model: MarginalModel) -> FloatArray:
+        """The numbers that estimates take for base values, nan where none is given: shape (size(0),)."""
+        hierarchy = model.domain.hierarchy(attribute)
+        taken = np.full(hierarchy.size(0), np.nan)
+        for label, number in (self.middles or {}).items():
+            levels = [level for level in range(hierarchy.height) if hierarchy.code(label, level) is not None]
+            if not levels or not isinstance(number, int | float | np.number) or not isfinite(number):
+                raise InputError(f'middles give a number to a label of {attribute!r}, such as {{"95 and over": 97}}')
+            taken[hierarchy.lift(0, levels[0]) == hierarchy.code(label, levels[0])] = number
+        return taken
+
+
+def _is_range(limits: object) -> bool:
+    return (
+        isinstance(limits, tuple | list)
+        and len(limits) == 2
+        and all(isinstance(end, int | float | np.number) for end in limits)
+        and limits[0] <= limits[1]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts:
+    """An attribute of some rows as numbers: how many rows have each published value, and which numbers these are."""
+
+    attribute: str
+    rows: Rows
+    scale: Scale
+
+    @property
+    def model(self) -> MarginalModel:
+        """What is known."""
+        return self.rows.model
+
+    @cached_property
+    def numbers(self) -> LabelNumbers:
+        """Of each base value those that are meant."""
+        numbers = self.scale.numbers(self.attribute, self.model)
+        meaning = self.rows.meanings.get(self.attribute)
+        return (
+            numbers if meaning is None or self.scale.values is not None else numbers.within(meaning.low, meaning.high)
+        )
+
+    @cached_property
+    def places(self) -> IndexArray:
+        """Of each base value its published value at the finest level: shape (size(0),)."""
+        return self._hierarchy.lift(0, self._finest).astype(np.intp)
+
+    @property
+    def _hierarchy(self) -> Hierarchy:
+        return self.model.domain.hierarchy(self.attribute)
+
+    @property
+    def _finest(self) -> int:
+        return self.model.finest_levels[self.attribute]
+
+    @cached_property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest number of each published value's rows that are meant: 0 where none has one."""
+        size = self._hierarchy.size(self._finest)
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        np.minimum.at(low, self.places[self._counting], self.numbers.low[self._counting])
+        np.maximum.at(high, self.places[self._counting], self.numbers.high[self._counting])
+        has_none = low > high
+        return np.where(has_none, 0.0, low), np.where(has_none, 0.0, high)
+
+    @cached_property
+    def _counting(self) -> BoolArray:
+        """The base values that are meant and whose rows may have a number."""
+        return self._possible & self.numbers.may_count
+
+    @cached_property
+    def _possible(self) -> BoolArray:
+        meaning = self.rows.meanings.get(self.attribute)
+        return np.ones(self._hierarchy.size(0), dtype=np.bool_) if meaning is None else meaning.possibly
+
+    @cached_property
+    def nested(self) -> NestedCounts:
+        """Rows with a number of each published value, then rows without one, in the groups around them."""
+        by_level = [self.rows.by({self.attribute: level}) for level in range(self._finest, self._hierarchy.height)]
+        bounds = self.rows.bounds()
+        levels = [Bounded(own.lower.ravel(), own.upper.ravel()) for own in by_level]
+        levels.append(Bounded(np.array([bounds.lower]), np.array([bounds.upper])))
+        finest = levels[0]
+        cells = []
+        for these, others in ((self._counting, self._missing), (self._missing, self._counting)):
+            may_be, may_not = self._published(these), self._published(others)
+            cells.append(Bounded(np.where(may_be & ~may_not, finest.lower, 0), np.where(may_be, finest.upper, 0)))
+        steps = [
+            self._hierarchy.lift(level, level + 1).astype(np.intp)
+            for level in range(self._finest, self._hierarchy.height)
+        ]
+        both = Bounded(*(np.concatenate([getattr(part, side) for part in cells]) for side in ("lower", "upper")))
+        return NestedCounts((both, *levels), (np.tile(np.arange(len(finest)), 2), *steps))
+
+    @cached_property
+    def _missing(self) -> BoolArray:
+        """The base values that are meant and whose rows may have no number."""
+        return self._possible & self.numbers.may_miss
+
+    def _published(self, base_values: BoolArray) -> BoolArray:
+        """The published values that some of these are under."""
+        return np.bincount(self.places[base_values], minlength=self._hierarchy.size(self._finest)) > 0
+
+    @cached_property
+    def _counted(self) -> FloatArray:
+        """1 for each cell of rows with a number, 0 for the others."""
+        size = len(self._ends[0])
+        return np.repeat([1.0, 0.0], size)
+
+    def _costs(self, ends: FloatArray) -> FloatArray:
+        """The numbers of the cells; 0 for those without one."""
+        return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
+
+    @cached_property
+    def _open(self) -> tuple[bool, bool]:
+        """Whether rows may have numbers without a least, and without a largest one."""
+        upper = self.nested.levels[0].upper[: len(self._ends[0])]
+        low, high = self._ends
+        return bool(np.any((low == -np.inf) & (upper > 0))), bool(np.any((high == np.inf) & (upper > 0)))
+
+    @property
+    def open_labels(self) -> tuple[str, ...]:
+        """The published values whose rows may have numbers without end."""
+        upper = self.nested.levels[0].upper[: len(self._ends[0])]
+        is_open = (upper > 0) & ((self._ends[0] == -np.inf) | (self._ends[1] == np.inf))
+        return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
+
+    @cached_property
+    def is_sharp(self) -> bool:
+        """Whether one published table shows the attribute and the condition, so that every bound is attained or
+        approached.
+        """
+        return (
+            bool(self.rows.by({self.attribute: self._finest}).sharp) if self._finest < self._hierarchy.height else False
+        )
+
+    def mean_range(self) -> Range | None:
+        """Between which numbers the mean lies; None where no row has a number in any table."""
+        low, high = self._ends
+        ends = [self.nested.extreme_ratios(self._costs(end), self._counted) for end in (low, high)]
+        if ends[0] is None or ends[1] is None:
+            return None
+        return self._with_open_ends(ends[0].lower, ends[1].upper)
+
+    def total_range(self) -> Range:
+        """Between which numbers the sum lies."""
+        low, high = self._ends
+        return self._with_open_ends(
+            self.nested.extremes(self._costs(low)).lower, self.nested.extremes(self._costs(high)).upper
+        )
+
+    def _with_open_ends(self, lower: float, upper: float) -> Range:
+        is_below, is_above = self._open
+        return Range(-inf if is_below else lower, inf if is_above else upper)
+
+    def quantile_range(self, probability: float) -> Range | None:
+        """Between which numbers the quantile lies; None where no row has a number in any table."""
+        low, high = self._ends
+        present = self.nested.levels[0].upper[: len(low)] > 0
+        lows, highs = np.unique(low[present]), np.unique(high[present])
+        if not len(lows) or self.nested.extreme_ratios(0 * self._counted, self._counted) is None:
+            return None
+        return Range(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
+
+    def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
+        """The least candidate that so many rows do not exceed, at most (side 1) or at least (0)."""
+        first, last = 0, len(candidates) - 1
+        while first < last:
+            middle = (first + last) // 2
+            below = np.concatenate([(ends <= candidates[middle]).astype(np.float64), np.zeros(len(ends))])
+            shares = self.nested.extreme_ratios(below, self._counted)
+            assert shares is not None
+            if shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0:
+                last = middle
+            else:
+                first = middle + 1
+        return float(candidates[first])
+
+    @cached_property
+    def estimated(self) -> "Estimated":
+        """The numbers as the model estimates them. Raises InputError where no row with a number is expected."""
+        expected = self.model.expected_within({self.attribute: 0}, self.rows.estimated)
+        taken = self.scale.taken(self.attribute, self.model)
+        points = np.where(np.isnan(taken), self.numbers.points, taken)
+        spans = self.numbers.high - self.numbers.low
+        spread = np.isnan(taken) & self.numbers.whole & (spans > 0) & np.isfinite(spans)
+        sizes = np.where(spread, np.floor(self.numbers.high) - np.ceil(self.numbers.low) + 1, 1)
+        if sizes.sum() > _LAID_OUT:
+            sizes, spread = np.ones(len(sizes)), np.zeros_like(spread)
+        sizes = sizes.astype(np.int64)
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        within = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        values = np.where(spread[codes], np.ceil(self.numbers.low[codes]) + within, points[codes])
+        weights = (expected / sizes)[codes]
+        known = ~np.isnan(values)
+        if not weights[known].sum() > 0:
+            raise InputError("no row with these values is possible, so there is nothing to average")
+        distinct, place = np.unique(values[known], return_inverse=True)
+        return Estimated(distinct, np.bincount(place, weights[known]).astype(np.float64))
+
+    @property
+    def basis(self) -> Basis:
+        """What the estimates rest on: labels that stand for several numbers are finer than any table."""
+        asked = self.rows.distinctions({self.attribute: self._level_told})
+        low, high = self.numbers.low, self.numbers.high
+        if np.any((low != high) & self._possible & self.numbers.may_count):
+            told_at = asked[self.attribute].told_at if self.attribute in asked else NO_LEVEL
+            asked[self.attribute] = Distinction(NO_LEVEL, told_at)
+        return basis_in(self.model, asked)
+
+    @property
+    def _level_told(self) -> int:
+        """The coarsest level whose values have one number each, else the base values."""
+        numbers = self.numbers
+        for level in range(self._hierarchy.height - 1, 0, -1):
+            codes = self._hierarchy.lift(0, level)
+            first = np.unique(codes, return_index=True)[1]
+            if np.array_equal(numbers.low, numbers.low[first][codes]) and np.array_equal(numbers.low, numbers.high):
+                return level
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """Distinct numbers, ascending, and how many rows are expected of each."""
+
+    values: FloatArray
+    rows: FloatArray
+
+    @property
+    def total(self) -> float:
+        """The sum over the rows."""
+        return float(self.values @ self.rows)
+
+    @property
+    def mean(self) -> float:
+        """The sum over the number of rows."""
+        return self.total / float(self.rows.sum())
+
+    def quantile(self, probability: float) -> float:
+        """The least value that so many of the rows do not exceed."""
+        shares = np.cumsum(self.rows) / self.rows.sum()
+        place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
+        return float(self.values[min(place, len(self.values) - 1)])
+
+
+def _amounts(model: MarginalModel, attribute: str, rows: Rows, scale: Scale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), rows, scale)
+
+
+def _quantity(amounts: Amounts, estimate: float, bounds: Range) -> BoundedQuantity:
+    """An estimate with bounds, of which it is never outside."""
+    basis = CERTAIN if bounds.is_known else amounts.basis
+    number = min(max(estimate, bounds.lower), bounds.upper)
+    return BoundedQuantity(number, basis, bounds, amounts.is_sharp or bounds.is_known, amounts.open_labels)
+
+
+def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+    """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
+    number = _mean(_amounts(model, attribute, Rows.of(model, where), scale))
+    if number is None:
+        raise InputError("no row with these values is possible, so there is nothing to average")
+    return number
+
+
+def _mean(amounts: Amounts) -> BoundedQuantity | None:
+    bounds = amounts.mean_range()
+    return None if bounds is None else _quantity(amounts, amounts.estimated.mean, bounds)
+
+
+def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+    """The sum over the rows that a condition means; 0 where none is possible."""
+    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    bounds = amounts.total_range()
+    return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, bounds)
+
+
+def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
+    """The mean of each group of rows with the same values of some attributes: columns mean, lower, upper, sharp.
+
+    nan for groups in which no row with a number is possible.
+    """
+    import pandas as pd
+
+    rows, margin = Rows.of(model, where), as_margin(model, by)
+    hierarchies = {a: model.domain.hierarchy(a) for a in margin}
+    if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
+        raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
+    told, bases = [], []
+    for codes in product(*(range(hierarchies[a].size(level)) for a, level in margin.items())):
+        group = {
+            a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
+            for (a, level), code in zip(margin.items(), codes)
+        }
+        number = _mean(_amounts(model, attribute, rows.and_of(group), scale))
+        if number is None:
+            told.append((np.nan, np.nan, np.nan, True))
+            continue
+        told.append((float(number), number.lower, number.upper, number.sharp))
+        bases.append(number.basis)
+    frame = pd.DataFrame(told, index=axis(model, margin), columns=["mean", "lower", "upper", "sharp"])
+    return marked(frame, weakest(bases) if bases else CERTAIN)
+
+
+def quantiles(
+    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+) -> "pd.DataFrame":
+    """Quantiles by probability: columns quantile, lower, upper. Raises InputError where no row is possible."""
+    import pandas as pd
+
+    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    wanted = _probabilities(probabilities)
+    told = []
+    for probability in wanted:
+        bounds = amounts.quantile_range(probability)
+        if bounds is None:
+            raise InputError("no row with these values is possible, so there is nothing to average")
+        estimate = amounts.estimated.quantile(probability)
+        told.append((min(max(estimate, bounds.lower), bounds.upper), *bounds))
+    index = pd.Index(wanted, name="probability")
+    frame = pd.DataFrame(told, index=index, columns=["quantile", "lower", "upper"], dtype=np.float64)
+    frame.attrs["sharp"] = amounts.is_sharp
+    return marked(frame, amounts.basis)
+
+
+def _probabilities(probabilities: object) -> list[float]:
+    if isinstance(probabilities, str | bytes | float | int) or not isinstance(probabilities, Sequence | np.ndarray):
+        raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
+    listed = list(probabilities)
+    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in listed):
+        raise InputError("a quantile is asked for with a probability from 0 to 1")
+    return [float(p) for p in listed]

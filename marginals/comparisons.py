@@ -1,0 +1,294 @@
+"""Shares, and comparisons of groups by them: conditional shares, risk ratios, risk differences and odds ratios, with bounds.
+
+Each is a number of four counts, of those who are in a group or not and have an outcome or not, and lies for certain between
+its ends over all four counts within their bounds (`models.inference.two_by_two`; design 4.21).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from marginals.conditions import Meaning, Where
+from marginals.errors import InputError
+from marginals.estimates import (
+    Attributes,
+    BoundedQuantity,
+    Rows,
+    axis,
+    basis_in,
+    summed_over,
+    two_margins,
+)
+from marginals.published_values import meanings
+from models.arrays import CountArray, FloatArray
+from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
+from models.inference.marginal_model import MarginalModel
+from models.inference.two_by_two import (
+    ODDS_RATIO,
+    RISK_DIFFERENCE,
+    RISK_RATIO,
+    Comparison,
+    FourCounts,
+    TwoByTwo,
+    ratio,
+    shares,
+)
+from models.programs.nested_counts import Range
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class OddsRatio(BoundedQuantity):
+    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain."""
+
+    @property
+    def expected(self) -> float:
+        """The ratio of the expected counts."""
+        return float(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Some rows, a group of them and another one, and an outcome.
+
+    against: the other group; None for all rows that are not in the first. Raises InputError where these cannot be told.
+    """
+
+    rows: Rows
+    outcome: Mapping[str, Meaning]
+    group: Mapping[str, Meaning]
+    against: Mapping[str, Meaning] | None = None
+
+    def __post_init__(self) -> None:
+        if self.against is None and len(self.group) != 1:
+            raise InputError(
+                "everybody else is told by a group of one attribute; name the other group, such as against={'sex': 'Male'}"
+            )
+
+    @classmethod
+    def of(cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "_Groups":
+        """From conditions."""
+        read = [
+            meanings(model.domain, model.finest_levels, condition)
+            for condition in (outcome, group, *([] if against is None else [against]))
+        ]
+        if not all(read):
+            raise InputError('an outcome and a group are conditions, such as "diagnosis=Flu" and "sex=Female"')
+        return cls(Rows.of(model, where), read[0], read[1], read[2] if against is not None else None)
+
+    @property
+    def first(self) -> Rows:
+        """The group."""
+        return self.rows.and_of(self.group)
+
+    @property
+    def second(self) -> Rows:
+        """The other group."""
+        if self.against is not None:
+            return self.rows.and_of(self.against)
+        return self.rows.and_of({attribute: ~meaning for attribute, meaning in self.group.items()})
+
+    def without(self, rows: Rows) -> Rows | None:
+        """The rows that do not have the outcome; None where that is about several attributes."""
+        if len(self.outcome) != 1:
+            return None
+        return rows.and_of({attribute: ~meaning for attribute, meaning in self.outcome.items()})
+
+    def bounds(self) -> TwoByTwo:
+        """What is certain of the four counts."""
+        first, second = _range(self.first), _range(self.second)
+        most = first.upper + second.upper
+        anything = Range(0, most)
+        is_split = self.against is None
+        return TwoByTwo(
+            a=_range(self.first.and_of(self.outcome)),
+            b=_range(self.without(self.first), first),
+            c=_range(self.second.and_of(self.outcome)),
+            d=_range(self.without(self.second), second),
+            first_row=first,
+            second_row=second,
+            first_column=_range(self.rows.and_of(self.outcome)) if is_split else anything,
+            second_column=_range(self.without(self.rows), anything) if is_split else anything,
+            total=_range(self.rows) if is_split else anything,
+        )
+
+    def expected(self) -> FourCounts:
+        """The four counts as the model estimates them."""
+        model, counts = self.rows.model, []
+        for rows in (self.first, self.second):
+            all_rows, with_outcome = (model.expected_in(part.estimated) for part in (rows, rows.and_of(self.outcome)))
+            counts += [with_outcome, max(all_rows - with_outcome, 0.0)]
+        return FourCounts(*counts)
+
+    def is_sharp(self, bounds: TwoByTwo) -> bool:
+        """Whether the ends of a comparison are attained."""
+        cell = self.first.and_of(self.outcome)
+        if self.against is None and cell.surely.is_shown and cell.possibly.is_shown:
+            return True
+        return bounds.tightened().is_decided_by_one and cell.bounds().sharp
+
+    def basis(self) -> Basis:
+        """What a comparison of the expected counts rests on."""
+        model = self.rows.model
+        asked = self.rows.distinctions({})
+        for conditions in (self.group, self.outcome) if self.against is None else (self.outcome,):
+            for attribute, meaning in conditions.items():
+                asked[attribute] = _two_groups(self.rows, attribute, meaning)
+        if self.against is not None:
+            both = Rows(model, {a: self.group[a] | self.against[a] for a in self.group if a in self.against})
+            for attribute in {**self.group, **self.against}:
+                if attribute in both.meanings:
+                    asked[attribute] = _two_groups(
+                        self.rows.and_of({attribute: both.meanings[attribute]}), attribute, self.group[attribute]
+                    )
+                else:
+                    asked[attribute] = _two_groups(self.rows, attribute, {**self.group, **self.against}[attribute])
+        return basis_in(model, asked)
+
+
+def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
+    """Between the values of an attribute that are meant and the others, among some rows."""
+    model = rows.model
+    hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
+    inside = meaning.surely | meaning.cut
+    among = rows.meant.get(attribute, np.ones_like(inside))
+    groups = np.where(among, inside.astype(np.intp), NOT_ASKED)
+    told = Distinction.of_groups(hierarchy, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
+    return Distinction(NO_LEVEL, told.told_at) if meaning.cut.any() else told
+
+
+def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:
+    """The bounds of a number of rows; those of a larger number, from 0, where it cannot be asked for."""
+    if rows is None:
+        assert otherwise is not None
+        return Range(0, otherwise.upper)
+    bounds = rows.bounds()
+    return Range(bounds.lower, bounds.upper)
+
+
+def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Range, bool]:
+    """A comparison of the expected counts, what it rests on, its bounds, and whether these are sharp."""
+    bounds = groups.bounds()
+    ends = bounds.extremes(comparison)
+    expected = comparison.of(groups.expected())
+    if not isnan(expected):
+        expected = min(max(expected, ends.lower), ends.upper)
+    is_sharp = ends.is_known or (ends != comparison.within and groups.is_sharp(bounds))
+    return expected, CERTAIN if ends.is_known else groups.basis(), ends, is_sharp
+
+
+def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
+    """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
+    groups = _Groups.of(model, second, _on_one_attribute(model, first), None, where)
+    if len(groups.outcome) != 1:
+        raise InputError("an odds ratio is about two conditions, each on one attribute")
+    (one,), (other,) = groups.group, groups.outcome
+    if one == other:
+        raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
+    return OddsRatio(*_compared(groups, ODDS_RATIO))
+
+
+def _on_one_attribute(model: MarginalModel, condition: Where) -> Where:
+    if len(meanings(model.domain, model.finest_levels, condition)) != 1:
+        raise InputError("an odds ratio is about two conditions, each on one attribute")
+    return condition
+
+
+def risk_ratio(
+    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
+) -> BoundedQuantity:
+    """The share of a group with an outcome over that of another group, by default of everybody else."""
+    return BoundedQuantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_RATIO))
+
+
+def risk_difference(
+    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
+) -> BoundedQuantity:
+    """The share of a group with an outcome less that of another group, by default of everybody else."""
+    return BoundedQuantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_DIFFERENCE))
+
+
+def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
+    """The share of the rows of one condition that another one holds for, too. Raises InputError where there are none."""
+    rows, meant = Rows.of(model, where), meanings(model.domain, model.finest_levels, part)
+    inside = rows.and_of(meant)
+    whole, within = _range(rows), _range(inside)
+    if not whole.upper:
+        raise InputError("no row with these values is possible, so there is nothing to take a share of")
+    outside = rows.and_of({a: ~meaning for a, meaning in meant.items()}) if len(meant) == 1 else None
+    rest = _range(outside, whole)
+    most_inside, least_inside = min(within.upper, whole.upper), max(within.lower, whole.lower - rest.upper)
+    rest = Range(max(rest.lower, whole.lower - most_inside), min(rest.upper, whole.upper - least_inside))
+    ends = Range(_part(least_inside, rest.upper, 1.0), _part(most_inside, rest.lower, 0.0))
+    expected = ratio(model.expected_in(inside.estimated), model.expected_in(rows.estimated))
+    if not isnan(expected):
+        expected = min(max(expected, ends.lower), ends.upper)
+    if ends.is_known:
+        return BoundedQuantity(expected, CERTAIN, ends, sharp=True)
+    is_shown = inside.surely.is_shown and inside.possibly.is_shown
+    is_sharp = is_shown or (whole.is_known and inside.bounds().sharp)
+    return BoundedQuantity(expected, inside.basis({}), ends, is_sharp)
+
+
+def _part(count: float, rest: float, otherwise: float) -> float:
+    """The share of a count; where both are 0, that of the tables in which another count is not."""
+    return count / (count + rest) if count + rest > 0 else otherwise
+
+
+class TableBounds(NamedTuple):
+    """Between which numbers each cell of a cross table lies for certain, as two frames of its shape.
+
+    sharp: whether each bound is proven to be attained by some table with the published marginals.
+    """
+
+    lower: "pd.DataFrame"
+    upper: "pd.DataFrame"
+    sharp: bool
+
+
+def crosstab_bounds(
+    model: MarginalModel, rows: Attributes, columns: Attributes, where: Where, normalize: str | None
+) -> TableBounds:
+    """Bounds of all combinations of the rows that a condition means: counts, or shares of rows, of columns or of all."""
+    import pandas as pd
+
+    down, across = two_margins(model, rows, columns)
+    meant = Rows.of(model, where)
+    bounds = meant.by({**down, **across})
+    axes = [axis(model, down), axis(model, across)]
+    shape = [len(labels) for labels in axes]
+    lower, upper = bounds.lower.reshape(shape), bounds.upper.reshape(shape)
+    if normalize is None:
+        ends: tuple[FloatArray, FloatArray] = lower.astype(np.float64), upper.astype(np.float64)
+        frames = [pd.DataFrame(end.astype(np.int64), axes[0], axes[1]) for end in ends]
+        return TableBounds(frames[0], frames[1], bounds.sharp)
+    ends, is_known = _share_bounds(meant, down, across, normalize, (lower, upper))
+    frames = [pd.DataFrame(end, axes[0], axes[1]) for end in ends]
+    return TableBounds(frames[0], frames[1], (bounds.sharp and is_known) or bool(np.array_equal(*ends, equal_nan=True)))
+
+
+def _share_bounds(
+    meant: Rows,
+    down: Mapping[str, int],
+    across: Mapping[str, int],
+    normalize: str,
+    cells: tuple[CountArray, CountArray],
+) -> tuple[tuple[FloatArray, FloatArray], bool]:
+    """Bounds of shares: of each cell and of all others of its row, column or table; and whether the sums are known."""
+    summed = summed_over(normalize)
+    lower, upper = cells
+    if summed is None:
+        total = meant.bounds()
+        whole = np.array(total.lower), np.array(total.upper)
+    else:
+        bounds = meant.by(down if summed else across)
+        whole = np.expand_dims(bounds.lower.ravel(), summed), np.expand_dims(bounds.upper.ravel(), summed)
+    others = [end.sum(axis=summed, keepdims=True) - end for end in (lower, upper)]
+    upper = np.minimum(upper, np.maximum(whole[1] - others[0], 0))
+    lower = np.maximum(lower, whole[0] - others[1])
+    rest = np.maximum(others[0], whole[0] - upper), np.minimum(others[1], whole[1] - lower)
+    return shares((lower, upper), rest), bool(np.array_equal(*whole))

@@ -1,0 +1,145 @@
+"""The least and the largest sum, or ratio of sums, over counts of groups that nest, each within bounds.
+
+Of whole numbers n_i of cells, and of their sums over groups that nest (values, decades, all), bounds are given. What
+n @ costs is at least is a program whose constraints form a forest: a group hands on to the group around it the least cost
+as a function of its number of rows, which is convex and piecewise linear, so that the functions of several groups add up by
+sorting their slopes. All ends are whole numbers, so whole numbers attain the least.
+The least of a ratio (n @ numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On nonlinear
+fractional programming, 1967): with the ratio r of a table, the least of n @ (numerators - r * denominators) is 0 or shows
+a table with a smaller one.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from models.arrays import CountArray, FloatArray, IndexArray, read_only
+from models.errors import ContradictionError, DomainMismatchError
+
+_MOST_PROGRAMS = 200
+"""That a ratio takes; each gives a smaller ratio of the finitely many, and some ten are enough."""
+
+
+class Range(NamedTuple):
+    """lower <= value <= upper for certain."""
+
+    lower: float
+    upper: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is one value only."""
+        return self.lower == self.upper
+
+
+UNBOUNDED = Range(-inf, inf)
+"""Nothing is certain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """lower <= counts <= upper for certain: whole numbers, shape (groups,) each.
+
+    Raises DomainMismatchError for other shapes.
+    """
+
+    lower: CountArray
+    upper: CountArray
+
+    def __post_init__(self) -> None:
+        if self.lower.ndim != 1 or self.lower.shape != self.upper.shape:
+            raise DomainMismatchError("each group has a least and a largest count")
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+
+@dataclass(frozen=True, eq=False)
+class NestedCounts:
+    """Bounds of cells and of the groups around them.
+
+    levels: of the cells, then of coarser and coarser groups. parents: for all levels but the last the group of the next
+    level that each is in. Raises DomainMismatchError for numbers that do not fit.
+
+    >>> cells, whole = Bounded(np.array([0, 2]), np.array([5, 4])), Bounded(np.array([6]), np.array([6]))
+    >>> tens = NestedCounts((cells, whole), (np.array([0, 0]),))
+    >>> tens.extremes(np.array([1.0, 3.0])), tens.extreme_ratios(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
+    (Range(lower=10.0, upper=14.0), Range(lower=1.6666666666666667, upper=2.3333333333333335))
+    """
+
+    levels: tuple[Bounded, ...]
+    parents: tuple[IndexArray, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.levels) != len(self.parents) + 1:
+            raise DomainMismatchError(f"{len(self.levels)} levels need {len(self.levels) - 1} maps to the next one")
+        for own, above, parents in zip(self.levels, self.levels[1:], self.parents):
+            if len(parents) != len(own) or (len(own) and not 0 <= parents.min() <= parents.max() < len(above)):
+                raise DomainMismatchError("each group is in one of the next level")
+
+    def extremes(self, costs: FloatArray) -> Range:
+        """The least and the largest sum of counts times costs. costs: finite, shape (cells,).
+
+        Raises ContradictionError where no counts are within all bounds.
+        """
+        return Range(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
+
+    def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> Range | None:
+        """The least and the largest ratio of two sums over all tables that have one; None where no table has.
+
+        denominators: nonnegative, and only with numerators of 0 are they 0. Shape (cells,) each. Raises as `extremes`.
+        """
+        largest = self._least_ratio(-numerators, denominators)
+        least = self._least_ratio(numerators, denominators)
+        return None if least is None or largest is None else Range(least, -largest)
+
+    def _least_ratio(self, numerators: FloatArray, denominators: FloatArray) -> float | None:
+        counts = self._cheapest(-denominators)
+        if not counts @ denominators > 0:
+            return None
+        ratio = float(counts @ numerators / (counts @ denominators))
+        for _ in range(_MOST_PROGRAMS):
+            counts = self._cheapest(numerators - ratio * denominators)
+            weight = float(counts @ denominators)
+            if weight <= 0 or not (better := float(counts @ numerators) / weight) < ratio:
+                return ratio
+            ratio = better
+        raise AssertionError("a ratio of whole counts did not settle")
+
+    def _cheapest(self, costs: FloatArray) -> CountArray:
+        """Counts of the cells that cost least."""
+        counts = self.levels[0].lower.copy()
+        cells = np.argsort(costs, kind="stable")
+        room = (self.levels[0].upper - self.levels[0].lower)[cells]
+        groups = cells
+        if np.any(room < 0):
+            raise ContradictionError("no table has these marginals")
+        for bounds, parents in zip(self.levels[1:], self.parents):
+            groups = parents[groups]
+            rows = np.zeros(len(bounds), dtype=np.int64)
+            np.add.at(rows, groups, counts[cells])
+            missing = np.maximum(bounds.lower - rows, 0)
+            taken = _first(groups, room, missing)
+            np.add.at(rows, groups, taken)
+            if np.any(rows < bounds.lower) or np.any(rows > bounds.upper):
+                raise ContradictionError("no table has these marginals")
+            counts[cells] += taken
+            room = _first(groups, room - taken, bounds.upper - rows)
+        counts[cells] += np.where(costs[cells] < 0, room, 0)
+        return counts
+
+
+def _first(groups: IndexArray, room: CountArray, wanted: CountArray) -> CountArray:
+    """How much of each place is used, in their order, until each group has what it wants: shape (places,)."""
+    order = np.argsort(groups, kind="stable")
+    sorted_groups, sorted_room = groups[order], room[order]
+    sums = np.cumsum(sorted_room) - sorted_room
+    begins = np.searchsorted(sorted_groups, sorted_groups)
+    before = sums - sums[begins] if len(sums) else sums
+    used = np.zeros_like(room)
+    used[order] = np.clip(wanted[sorted_groups] - before, 0, sorted_room)
+    return used

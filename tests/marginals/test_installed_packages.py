@@ -1,0 +1,230 @@
+"""What an installed package adds is taken wherever a name is: by policies, `select`, `frontier`, commands and the window."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+import toy_package
+from marginals.errors import InputError
+from marginals.example import table
+from models.errors import ExtensionError, SelectionError
+from models.installed import _entries, installed
+from small_release import write_config
+
+POLICY = """
+[base]
+table = "toy-base"
+[search]
+strategy = "toy-search"
+objective = "toy-score"
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return toy_package.install(tmp_path / "site")
+
+
+@pytest.fixture
+def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In this process, and in those that it starts."""
+    monkeypatch.syspath_prepend(package)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]))
+    _forget()
+    yield
+    _forget()
+    sys.modules.pop("toy_extension", None)
+
+
+def _forget() -> None:
+    """What was installed, and what was not."""
+    _entries.cache_clear()
+    installed.cache_clear()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """That names all four."""
+    path = write_config(tmp_path)
+    path.write_text(path.read_text().replace("entropy:2", "toy-capped:3/4") + POLICY)
+    return path
+
+
+def command(*arguments: object, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """The command in a process of its own. path: of the package, where it is installed."""
+    own = [str(path)] if path else []
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*own, os.environ.get("PYTHONPATH", ".")])}
+    line = [sys.executable, "-m", "marginals", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.slow
+def test_commands_publish_verify_assess_and_attack_with_what_is_installed(package: Path, config: Path) -> None:
+    """And where it is not installed, the claim of its criterion is undecided, never a pass, and what to install is said."""
+    release = config.parent / "release"
+    published = command("publish", config, "--out", release, "--json", path=package)
+    assert published.returncode == 0, published.stderr
+    assert json.loads(published.stdout)["search"]["strategy"] == "toy-search"
+    assert "toy-capped:0.75" in (release / "datapackage.json").read_text()
+    verified = command("verify", release, path=package)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "toy-capped:0.75" in verified.stdout
+    assert command("verify", release, "--check", "diversity=toy-capped:1/5", path=package).returncode == 1
+    assessed = command("assess", config, "--levels", "age=1", path=package)
+    assert "toy-capped:0.75" in assessed.stdout, assessed.stderr
+    attacked = command("attack", release, path=package)
+    assert attacked.returncode == 0, attacked.stderr
+
+    alone = command("verify", release, "--json")
+    assert alone.returncode != 0
+    checks = {check["criterion"]: check for check in json.loads(alone.stdout)["checks"]}
+    assert checks["maxent-diversity"]["verdict"] == "undecided"
+    assert "install the package" in checks["maxent-diversity"]["note"]
+    assert "Traceback" not in (ended := command("attack", release)).stderr, ended.stderr
+    for refused in (command("publish", config, "--out", config.parent / "other"), command("assess", config)):
+        assert refused.returncode == 2
+        assert refused.stderr.startswith("Error")
+        assert refused.stderr.count("\n") == 1, refused.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("installed_here")
+def test_the_window_offers_and_uses_what_is_installed(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+    pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+    from window_clients import browsing
+
+    monkeypatch.chdir(config.parent)
+    with browsing(config) as browser:
+        page = browser.until("/policy", "Save the policy")
+        assert "<option selected>toy-search</option>" in page
+        assert "<option selected>toy-base</option>" in page
+        browser.post("/search", {})
+        browser.until("/search", "Candidate 1")
+        browser.post("/publish", {"out": "release"})
+        browser.until("/publish", "The release is written to the folder release")
+    assert marginals.open_release(config.parent / "release").verify().ok
+
+
+@pytest.mark.usefixtures("installed_here")
+def test_python_takes_the_same_names() -> None:
+    policy = marginals.Policy(
+        k_link=4, diversity="toy-capped:3/4", strategy="toy-search", objective="toy-score", base="toy-base"
+    )
+    publication = marginals.publish(table, policy)
+    assert publication.steward.search.strategy == "toy-search"
+    assert str(publication.steward.objective) == "CliqueScore(score)"
+    assert publication.release.verify().ok
+    grid = marginals.frontier(table, policy, k=[2, 4], strategies=["toy-search", "exact"], jobs=1)
+    assert grid["strategy"].tolist() == ["toy-search", "exact"] * 2
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 200)})
+    frame = frame.assign(b=frame.a ^ (rng.random(200) < 0.1), c=rng.integers(0, 2, 200))
+    chosen = marginals.select(frame, "toy-score", "toy-search")
+    assert chosen.cliques == marginals.select(frame, "bdeu").cliques == (("a", "b"), ("c",))
+
+
+@pytest.mark.usefixtures("installed_here")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"strategy": "toy-broken"}, r"cannot be loaded \(RuntimeError\)"),
+        ({"strategy": "toy-number"}, r"not a function \(problem, stop\)"),
+        ({"objective": "toy-number"}, "not an object with gain"),
+        ({"base": "toy-number"}, "not a function"),
+        ({"diversity": "toy-number:3"}, "not a class with the base marginals.Diversity"),
+        ({"diversity": "toy-missing:3"}, r"cannot be loaded \(AttributeError\)"),
+        ({"strategy": "toy-unknown"}, "there is no search strategy"),
+        ({"objective": "toy-unknown"}, "there is no objective"),
+        ({"base": "toy-unknown"}, "base is "),
+        ({"diversity": "toy-unknown:3"}, "not of the form"),
+    ],
+)
+def test_what_is_installed_wrongly_or_not_at_all_is_one_sentence(given: dict[str, str], words: str) -> None:
+    with pytest.raises((InputError, ExtensionError, marginals.CriterionError), match=words) as caught:
+        marginals.Policy(k_link=4, **given)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    assert "no luck" not in str(caught.value)
+
+
+def test_nothing_is_looked_up_for_what_is_built_in() -> None:
+    lines = (
+        "import marginals",
+        "marginals.Policy(k_link=3, diversity='entropy:2', strategy='exact', objective='kl')",
+        "from models.installed import _entries",
+        "print(_entries.cache_info().misses)",
+    )
+    ran = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "0"
+
+
+def lost(_problem, _stop):  # type: ignore[no-untyped-def]
+    return None
+
+
+def unkept(problem, _stop):  # type: ignore[no-untyped-def]
+    from models.search import result_of
+
+    return result_of("mine", problem, problem.position(()), 0, ())
+
+
+@pytest.mark.parametrize(("strategy", "words"), [(lost, "no SearchResult"), (unkept, "lacks what must be shown")])
+def test_what_a_strategy_gives_back_is_looked_at(strategy: object, words: str) -> None:
+    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
+    with pytest.raises(ExtensionError, match=words):
+        marginals.select(frame, strategy=strategy)  # type: ignore[arg-type]
+
+
+def test_a_strategy_that_gives_back_no_decomposable_collection_is_told_so() -> None:
+    def circle(problem, stop):  # type: ignore[no-untyped-def]
+        from dataclasses import replace
+
+        from models.search import forward
+
+        a, b, c = problem.cube.domain.attribute_masks
+        return replace(forward(problem, stop), cliques=(a | b, b | c, a | c))
+
+    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv"), "c": list("ijji")})
+    with pytest.raises(ExtensionError, match="not decomposable"):
+        marginals.select(frame, strategy=circle)
+
+
+@pytest.mark.parametrize("levels", [None, {"age": "one"}, ["age"]])
+def test_a_base_that_gives_no_levels_is_told_so(levels: object) -> None:
+    with pytest.raises(ExtensionError, match="gives back no level for each quasi-identifier"):
+        marginals.publish(
+            table, marginals.Policy(k_link=4, diversity="none", base=lambda _table, _requirements: levels)
+        )  # type: ignore[arg-type, return-value]
+
+
+def test_a_base_that_fails_the_policy_is_refused() -> None:
+    policy = marginals.Policy(k_link=4, diversity="entropy:2", base=lambda _table, _requirements: {"age": 0, "sex": 0})
+    with pytest.raises(marginals.NothingPublishableError, match="the base table"):
+        marginals.publish(table, policy)
+
+
+def test_a_test_of_significance_is_no_objective_of_a_policy() -> None:
+    with pytest.raises(InputError, match="a rule for stopping a search"):
+        marginals.Policy(k_link=4, objective="likelihood-ratio")
+
+
+@pytest.mark.parametrize("given", [3, None, object()])
+def test_what_is_no_objective_or_strategy_is_one_sentence(given: object) -> None:
+    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
+    for arguments in ({"criterion": given}, {"strategy": given}):
+        with pytest.raises((ExtensionError, SelectionError), match="is a name"):
+            marginals.select(frame, **arguments)  # type: ignore[arg-type]
+
+
+def test_a_score_that_is_no_number_is_told_so() -> None:
+    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
+    with pytest.raises(ExtensionError, match="a finite number of nats"):
+        marginals.select(frame, lambda _counts, _cells: float("nan"))

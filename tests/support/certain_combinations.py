@@ -1,0 +1,72 @@
+"""Oracle for small combinations: all tables of whole numbers with the published marginals, one after another."""
+
+from collections.abc import Iterator
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from models.graphs.junction_tree import Collection
+from models.programs.all_tables import all_tables
+from models.tables.hierarchy import Mask
+
+MOST_TABLES = 20_000
+
+
+class Combination(NamedTuple):
+    """A cell of a margin, with the least and the largest count that it has in any consistent table."""
+
+    margin: Mask
+    cell: tuple[int, ...]
+    least: int
+    most: int
+
+
+def combinations_of(collection: Collection, nonsensitive: tuple[str, ...]) -> list[Combination] | None:
+    """Every cell of every margin of up to three nonsensitive attributes at levels that tables show, and of more at their
+    finest ones; None where there are too many tables to try them all.
+    """
+    domain = collection.domain
+    own = domain.mask(dict.fromkeys(nonsensitive, 0))
+    shown = sorted({mask & own for mask in collection.masks} - {0})
+    fine = {a: level for a, level in collection.within(own).finest_levels.items() if a in nonsensitive}
+    names = [a for a in nonsensitive if fine[a] < domain.hierarchy(a).height]
+    sizes = [domain.hierarchy(a).size(fine[a]) for a in names]
+    codes = dict(zip(names, np.indices(sizes).reshape(len(sizes), -1)))
+
+    def keys_of(mask: Mask) -> np.ndarray:
+        keys = np.zeros(int(np.prod(sizes)), dtype=np.intp)
+        for a, level in domain.margin(mask).items():
+            keys = keys * domain.hierarchy(a).size(level) + domain.hierarchy(a).lift(fine[a], level)[codes[a]]
+        return keys
+
+    keys, totals = [], []
+    for mask in shown:
+        table, levels = collection.cube.table(mask), domain.margin(mask)
+        dense = np.zeros([domain.hierarchy(a).size(level) for a, level in levels.items()], dtype=np.int64)
+        dense[tuple(table.column(a, level) for a, level in levels.items())] = table.counts
+        keys.append(keys_of(mask))
+        totals.append(dense.ravel())
+    tables = all_tables(keys, totals, MOST_TABLES) if keys else None
+    return None if tables is None else list(_ranges(collection, names, fine, shown, tables, keys_of))
+
+
+def _ranges(collection, names, fine, shown, tables, keys_of) -> Iterator[Combination]:
+    domain = collection.domain
+    for number in range(1, len(names) + 1):
+        for some in combinations(names, number):
+            levels = [_levels(collection, a, shown) if number <= 3 else [fine[a]] for a in some]
+            for chosen in product(*levels):
+                margin = dict(sorted(zip(some, chosen)))
+                keys = keys_of(domain.mask(margin))
+                shape = [domain.hierarchy(a).size(level) for a, level in margin.items()]
+                counts = np.zeros((int(np.prod(shape)), len(tables)), dtype=np.int64)
+                np.add.at(counts, keys, tables.T)
+                for flat, own in enumerate(counts):
+                    cell = tuple(int(code) for code in np.unravel_index(flat, shape))
+                    yield Combination(domain.mask(margin), cell, int(own.min()), int(own.max()))
+
+
+def _levels(collection: Collection, attribute: str, shown: list[Mask]) -> list[int]:
+    margins = map(collection.domain.margin, shown)
+    return sorted({margin[attribute] for margin in margins if attribute in margin})
