@@ -600,9 +600,9 @@ _WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
 _LONG_TEXT = 40
 _LONG_CATEGORY = 60
-"""As long a text may be that enough rows share, where most values of a column are rare."""
+"""As long a text may be that enough rows share, and half the values of a list that was chosen from."""
 _LONGEST_CATEGORY = 200
-"""As long a text may be of a column most of whose values enough rows share, as the answers of a questionnaire are."""
+"""As long one value of such a list may be, most of whose values enough rows share."""
 
 _HEAPED = 0.1
 """Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
@@ -974,8 +974,9 @@ def _holds_long_texts(column: Column, rare: int) -> bool:
     are_long = lengths > np.where(are_rare, _LONG_TEXT, _LONG_CATEGORY)
     if not are_long.any():
         return False
-    is_list = 2 * are_rare.sum() <= len(lengths) <= _MOST_CATEGORIES and lengths.max() <= _LONGEST_CATEGORY
-    return not is_list
+    are_chosen = 2 * are_rare.sum() <= len(lengths) <= _MOST_CATEGORIES
+    are_short = 2 * (lengths <= _LONG_CATEGORY).sum() >= len(lengths) and lengths.max() <= _LONGEST_CATEGORY
+    return not (are_chosen and are_short)
 
 
 def _are_codes_by_name(column: Column) -> bool:

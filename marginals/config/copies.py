@@ -212,7 +212,8 @@ class _Products:
             if not left.max() > _NEARLY_NONE:
                 return ()
             chosen.append(int(left.argmax()))
-            explained, *_ = np.linalg.lstsq(self.inner[np.ix_(chosen, chosen)], self.inner[chosen, total], rcond=None)
+            inner = self.inner[np.ix_(chosen, chosen)]
+            explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
             signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
             are_parts = len(chosen) >= 2 and bool((np.abs(signs) == 1).all())
             if are_parts and _adds_up(self.numbers[total], self.numbers[chosen], signs):

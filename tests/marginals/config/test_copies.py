@@ -1,6 +1,7 @@
 """What gives a sensitive column away is found by counting, whatever it is called, and is not published beside it."""
 
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,27 @@ def test_the_parts_of_a_sum_are_as_sensitive_as_the_sum(tmp_path: Path) -> None:
         ("sex", "z"), Role.QUASI_IDENTIFIER
     )
     assert "it adds up with" in found["bonus"].why
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.1]))
+@settings(max_examples=40, deadline=None)
+def test_every_sum_is_found_whatever_is_missing_and_nothing_but_sums(seed: int, size: int, gone: float) -> None:
+    """Each column that is found is what its parts add up to, with signs, in nearly all rows; the planted one is found."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.normal(0, rng.uniform(1, 1000, (size + 3, 1)), (size + 3, 400))
+    signs = rng.choice([-1.0, 1.0], size)
+    total = signs @ drawn[:size]
+    total[rng.random(400) < gone] = np.nan
+    numbers = {f"c{place}": own for place, own in enumerate(drawn)} | {"total": total}
+    columns = {name: Values(np.arange(400), own) for name, own in numbers.items()}
+    found = {one.total: one.parts for one in sums(columns)}
+    assert found["total"] == tuple(f"c{place}" for place in range(size))
+    assert set(found) <= {"total", *found["total"]}
+    for name, parts in found.items():
+        present = ~np.isnan(numbers[name])
+        matrix = np.nan_to_num(np.array([numbers[part] for part in parts]))[:, present]
+        ways = product([-1.0, 1.0], repeat=len(parts))
+        assert any(np.mean(np.abs(np.array(way) @ matrix - numbers[name][present]) < 1e-6) >= 0.9 for way in ways)
 
 
 def test_independent_columns_give_nothing_away() -> None:

@@ -110,3 +110,65 @@ def test_the_table_of_words_is_well_kept() -> None:
                 assert len(set(words)) == len(words), (name, key)
                 assert all(part.isascii() and part.isalpha() and part.islower() for w in words for part in w.split("+"))
         assert all(len(word) >= 4 for word in kind.get("begins", "").split()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "about"),
+    [
+        ("badhlth", "health or treatment"),
+        ("bl_diab", "health or treatment"),
+        ("Prev.preg", "health or treatment"),
+        ("numvisit", "health or treatment"),
+        ("prevHyper", "health or treatment"),
+        ("lfaminc", "income, wealth, benefits or debt"),
+        ("hrwage", "income, wealth, benefits or debt"),
+        ("annearn", "income, wealth, benefits or debt"),
+        ("nettoeink", "income, wealth, benefits or debt"),
+        ("revmensuel", "income, wealth, benefits or debt"),
+        ("pensja", "income, wealth, benefits or debt"),
+        ("BL.Cig.Day", "drugs, alcohol or tobacco"),
+        ("smkyrs", "drugs, alcohol or tobacco"),
+        ("parcath", "religion or belief"),
+        ("husunion", "membership in a trade union"),
+        ("antecedentes_penales", "crime, force or custody"),
+        ("incarcerated", "crime, force or custody"),
+        ("trustMostPeople", "opinions or judgements"),
+        ("szczescie", "opinions or judgements"),
+    ],
+)
+def test_abbreviations_say_it_with_what_stands_around_them(name: str, about: str) -> None:
+    found = meaning_of(name)
+    assert found is not None
+    assert found.about == about
+
+
+def test_a_word_that_is_cut_short_is_asked_about_unless_it_may_be_another() -> None:
+    cut = meaning_of("denomina")
+    assert cut is not None
+    assert (cut.about, cut.is_sure) == ("religion or belief", False)
+    for name in ("inter", "percent", "current", "first", "occup", "depen", "labor", "created"):
+        assert meaning_of(name) is None, name
+
+
+@pytest.mark.parametrize(
+    "name", ["fact", "hill", "frank", "reunion", "learning", "tenant", "retail_sales", "hospital", "trustees", "skill"]
+)
+def test_words_that_hold_an_abbreviation_by_chance_say_nothing(name: str) -> None:
+    assert meaning_of(name) is None
+
+
+def test_what_says_whose_it_is_leaves_what_people_are_recognized_by() -> None:
+    assert all(map(is_recognizable, ["motheduc", "husage", "agegrp", "occup", "maritalcat"]))
+    assert not any(map(is_recognizable, ["storage", "percent", "q17"]))
+
+
+def test_amounts_with_the_sign_of_a_currency_are_asked_about_whatever_their_name() -> None:
+    for texts in (
+        ["$ 1,200", "$ 900", "$ 3,400"],
+        ["1200 €", "900 €", "n/a"],
+        ["$0 to $999", "$1,000 to $4,999", "$5,000+"],
+    ):
+        found = meaning_of_values(Column.of("q17", texts * 20))
+        assert found is not None
+        assert (found.about, found.is_sure) == ("amounts of money", False)
+    assert meaning_of_values(Column.of("q17", ["1200", "900", "3400"] * 20)) is None
