@@ -74,6 +74,7 @@ def _circumstances(told: Line) -> str:
 def _table(measurements: Sequence[Measurement]) -> str:
     """A row for each measurement."""
     rows = []
+    is_judged = any("quality" in one.facts for one in measurements)
     for one in measurements:
         facts = [one.facts.get(fact) for fact in ("processor_seconds", "processor_ratio")]
         processor, processor_ratio = (number(fact) if isinstance(fact, float | int) else "" for fact in facts)
@@ -87,10 +88,12 @@ def _table(measurements: Sequence[Measurement]) -> str:
                 number(one.ratio),
                 processor_ratio,
                 number(one.megabytes),
+                *([str(one.facts.get("quality", ""))] if is_judged else []),
                 str(one.facts.get("earlier", "")),
             ]
         )
-    names = ["case", "size", "seconds", "processor", "beside", "ratio", "by processor", "MB", "earlier"]
+    names = ["case", "size", "seconds", "processor", "beside", "ratio", "by processor", "MB"]
+    names += [*(["quality"] if is_judged else []), "earlier"]
     return _markdown(names, rows)
 
 

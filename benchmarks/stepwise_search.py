@@ -22,6 +22,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from measurement import Measurement, fastest, interleaved, options, peak_megabytes, say, skipped
@@ -32,7 +33,8 @@ from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.config.release_toml import read_hierarchy
 from marginals.publishing.publishing import Publication
 from models.arrays import CodeArray
-from models.search import STRATEGIES, select
+from models.errors import NotDecomposableError
+from models.search import STRATEGIES, SelectedModel, fitted, select
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -176,20 +178,49 @@ def selection_lines(
             if is_measured(name)
         }
         turns = interleaved(runs | {name: program.run for name, program in programs.items()})
+    edges_of = {strategy: {frozenset(edge) for edge in turns[strategy][1].graph.edges} for strategy in strategies}
+    if "pyAgrum" in turns:
+        edges_of["pyAgrum"] = turns["pyAgrum"][1]
+    for name, program in programs.items():
+        edges_of[name] = {frozenset(names[place] for place in edge) for edge in program.told[-1]["edges"]}
+    quality = qualities(columns, table, edges_of)
     for strategy in strategies:
         seconds, found = turns[strategy]
         facts = {"strategy": strategy, "evaluated": found.search.evaluated, "bic": round(found.bic, 1)}
-        facts |= recovered(columns, {frozenset(edge) for edge in found.graph.edges})
+        facts |= quality[strategy]
         memory = peak_megabytes(runs[strategy]) if strategy == "greedy" else None
         yield line(strategy, seconds, "a bincount of each pair", pairs, memory, facts)
     ours = turns["greedy"]
     if "pyAgrum" in turns:
-        seconds, edges = turns["pyAgrum"]
-        yield line("pyAgrum", seconds, "marginals, greedy", ours[0], None, recovered(columns, edges))
+        seconds, _ = turns["pyAgrum"]
+        yield line("pyAgrum", seconds, "marginals, greedy", ours[0], None, quality["pyAgrum"])
     for name, program in programs.items():
-        edges = {frozenset(names[place] for place in edge) for edge in program.told[-1]["edges"]}
-        facts = recovered(columns, edges) | {"same_edges": edges == {frozenset(edge) for edge in ours[1].graph.edges}}
+        facts = quality[name] | {"same_edges": edges_of[name] == edges_of["greedy"]}
         yield line(name, program.seconds, "marginals, greedy", ours[0], None, facts)
+
+
+def qualities(columns: Columns, table: ContingencyTable, edges_of: Mapping[str, Edges]) -> dict[str, Line]:
+    """How good each model is: its KL divergence, and its BIC above that of the best of these, where it is decomposable."""
+    models = {name: _decomposable(table, edges) for name, edges in edges_of.items()}
+    best = min(model.bic for model in models.values() if model is not None)
+    told: dict[str, Line] = {}
+    for name, model in models.items():
+        facts = recovered(columns, edges_of[name])
+        wrong = f"{facts['missing']} edges missing, {facts['extra']} too many" if "missing" in facts else ""
+        if model is None:
+            told[name] = facts | {"quality": "; ".join(filter(None, ("not decomposable", wrong)))}
+            continue
+        facts |= {"bic_above_best": round(model.bic - best, 1), "kl_divergence": round(model.search.kl_divergence, 4)}
+        told[name] = facts | {"quality": "; ".join(filter(None, (f"BIC +{model.bic - best:.1f}", wrong)))}
+    return told
+
+
+def _decomposable(table: ContingencyTable, edges: Edges) -> SelectedModel | None:
+    """The model of a graph; None where it has a circle without a chord."""
+    try:
+        return fitted(table, nx.find_cliques(nx.Graph([tuple(edge) for edge in edges])))
+    except NotDecomposableError:
+        return None
 
 
 def recovered(columns: Columns, found: Edges) -> Line:
@@ -252,6 +283,10 @@ def release_lines(
             "evaluated": found.evaluated,
             "optimal": found.optimal,
             "bound": None if found.bound is None else round(found.bound, 6),
+            "objective": None if found.value is None else round(found.value, 6),
+            "gap": None if found.gap is None else round(found.gap, 6),
+            "quality": f"KL {found.kl_divergence:.4f}"
+            + ("" if found.gap is None else f"; gap at most {found.gap:.4f}"),
         }
         case = f"release of Adult, {len(quasi_identifiers) + 1} attributes, {domain}, "
         case += f"occupation {occupation}, base {base}, {strategy}"

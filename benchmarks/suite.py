@@ -105,7 +105,7 @@ def measurements_of(lines: Iterable[Line]) -> list[Measurement]:
 
 
 def table(measurements: Sequence[Measurement]) -> str:
-    """A row for each measurement: what, how large, how long, how many times its yardstick, how much memory."""
+    """A row for each measurement: what, how large, how long, how many times its yardstick, how much memory, how good."""
     rows = [
         {
             "benchmark": measurement.benchmark,
@@ -116,6 +116,7 @@ def table(measurements: Sequence[Measurement]) -> str:
             "its seconds": number(measurement.yardstick_seconds),
             "ratio": number(measurement.ratio),
             "MB": number(measurement.megabytes),
+            "quality": measurement.facts.get("quality", ""),
             "earlier": measurement.facts.get("earlier", ""),
         }
         for measurement in measurements

@@ -382,23 +382,31 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
 
 def quantiles(
     model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
-) -> "pd.DataFrame":
-    """Quantiles by probability: columns quantile, lower, upper. Raises InputError where no row is possible."""
+) -> "pd.Series[float]":
+    """Estimated quantiles by probability. Raises InputError where no row is possible."""
     import pandas as pd
 
     amounts = _amounts(model, attribute, Rows.of(model, where), scale)
     wanted = _probabilities(probabilities)
-    told = []
-    for probability in wanted:
-        bounds = amounts.quantile_range(probability)
-        if bounds is None:
-            raise InputError("no row with these values is possible, so there is nothing to average")
-        estimate = amounts.estimated.quantile(probability)
-        told.append((min(max(estimate, bounds.lower), bounds.upper), *bounds))
+    told = [amounts.estimated.quantile(probability) for probability in wanted]
+    return marked(pd.Series(told, pd.Index(wanted, name="probability"), np.float64, name=attribute), amounts.basis)
+
+
+def quantile_bounds(
+    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+) -> "pd.DataFrame":
+    """Bounds of quantiles by probability: columns lower, upper. Raises InputError where no row is possible."""
+    import pandas as pd
+
+    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    wanted = _probabilities(probabilities)
+    told = [amounts.quantile_range(probability) for probability in wanted]
+    if None in told:
+        raise InputError("no row with these values is possible, so there is nothing to average")
     index = pd.Index(wanted, name="probability")
-    frame = pd.DataFrame(told, index=index, columns=["quantile", "lower", "upper"], dtype=np.float64)
+    frame = pd.DataFrame(told, index=index, columns=["lower", "upper"], dtype=np.float64)
     frame.attrs["sharp"] = amounts.is_sharp
-    return marked(frame, amounts.basis)
+    return frame
 
 
 def _probabilities(probabilities: object) -> list[float]:

@@ -39,6 +39,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing, numbers_of
@@ -351,6 +352,8 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
     """
     terms: list[Formula]
     if isinstance(where, Mapping):
+        for name in where:
+            require(name, str, "the name of an attribute", 'a text, such as {"age": "20-39"}')
         terms = [Choice(Column(name), texts_of(name, values)) for name, values in where.items()]
     else:
         terms = [parsed(text, names) for text in ([where] if isinstance(where, str) else where)]

@@ -1,6 +1,6 @@
 """Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -8,7 +8,7 @@ from warnings import warn
 
 import numpy as np
 
-from marginals.arguments import elements_of, kind_of
+from marginals.arguments import elements_of, kind_of, require_whole_number
 from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, meanings, values_meant
@@ -276,13 +276,19 @@ class Cells:
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
     if isinstance(attributes, Mapping):
-        return {known_attribute(model.domain, a): level for a, level in attributes.items()}
+        return {known_attribute(model.domain, a): _level(model, a, level) for a, level in attributes.items()}
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
     margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin
+
+
+def _level(model: MarginalModel, attribute: str, level: object) -> int:
+    """A level of an attribute as an integer of Python. Raises InputError for one that it does not have."""
+    require_whole_number(level, f"the level of {attribute!r}", 0, model.domain.hierarchy(attribute).height)
+    return int(level)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -411,10 +417,21 @@ def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: M
     return pd.DataFrame({name: np.asarray(value)[ranks] for name, value in values.items()}, index=index)
 
 
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A name of a column of ours beside those that attributes have: the same, with a _ for each time that one is taken.
+
+    >>> free_name("weight", ["age"]), free_name("weight", ["weight", "age"])
+    ('weight', 'weight_')
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
 def marginal(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Series[Any]":
     """Counts of the cells of a margin, or expected counts."""
     cells = cells_of(model, margin)
-    name = "count" if cells.are_counted else "expected_count"
+    name = free_name("count" if cells.are_counted else "expected_count", margin)
     basis = CERTAIN if cells.are_counted else _basis(model, margin)
     return marked(labelled(model, cells, margin, {name: cells.counts})[name], basis)
 
@@ -424,7 +441,8 @@ def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> "pd.D
     published = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
     margin = as_margin(model, published if attributes is None else attributes)
     cells = cells_of(model, margin)
-    frame = labelled(model, cells, margin, {"weight": cells.counts}).reset_index(drop=not cells.codes)
+    name = free_name("weight", margin)
+    frame = labelled(model, cells, margin, {name: cells.counts}).reset_index(drop=not cells.codes)
     return marked(frame, CERTAIN if cells.are_counted else _basis(model, margin))
 
 
@@ -523,7 +541,36 @@ def crosstab(
     if normalize is not None:
         counts = _normalized(counts, summed_over(normalize), margins=margins)
     frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
-    return marked(frame, _basis(model, {**down, **across}, where))
+    basis = _basis(model, {**down, **across}, where)
+    if covered := covered_by(model, {**down, **across}, basis):
+        frame.attrs["covered_by"] = covered
+    return marked(frame, basis)
+
+
+def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:
+    """By attribute the values of a level that one published group covers with others, each with that group.
+
+    The group is that of the finest table which tells of all attributes together: beside the other attributes the model says
+    the same of all values in it, whatever the data. Empty where no such table is coarser than asked.
+
+    >>> from marginals.example import release
+    >>> levels = {"age": 0, "diagnosis": 0}
+    >>> covered_by(release.model, levels, release.supports(levels))["age"]["22"]
+    '20-29'
+    """
+    covered = {}
+    for attribute, level in levels.items():
+        shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        if basis.kind is Kind.SUPPORTED and shown > level:
+            hierarchy = model.domain.hierarchy(attribute)
+            parents = hierarchy.lift(level, shown)
+            several = np.bincount(parents, minlength=hierarchy.size(shown)) > 1
+            covered[attribute] = {
+                label: hierarchy.labels[shown][parent]
+                for label, parent in zip(hierarchy.labels[level], parents.tolist())
+                if several[parent]
+            }
+    return covered
 
 
 def _all_of(labels: "pd.Index[Any]") -> "pd.Index[Any]":

@@ -11,7 +11,7 @@ MARKOV
 3
 4 2 3
 2
-2 0
+2 2
 """
 
 import csv
@@ -76,7 +76,8 @@ class LabelledFactors:
 
 
 def factors(release: Modelled) -> LabelledFactors:
-    """One factor a clique: its probabilities given the separator to its parent.
+    """One factor a set of variables: the product, over the cliques of these, of probabilities given the separator to the
+    parent. Other programs refuse a second factor of the same variables.
 
     Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out.
     """
@@ -86,7 +87,13 @@ def factors(release: Modelled) -> LabelledFactors:
         for (a, hierarchy), level in zip(release.domain.items(), tree.finest_levels)
         if level < hierarchy.height
     }
-    return LabelledFactors(labels, tuple(_factor(tree, labels, clique) for clique in range(len(tree.cliques))))
+    by_scope: dict[tuple[str, ...], Factor] = {}
+    for clique in range(len(tree.cliques)):
+        factor = _factor(tree, labels, clique)
+        if (other := by_scope.get(factor.variables)) is not None:
+            factor = Factor(factor.variables, other.values * factor.values)
+        by_scope[factor.variables] = factor
+    return LabelledFactors(labels, tuple(by_scope.values()))
 
 
 def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique: int) -> Factor:
@@ -198,8 +205,10 @@ def _write(graph: "nx.Graph[Any]", path: Path) -> None:
 
 # The UAI file format of Markov networks, as the inference evaluations of the UAI conference specify it.
 #
-# Tables run over their variables with the last one fastest. Numbers are plain decimals, since not every reader takes
-# exponents, and are written with as many digits as read back to the same number. The format has no names.
+# Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy
+# reads tables in the order of the scope, and pyAgrum with the lowest number fastest, whatever the scope says. Numbers
+# are plain decimals, since not every reader takes exponents, and are written with as many digits as read back to the
+# same number. The format has no names.
 
 
 def uai_text(network: LabelledFactors) -> str:
@@ -207,10 +216,11 @@ def uai_text(network: LabelledFactors) -> str:
     number = {variable: str(n) for n, variable in enumerate(network.labels)}
     lines = ["MARKOV", str(len(number)), " ".join(str(len(labels)) for labels in network.labels.values())]
     lines.append(str(len(network.factors)))
-    lines += [" ".join([str(len(f.variables)), *(number[v] for v in f.variables)]) for f in network.factors]
+    lines += [" ".join([str(len(f.variables)), *(number[v] for v in reversed(f.variables))]) for f in network.factors]
     for factor in network.factors:
-        values = (np.format_float_positional(value, trim="0") for value in factor.values.ravel())
-        lines += ["", str(factor.values.size), " ".join(values)]
+        distinct, places = np.unique(factor.values.T, return_inverse=True)
+        texts = [np.format_float_positional(value, trim="0") for value in distinct]
+        lines += ["", str(factor.values.size), " ".join(map(texts.__getitem__, places.ravel().tolist()))]
     return "\n".join(lines) + "\n"
 
 

@@ -126,6 +126,7 @@ def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
 
 def known_attribute(domain: Domain, attribute: str) -> str:
     """The attribute, if there is one of that name. Raises InputError, with close matches, where there is none."""
+    require(attribute, str, "the name of an attribute", 'a text, such as "age"')
     if attribute not in domain.attributes:
         raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
     return attribute

@@ -243,14 +243,18 @@ def basis_line(basis: Basis, domain: Domain) -> str:
     'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
 given what its tables share; that is no finding about the data'
     >>> basis_line(release.supports({"age": 0, "diagnosis": 0}), release.domain)
-    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; the model fills in the rest'
+    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; within its groups the model \
+takes what is asked to be independent'
     """
     match basis.kind:
         case Kind.PUBLISHED:
             return "published: it follows from published counts"
         case Kind.SUPPORTED:
             tables = shown_in_words(basis, domain)
-            return f"supported: coarser than asked, a published table shows {tables}; the model fills in the rest"
+            return (
+                f"supported: coarser than asked, a published table shows {tables}; within its groups the model takes "
+                "what is asked to be independent"
+            )
         case Kind.ASSUMED:
             return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
 

@@ -250,12 +250,23 @@ def test_tables_have_a_row_for_each_measurement_and_each_series() -> None:
         "seconds",
         "ratio",
         "MB",
+        "quality",
         "earlier",
     ]
     assert rows[1].split() == ["b", "case", "100", "rows", "0.02", "copy", "0.0001", "200", "300"]
     _, row = growth_table(all_series(points)).splitlines()
     assert row.split() == ["b", "case", "rows", "10", "10,000", "2", "1", "2", "1", "1", "1"]
     assert table([]) == growth_table([]) == ""
+
+
+def test_how_good_a_search_is_stands_beside_its_seconds() -> None:
+    good, fast = (
+        Measurement("b", name, {"rows": 10}, 1.0, None, "", None, facts)
+        for name, facts in (("good", {"quality": "BIC +0.0"}), ("fast", {"quality": "BIC +7.5"}))
+    )
+    assert [row.rstrip().endswith(end) for row, end in zip(table([good, fast]).splitlines()[1:], ("+0.0", "+7.5"))] == [
+        True
+    ] * 2
 
 
 def test_what_is_no_measurement_is_remarked() -> None:

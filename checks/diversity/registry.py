@@ -52,6 +52,9 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST = 10_000
 """Most characters of a text that is read."""
 
+_LONGEST_UNKNOWN = 200
+"""The same where nothing here knows the criterion, so that its text is told as it stands."""
+
 _registered: dict[str, type[Diversity]] = {}
 
 
@@ -140,7 +143,12 @@ def stated_diversity(text: str) -> Diversity:
     >>> stated_diversity("somebodys:4 at odds 2"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
     (AtOdds(plain=Uninstalled(text='somebodys:4'), odds=Fraction(2, 1)), True)
     """
-    return _parsed(text, lambda name, plain, whole: Uninstalled(plain) if name else _refused(name, plain, whole))
+
+    def unknown(name: str, plain: str, whole: str) -> Diversity:
+        is_short = name and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN
+        return Uninstalled(plain) if is_short else _refused(name, plain, whole)
+
+    return _parsed(text, unknown)
 
 
 @dataclass(frozen=True)

@@ -633,6 +633,7 @@ class Guess:
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_coarse: whether the values
     themselves are never published, since they tell people apart, but only what they are cut to. start: where intervals are
     counted from. is_alone: whether it is published in a table of its own only, since it would give a sensitive column away.
+    apart: numbers that are groups by themselves.
     """
 
     role: Role
@@ -648,6 +649,7 @@ class Guess:
     is_coarse: bool = False
     start: int | Decimal = 0
     is_alone: bool = False
+    apart: tuple[int | Decimal, ...] = ()
 
 
 def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
@@ -884,6 +886,7 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
             is_fitted=True,
             question=question,
             start=grouped.start,
+            apart=grouped.apart,
         )
     named = column.counts >= rare
     if len(column.values) > _MOST_CATEGORIES:

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,7 @@ from marginals.tables.people import (
     repeating_keys,
     worth_counting,
 )
+from marginals.tables.sensitive_groups import last_decimal
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from marginals.tables.values import NumberFormat, in_order, missing_among
@@ -286,7 +288,8 @@ def _publishable(
     """
     part = _complete_part(table, guesses, lacking, person)
     counted = _counted(part, *_that_count(part, guesses, person), person)
-    if hidden := {name: _left_out(guesses[name]) for name in _not_shown(counted.table)}:
+    # Where other rows are kept once a column is left out, another one may have too few values among them.
+    while hidden := {name: _left_out(guesses[name]) for name in _not_shown(counted.table)}:
         guesses = guesses | hidden
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
@@ -319,20 +322,35 @@ def _that_count(
         return table.frame, {name: sensitive.get(name, plain[name]) for name in used}
     banded = {name: own for name, own in sensitive.items() if own.intervals}
     columns = {name: _bands(table, name, banded[name]) if name in banded else table.frame[name] for name in sensitive}
-    in_bands = {name: replace(own, intervals=(1,), start=0, single_values=True) for name, own in banded.items()}
+    in_bands = {
+        name: replace(own, intervals=(1,), start=0, apart=(), single_values=True) for name, own in banded.items()
+    }
     return pd.DataFrame(columns, copy=False), sensitive | in_bands
 
 
+_FIRST_BAND = 1_000_000
+"""The number of the lowest band, beyond all numbers that stand for no value."""
+
+
 def _bands(table: _DescribedTable, name: str, attribute: Attribute) -> "pd.Series[Any]":
-    """The number of the first band that the number of each row lies in; None for no value."""
+    """The number of the first band that the number of each row lies in; none stands for no value, as 99 or -9 may."""
     codes, texts = factorized(table.frame[name], table.missing.texts)
     written = table.columns[name].format or NumberFormat()
+    numbers = [number for text in texts if (number := written.number(text)) is not None]
     width, start = attribute.intervals[0], attribute.start
-    offsets = [number - start for text in texts if (number := written.number(text)) is not None]
-    bands = [int(offset // width) - (offset % width < 0) for offset in offsets]
-    numbers, of_text = np.unique(bands, return_inverse=True)
+    unit = last_decimal([*numbers, *map(Decimal, (width, start, *attribute.apart))]) if attribute.apart else 1
+    ends = (end for number in attribute.apart for end in (number, number + unit))
+    cuts = sorted({Decimal(end) for end in ends if (end - start) % width})
+    bands = [_floor(number - start, width) + bisect_right(cuts, number) for number in numbers]
+    bands_from = min(bands)
+    occurring, of_text = np.unique(bands, return_inverse=True)
     places: IndexArray = np.append(of_text, -1)[codes].astype(np.intp)
-    return pd.Series(pd.Categorical.from_codes(places, pd.Index(list(map(str, numbers.tolist())))), name=name)
+    labels = pd.Index([str(band - bands_from + _FIRST_BAND) for band in occurring.tolist()])
+    return pd.Series(pd.Categorical.from_codes(places, labels), index=table.frame.index, name=name)
+
+
+def _floor(offset: Decimal, width: int | Decimal) -> int:
+    return int(offset // width) - (offset % width < 0)
 
 
 def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None) -> int | None:
@@ -428,6 +446,7 @@ def _attribute(guessed: Guess) -> Attribute:
         hierarchy,
         intervals=guessed.intervals,
         start=guessed.start,
+        apart=guessed.apart,
         prefixes=guessed.prefixes,
         missing=guessed.missing,
         dates=guessed.dates,
@@ -662,6 +681,7 @@ _MEANINGS = {
     "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
     "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
     "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
+    "recursive:30,2": "the likeliest value is less than 30 times as likely as all others together",
     "distinct:2": "two values stay possible",
 }
 """What each demand of a first config means."""
@@ -691,6 +711,10 @@ def _section(name: str, guessed: Guess, file: str | None) -> str:
         lines.append(f"intervals = [{', '.join(map(_number, guessed.intervals))}]")
     if guessed.start:
         lines.append(f"start = {_number(guessed.start)}        # 0 is a group of its own")
+    if guessed.apart:
+        lines.append(
+            f"apart = [{', '.join(map(_number, guessed.apart))}]        # groups by themselves: many rows have them"
+        )
     if guessed.prefixes:
         lines.append(f"prefixes = {list(guessed.prefixes)}")
     if guessed.dates:

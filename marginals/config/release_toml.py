@@ -339,7 +339,7 @@ _DATA = (
 )  # fmt: skip
 _ATTRIBUTE = (
     "role", "hierarchy", "intervals", "start", "prefixes", "dates", "labels", "missing", "description", "values",
-    "ladder", "population", "single_values", "order", "label_form",
+    "ladder", "population", "single_values", "order", "label_form", "apart",
 )  # fmt: skip
 _PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover")
 _SEARCH = (
@@ -616,6 +616,7 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     except HierarchyError as error:
         raise InputError(f"{where}.{key}: {error}") from None
     _require(_is_numbers([section.get("start", 0)]), f"{where}.start", "be a number")
+    _require(_is_numbers(section.get("apart", [])), f"{where}.apart", "be a list of numbers")
     _require_one_of(LABELS, section, where, "labels")
     _require_one_of(MISSING_AS, section, where, "missing")
     _require_one_of(LADDERS, section, where, "ladder")

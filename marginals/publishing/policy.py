@@ -258,6 +258,7 @@ WITH_ROOM = {
     WEAKER[1]: "recursive:1.5,3",
     WEAKER[2]: "recursive:1.5,2",
     WEAKER[3]: "recursive:5,2",
+    "recursive:30,2": "recursive:15,2",
 }
 """What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
 
@@ -496,7 +497,7 @@ class Policy:
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         of_single: list[MaxentDiversity] = []
-        if isinstance(self.diversity, Mapping):
+        if self.diversity is not None and not isinstance(self.diversity, str):
             of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
         return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))

@@ -1,5 +1,6 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from checks.claims import Claim
 from marginals import averages, comparisons, estimates
 from marginals.arguments import path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
-from marginals.bundle.content import BundleContent, Verification
+from marginals.bundle.content import FORMAT, BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
@@ -21,9 +22,10 @@ from marginals.comparisons import OddsRatio, TableBounds
 from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
-from marginals.estimates import MOST_ROWS, Attributes, BoundedQuantity, Estimate, Quantity, told
+from marginals.estimates import MOST_ROWS, Attributes, BoundedQuantity, Estimate, Quantity, free_name, told
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
+from models.arrays import smallest_code_dtype
 from models.graphs.basis import Basis
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
@@ -146,6 +148,7 @@ class ModelAnalysis(ABC):
         """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
 
         normalize: "rows", "columns" or "all" for shares of these. margins: with sums as a last row and column, `All`.
+        `attrs["covered_by"]` names, by attribute, values that are alike since one published group covers several of them.
 
         >>> from marginals.example import release
         >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
@@ -310,8 +313,7 @@ class ModelAnalysis(ABC):
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles))
-        return told(bounded["quantile"].rename(attribute))
+        return told(averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles)))
 
     def quantile_bounds(
         self,
@@ -333,8 +335,7 @@ class ModelAnalysis(ABC):
         0.5           30.0   39.0
         0.9           50.0   59.0
         """
-        bounded = averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits))
-        return bounded[["lower", "upper"]]
+        return averages.quantile_bounds(self.model, attribute, probabilities, where, Scale(values, limits))
 
     def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
@@ -357,7 +358,8 @@ class ModelAnalysis(ABC):
         return told(estimates.association(self.model, first, second, given))
 
     def u_terms(self, prior_rows: float = 0.0) -> "pd.DataFrame":
-        """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`.
+        """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`,
+        categories but the last. Where an attribute has one of these names, the column is `term_` or `u_`.
 
         The sum of the terms of a cell is the logarithm of its expected count, and each term sums to 0 over the values of
         each of its attributes, which are at their finest published levels. prior_rows: so many rows are counted in
@@ -374,7 +376,8 @@ class ModelAnalysis(ABC):
         26  sex, diagnosis      Male       Flu -0.49
         27  sex, diagnosis      Male      Gout  0.94
         """
-        return terms_of(self.model, prior_rows)
+        require(prior_rows, int | float | np.number, "prior_rows", "a number, such as 1.0")
+        return terms_of(self.model, float(prior_rows))
 
     def independences(self) -> tuple[str, ...]:
         """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
@@ -625,6 +628,29 @@ class Release(ModelAnalysis):
 
         return demanded(self.published, claims or (), rules_of(rules))
 
+    def cite(self, doi: str | None = None) -> str:
+        """What a paper says that uses the release: its title, rows and tables, the hash of its descriptor, and the program.
+
+        doi: of the place where the bundle is kept. Of a release that is in no folder yet there is no hash.
+
+        >>> from marginals.example import release
+        >>> print(release.cite("10.1234/abc"))  # doctest: +ELLIPSIS
+        Anonymized marginals. 2 tables of counts of 48 rows (bundle format 1). Read with anonymized-marginals ... https://doi.org/10.1234/abc
+        """
+        from marginals import __version__  # known once the package is imported
+
+        require(doi, str | None, "doi", '"10.5281/zenodo.1234567"')
+        if doi is not None and not re.fullmatch(r"10\.\S+/\S+", doi):
+            raise InputError("a DOI begins with 10., such as 10.5281/zenodo.1234567")
+        tables = "1 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables"
+        part = f" where {self.published.where}" if self.published.where else ""
+        identity = f", descriptor {self.source.identity}" if self.source is not None else ""
+        place = f" https://doi.org/{doi}" if doi is not None else ""
+        return (
+            f"{self.published.title}. {tables} of counts of {self.rows:,} rows{part} (bundle format {FORMAT}{identity}). "
+            f"Read with anonymized-marginals {__version__}.{place}"
+        )
+
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
@@ -712,16 +738,21 @@ def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":
     """One row a value of a term: its name, the labels of its attributes, "" for all others, and `u`. Raises as `u_terms`."""
     import pandas as pd
 
-    parts = []
-    for attributes, terms in u_terms(model.closed_form, prior_rows).items():
-        codes = np.indices(terms.shape).reshape(len(attributes), terms.size)
-        labels = {
-            attribute: np.array(model.domain.hierarchy(attribute).labels[model.finest_levels[attribute]])[column]
-            for attribute, column in zip(attributes, codes)
-        }
-        parts.append(
-            pd.DataFrame({"term": ", ".join(attributes), **labels, "u": terms.ravel()}, index=range(terms.size))
-        )
-    shown = [a for a in model.domain.attributes if model.finest_levels[a] < model.domain.hierarchy(a).height]
-    table = pd.concat(parts, ignore_index=True).reindex(columns=["term", *shown, "u"])
-    return table.fillna(dict.fromkeys(shown, ""))
+    terms = u_terms(model.closed_form, prior_rows)
+    begins = np.cumsum([0, *(values.size for values in terms.values())])
+    published = [a for a in model.domain.attributes if model.finest_levels[a] < model.domain.hierarchy(a).height]
+    shown = {a: model.domain.hierarchy(a).labels[model.finest_levels[a]] for a in published}
+    labels = {a: pd.Index([free_name("", own), *own], dtype=str) for a, own in shown.items()}
+    codes = {a: np.zeros(begins[-1], dtype=smallest_code_dtype(len(labels[a]))) for a in published}
+    for begin, (attributes, values) in zip(begins, terms.items()):
+        for attribute, column in zip(attributes, np.indices(values.shape).reshape(len(attributes), values.size)):
+            codes[attribute][begin : begin + values.size] = column + 1
+    names = [", ".join(attributes) for attributes in terms]
+    columns = {
+        free_name("term", published): pd.Categorical.from_codes(
+            np.repeat(np.arange(len(names)), np.diff(begins)), pd.Index(names, dtype=str)
+        ),
+        **{a: pd.Categorical.from_codes(codes[a], labels[a]) for a in published},
+        free_name("u", published): np.concatenate([values.ravel() for values in terms.values()]),
+    }
+    return pd.DataFrame(columns, copy=False)

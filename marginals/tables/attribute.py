@@ -76,7 +76,8 @@ class Attribute:
 
     hierarchy: given in full. intervals: growing widths of bins for numbers, counted from `start`: of whole numbers where
     all widths and the start are whole, in bins such as 20-24; where one of them is a float or Decimal, of numbers with
-    decimals, in bins such as 18.5-<25, which holds 18.5 and not 25. A float means the number that it is written as.
+    decimals, in bins such as 18.5-<25, which holds 18.5 and not 25. A float means the number that it is written as. apart:
+    numbers that are bins by themselves at the first width, since many rows have them.
     prefixes: falling lengths that strings are cut to. dates: growing units that dates and times are cut to, of "day",
     "week", "month", "quarter", "year" and "decade". labels: "public" where everybody may know the whole hierarchy, which
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
@@ -115,6 +116,7 @@ class Attribute:
     single_values: bool = False
     order: tuple[str, ...] = ()
     label_form: str = "numbers"
+    apart: tuple[int, ...] | tuple[Decimal, ...] = ()
 
     def __init__(
         self,
@@ -133,6 +135,7 @@ class Attribute:
         single_values: bool = False,
         order: Iterable[str] = (),
         label_form: str = "numbers",
+        apart: Iterable[int | float | Decimal] = (),
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         try:
@@ -143,7 +146,12 @@ class Attribute:
             raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
         if hierarchy is not None and not hierarchy.height:
             raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
-        zero, *widths = _numbers([start, *elements_of(intervals, "intervals", "a list of widths such as [5, 10]")])
+        single = elements_of(apart, "apart", "a list of numbers such as [40]")
+        zero, *numbers = _numbers(
+            [start, *single, *elements_of(intervals, "intervals", "a list of widths such as [5, 10]")]
+        )
+        widths = numbers[len(single) :]
+        object.__setattr__(self, "apart", tuple(sorted(set(numbers[: len(single)]))))
         for name, value in (("role", part), ("hierarchy", hierarchy), ("start", zero), ("labels", labels)):
             object.__setattr__(self, name, value)
         for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
@@ -173,6 +181,8 @@ class Attribute:
                 raise InputError(f"{name}: {error}") from None
         if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) + bool(self.dates) > 1:
             raise InputError("an attribute takes one of hierarchy, intervals, prefixes and dates, not several")
+        if self.apart and not self.intervals:
+            raise InputError("apart names numbers that are no part of intervals; give intervals, or leave it out")
         if labels not in LABELS:
             raise InputError(f"labels is {' or '.join(map(repr, LABELS))}, not {labels!r}")
         if self.has_public_labels and hierarchy is None:
@@ -321,10 +331,11 @@ class Attribute:
         ordered = sorted(values)
         if self.has_decimals and self.intervals:
             numbers = map(NumberFormat().number, ordered)
-            widths, start = (tuple(map(Decimal, each)) for each in (self.intervals, [self.start]))
-            return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0])
+            widths, single, start = (tuple(map(Decimal, each)) for each in (self.intervals, self.apart, [self.start]))
+            return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0], single)
         if self.intervals:
-            return Hierarchy.from_intervals(ordered, tuple(map(int, self.intervals)), int(self.start))
+            whole = [tuple(map(int, each)) for each in (self.intervals, self.apart)]
+            return Hierarchy.from_intervals(ordered, whole[0], int(self.start), whole[1])
         if self.dates:
             return date_hierarchy(ordered, self.dates)
         if self.prefixes:

@@ -19,14 +19,19 @@ from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.values import POINT, NumberFormat, date_text, is_measured
 from models.arrays import CountArray
 
-CATEGORIES = 10
-"""Most different values of sensitive numbers or dates that are published one by one: so few are categories."""
+CATEGORIES = 11
+"""Most different values of sensitive numbers or dates that are published one by one: so few are categories, as the answers
+from 0 to 10.
+"""
 
 _BANDS = 12
 """About so many bands hold nine tenths of the rows."""
 
 _SPIKE = 0.05
-"""Share of the rows that have 0, at least, where it is a group by itself."""
+"""Share of the rows that have a number, at least, where it is a group by itself."""
+
+_OF_ITS_BAND = 2
+"""Times as many rows as all other numbers of its band a number has where it is a group by itself."""
 
 _MUCH, _MOST_UNITS = 3, 120
 """Times as wide as they are given the bands of a fitted ladder may have to be, and units between the first and the last date
@@ -73,7 +78,7 @@ def in_groups(
         return attribute
     read = [] if numbers is None else [number for text in texts if (number := numbers.number(text)) is not None]
     if len(read) == len(texts) and not attribute.dates:
-        return _in_bands(attribute, band_width(read, sizes), bands_begin(read, sizes))
+        return _in_bands(attribute, read, sizes)
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(attribute, days)
@@ -88,11 +93,14 @@ def in_groups(
     return attribute
 
 
-def _in_bands(attribute: Attribute, widths: tuple[int] | tuple[Decimal], start: int | Decimal) -> Attribute:
+def _in_bands(attribute: Attribute, numbers: Sequence[Decimal], counts: CountArray) -> Attribute:
+    widths, start = band_width(numbers, counts), bands_begin(numbers, counts)
     if attribute.intervals and _MUCH * attribute.intervals[0] >= widths[0]:
         return attribute
     ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, intervals=widths, start=start, ladder=ladder)
+    return replace(
+        attribute, intervals=widths, start=start, ladder=ladder, apart=heaps(numbers, counts, widths[0], start)
+    )
 
 
 def _in_units(attribute: Attribute, days: Sequence[str]) -> Attribute:
@@ -136,6 +144,30 @@ def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal
         return 0
     unit = last_decimal(numbers)
     return int(unit) if unit == 1 else unit
+
+
+def heaps(
+    numbers: Sequence[Decimal], counts: CountArray, width: int | Decimal, start: int | Decimal
+) -> tuple[int, ...] | tuple[Decimal, ...]:
+    """The numbers that are groups by themselves beside 0: 40 hours a week, 12 years of school.
+
+    A twentieth of the rows have such a one, twice as many as all others of its band, of which there are some: who reads the
+    band would take all of them to be about equally frequent. counts: rows of each number, shape (numbers,).
+
+    >>> heaps([Decimal(n) for n in range(30, 50)], np.array([1] * 10 + [60] + [2] * 9), 5, 0)
+    (40,)
+    """
+    band = np.array([int((number - start) // Decimal(width)) for number in numbers], dtype=object)
+    of_band = dict.fromkeys(band.tolist(), 0)
+    for number, rows in zip(band.tolist(), counts.tolist()):
+        of_band[number] += rows
+    enough = _SPIKE * counts.sum()
+    found = sorted(
+        number
+        for number, own, rows in zip(numbers, band.tolist(), counts.tolist())
+        if rows >= max(enough, _OF_ITS_BAND * (of_band[own] - rows)) and of_band[own] > rows and number
+    )
+    return tuple(map(int, found)) if isinstance(width, int) else tuple(found)
 
 
 def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Sequence[Decimal], CountArray]:

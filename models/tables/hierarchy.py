@@ -185,8 +185,12 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_intervals(cls, values: Iterable[str], widths: Sequence[int], start: int = 0) -> "Hierarchy":
+    def from_intervals(
+        cls, values: Iterable[str], widths: Sequence[int], start: int = 0, apart: Sequence[int] = ()
+    ) -> "Hierarchy":
         """Whole numbers binned into intervals of growing width, counted from `start`.
+
+        apart: numbers by themselves at the first width, which divide the interval that they lie in.
 
         The base values are all whole numbers of the outermost intervals that the given values touch, so that the
         hierarchy reveals no more about the data than those intervals do.
@@ -194,6 +198,8 @@ class Hierarchy:
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
+        >>> Hierarchy.from_intervals(["23", "41"], [10], apart=[40, 25]).labels[1]
+        ('20-24', '25', '26-29', '30-39', '40', '41-49')
         >>> Hierarchy.from_intervals(["0", "7"], [5], start=1).labels[1]
         ('0', '1-5', '6-10')
         """
@@ -212,30 +218,38 @@ class Hierarchy:
         def name(number: int, width: int) -> str:
             return f"{number}-{number + width - 1}" if width > 1 else str(number)
 
-        return cls._of_numbers(numbers, widths, start, str, name)
+        return cls._of_numbers(numbers, widths, start, apart, str, name)
 
     @classmethod
     def from_decimal_intervals(
-        cls, numbers: Iterable[Decimal], widths: Sequence[Decimal], start: Decimal = Decimal(0)
+        cls,
+        numbers: Iterable[Decimal],
+        widths: Sequence[Decimal],
+        start: Decimal = Decimal(0),
+        apart: Sequence[Decimal] = (),
     ) -> "Hierarchy":
         """Numbers binned into intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and not 25.
 
         The base values are all numbers of the outermost intervals that the given numbers touch, with as many decimals as
         these, the widths and the start have; where that are too many, the given numbers only. All is decided in whole
-        numbers of that last decimal. Raises HierarchyError when a width does not divide the next, or there is no number.
+        numbers of that last decimal. apart: numbers by themselves at the first width. Raises HierarchyError when a width
+        does not divide the next, or there is no number.
 
         >>> bands = Hierarchy.from_decimal_intervals([Decimal("18.5"), Decimal("21")], [Decimal("2.5"), Decimal("5")])
         >>> bands.labels[1:3]
         (('15-<17.5', '17.5-<20', '20-<22.5', '22.5-<25'), ('15-<20', '20-<25'))
+        >>> Hierarchy.from_decimal_intervals([Decimal("0.5")], [Decimal(1)], apart=[Decimal("0.5")]).labels[1]
+        ('0-<0.5', '0.5-<0.6', '0.6-<1')
         """
         check_widths(widths)
         given = set(numbers)
         if not given or not widths:
             raise HierarchyError("intervals need at least one width and one value")
-        decimals = max(0, *(-_exponent(number) for number in (*given, *widths, start)))
+        decimals = max(0, *(-_exponent(number) for number in (*given, *widths, start, *apart)))
         unit = 10**decimals
         whole = [int(Fraction(number) * unit) for number in given]
         first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
+        single = [int(Fraction(number) * unit) for number in apart]
         fractions = [f".{n:0{decimals}d}".rstrip("0").rstrip(".") for n in range(unit)] if decimals <= _SPELLED else []
 
         def spelled(number: int) -> str:
@@ -246,7 +260,7 @@ class Hierarchy:
         def name(number: int, width: int) -> str:
             return f"{spelled(number)}-<{spelled(number + width)}"
 
-        return cls._of_numbers(whole, steps, first, spelled, name)
+        return cls._of_numbers(whole, steps, first, single, spelled, name)
 
     @classmethod
     def _of_numbers(
@@ -254,13 +268,15 @@ class Hierarchy:
         numbers: Sequence[int],
         widths: Sequence[int],
         start: int,
+        apart: Sequence[int],
         spelled: Callable[[int], str],
         name: Callable[[int, int], str],
     ) -> "Hierarchy":
         """Numbers in intervals of growing width, which `name` names by the lower end and the width.
 
         The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no
-        number is below 0, and intervals are counted from above it, none reaches below 0.
+        number is below 0, and intervals are counted from above it, none reaches below 0. Numbers apart are intervals by
+        themselves at the first width, and so is what they leave of others. Its parameters are what both kinds share.
         """
         offsets = np.unique(np.array(numbers, dtype=object) - start)
         low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
@@ -270,11 +286,21 @@ class Hierarchy:
         if low > -_MAX_INT64 and high < _MAX_INT64:
             base = base.astype(np.int64)
         labels, parents = [tuple(spelled(number + start) for number in base.tolist())], []
+        single = np.unique(np.array([number - start for number in apart], dtype=base.dtype))
+        cuts = np.unique(np.concatenate([single, single + 1]))
         lower = base
-        for width in widths:
-            lower, code = np.unique(lower // width * width, return_inverse=True)
-            ends = ((max(number, low), number + width) for number in lower.tolist())
-            labels.append(tuple(name(first + start, end - first) for first, end in ends))
+        for number, width in enumerate(widths):
+            begins = lower // width * width
+            if number == 0 and len(cuts):
+                cut = cuts[np.maximum(np.searchsorted(cuts, base, side="right") - 1, 0)]
+                begins = np.where((cut <= base) & (cut > begins), cut, begins)
+            lower, code = np.unique(begins, return_inverse=True)
+            ends = lower // width * width + width
+            if number == 0 and len(cuts):
+                after = cuts[np.minimum(np.searchsorted(cuts, lower, side="right"), len(cuts) - 1)]
+                ends = np.where(after > lower, np.minimum(ends, after), ends)
+            pairs = zip(np.maximum(lower, low).tolist(), ends.tolist())
+            labels.append(tuple(name(first + start, end - first) for first, end in pairs))
             parents.append(tuple(code.tolist()))
         return cls((*labels, (SUPPRESSED,)), (*parents, (0,) * len(lower)))
 

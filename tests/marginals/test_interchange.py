@@ -96,6 +96,22 @@ def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> None:
+    gum = pytest.importorskip("pyagrum", reason="pyAgrum is not installed")
+    labels = interchange.write_uai(release, tmp_path / "model.uai")
+    inference = gum.ShaferShenoyMRFInference(gum.loadMRF(str(tmp_path / "model.uai")))
+    inference.makeInference()
+    for place, attribute in enumerate(labels):
+        expected = release.model.expected({attribute: finest(release)[attribute]}) / release.rows
+        np.testing.assert_allclose(inference.posterior(place).toarray(), expected, atol=1e-8)
+
+
+def test_uai_has_one_factor_a_scope(release: marginals.Release) -> None:
+    scopes = [frozenset(factor.variables) for factor in interchange.factors(release).factors]
+    assert len(scopes) == len(set(scopes))
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
 def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
     inference = pytest.importorskip("pgmpy.inference", reason="pgmpy is not installed", exc_type=ImportError)

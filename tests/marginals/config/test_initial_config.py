@@ -483,6 +483,7 @@ def test_what_is_demanded_is_what_the_table_can_bear_that_publish_reads(
             "income": np.round(np.exp(rng.normal(8, 1, rows)) * rng.integers(0, 2, rows), rng.integers(0, 3)),
             "diagnosis": rng.choice(["flu", "gout", "asthma", "cancer"], rows, p=rng.dirichlet([1, 1, 1, 1])),
             "debt": rng.integers(-50, 50, rows),
+            "salary": np.where(rng.random(rows) < 0.4, rng.choice([7, 40, 1000]), rng.integers(1, 4000, rows) / 4),
         }
     )
     for name in ("age", "income"):

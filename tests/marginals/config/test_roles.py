@@ -17,6 +17,7 @@ from marginals.config.column_guess import Said, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
+from marginals.publishing.policy import proposed_diversity
 from marginals.tables.attribute import Column
 
 
@@ -144,7 +145,7 @@ def test_several_columns_are_sensitive_each_with_a_demand_that_all_rows_together
     config = marginals.read_config(tmp_path / "release.toml")
     assert dict(config.policy.diversity) == {
         "diagnosis": "recursive:3,4",
-        "convicted": "recursive:10,2",
+        "convicted": "recursive:30,2",
         "salary": "recursive:3,4",
     }
     answer = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
@@ -390,3 +391,19 @@ def test_what_a_question_mentions_does_not_say_that_people_are_recognized_by_its
     assert guess(column, said=Said(asked)).question
     assert not guess(column, said=Said("Size of the family")).question
     assert guess(column, said=Said("Result of it")).question.startswith("the description says result")
+
+
+@pytest.mark.parametrize("seed", [1, 7, 10])
+def test_whatever_is_left_out_all_rows_that_count_then_satisfy_what_is_demanded(tmp_path: Path, seed: int) -> None:
+    """Without a column that lacks values other rows of each person are drawn, of which another column can have too few."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"patient_id": np.arange(600) % 12, "sex": rng.choice(["f", "m"], 600)})
+    for name in ("diagnosis", "religion", "convicted", "hiv"):
+        frame[name] = rng.choice(["n", "y"], 600, p=[0.75, 0.25])
+    frame.loc[rng.random(600) < 0.08, "diagnosis"] = ""
+    frame.loc[rng.random(600) < 0.08, "religion"] = ""
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    initial_config(tmp_path / "t.csv", tmp_path / "release.toml").write(tmp_path / "release.toml")
+    config = marginals.read_config(tmp_path / "release.toml")
+    table = config.read_table()
+    assert all(proposed_diversity(table, name, config.policy.min_cell) is not None for name in table.sensitive)

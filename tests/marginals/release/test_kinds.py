@@ -57,6 +57,7 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "path": "the folder that it is in",
     "margins": "what is published",
     "claims": "what is claimed",
+    "cite": "names the release",
     "least_count": "what is claimed",
     "information": "how much the marginals tell, a function of them",
     "total_information": "how much the marginals tell, a function of them",

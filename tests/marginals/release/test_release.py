@@ -1,5 +1,6 @@
 """Analysis from a bundle alone: every answer equals enumeration of the joint, and every bound holds for the table."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 import marginals
+import marginals.example
 from brute_force import iterative_proportional_fitting, joint_array
 from models.errors import NotDecomposableError, NotFittedError, TooManyCellsError
 from models.inference.marginal_model import MarginalModel
@@ -192,3 +194,87 @@ def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: p
     assert fresh.counts(["a", "b"])["exact"].all(), "what is published needs no fit"
     with pytest.raises(NotDecomposableError):
         _ = fresh.maximum_entropy
+
+
+WRONG = (
+    3,
+    3.5,
+    [1],
+    {"hat": "1"},
+    b"x",
+    object(),
+    {"age": 99},
+    {"age": -1},
+    {"age": 1.5},
+    {1: 2},
+    [["age"]],
+    float("nan"),
+)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_argument_is_an_error_of_the_project(wrong: object) -> None:
+    """Or is taken for what it can mean, as 3 for a label; nothing else is raised."""
+    release = marginals.example.release
+    asked = [
+        lambda: release.mean(wrong),
+        lambda: release.mean("age", wrong),
+        lambda: release.mean("age", values=wrong),
+        lambda: release.mean("age", limits=wrong),
+        lambda: release.mean("age", middles=wrong),
+        lambda: release.means("age", wrong),
+        lambda: release.total(wrong),
+        lambda: release.quantile("age", wrong),
+        lambda: release.share(wrong),
+        lambda: release.risk_ratio("diagnosis=Flu", wrong),
+        lambda: release.risk_difference("diagnosis=Flu", "sex=Male", against=wrong),
+        lambda: release.odds_ratio(wrong, "sex=Male"),
+        lambda: release.crosstab(wrong, "sex"),
+        lambda: release.crosstab_bounds("age", "sex", normalize=wrong),
+        lambda: release.counts(wrong),
+        lambda: release.count(wrong),
+        lambda: release.supports(wrong),
+        lambda: release.cells(wrong),
+        lambda: release.cite(wrong),
+    ]
+    for ask in asked:
+        with suppress(marginals.MarginalsError):
+            ask()
+
+
+def test_levels_may_be_integers_of_numpy() -> None:
+    release = marginals.example.release
+    assert release.counts({"age": np.int64(2)}).equals(release.counts({"age": 2}))
+    with pytest.raises(marginals.InputError, match="the level of 'age' is a whole number from 0 to 3"):
+        release.counts({"age": 4})
+
+
+def test_a_citation_names_the_bundle_and_holds_no_path(tmp_path: Path) -> None:
+    release = release_of("chain", tmp_path).write(tmp_path / "written")
+    text = release.cite()
+    assert release.source is not None
+    assert release.source.identity in text
+    assert marginals.open_release(tmp_path / "written").cite() == text
+    assert str(tmp_path) not in text
+    with pytest.raises(marginals.InputError, match=r"begins with 10\."):
+        release.cite("doi.org/10.5/x")
+
+
+def test_attributes_may_be_called_as_our_columns_are() -> None:
+    """Each name of a column of ours is that of an attribute: answers keep both apart."""
+    names = ["weight", "term", "u", "level", "expected_count"]
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({name: rng.choice(["x", "y"], 60) for name in names})
+    read = marginals.read_table(table, dict.fromkeys(names, "quasi-identifier"))
+    release = marginals.publish(read, marginals.Policy(k_link=2, base="none", diversity="none")).release
+    cells = release.cells(["weight", "u"])
+    assert [*cells.columns] == ["weight", "u", "weight_"]
+    assert cells["weight_"].sum() == pytest.approx(60)
+    terms = release.u_terms(prior_rows=1)
+    assert [*terms.columns] == ["term_", *names, "u_"]
+    assert release.marginal({"u": 0}).reset_index().columns.tolist() == ["u", "count"]
+    assert release.count({"weight": "x"}).lower == (table["weight"] == "x").sum()
+    assert release.count(["level=x", "u=y"]).lower <= ((table["level"] == "x") & (table["u"] == "y")).sum()
+    assert release.counts(["term", "u"])["upper"].sum() >= 60
+    assert release.crosstab("weight", "level", normalize="all").to_numpy().sum() == pytest.approx(1)
+    assert release.sample(3).columns.tolist() == names

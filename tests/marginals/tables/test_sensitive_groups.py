@@ -12,7 +12,7 @@ import marginals
 from marginals import Attribute, InputError, Policy
 from marginals.config.release_toml import read_config
 from marginals.tables.attribute import MISSING
-from marginals.tables.sensitive_groups import in_groups
+from marginals.tables.sensitive_groups import CATEGORIES, in_groups
 from marginals.tables.source import read_rows
 
 ROWS = 300
@@ -39,7 +39,7 @@ def test_no_group_of_numbers_is_a_single_number(distinct: int, decimals: int, sc
     rng = np.random.default_rng(seed)
     numbers = sorted({round(float(n) * scale / 10**decimals, decimals) for n in rng.integers(0, 500, distinct)})
     texts = [f"{number:.{decimals}f}" for number in numbers]
-    if len(texts) <= 10:
+    if len(texts) <= CATEGORIES:
         return
     table = marginals.read_table(pd.DataFrame({"pay": texts * 4}), {"pay": "sensitive"}, k=3)
     hierarchy = table.domain.hierarchy("pay")
@@ -51,6 +51,25 @@ def test_no_group_of_numbers_is_a_single_number(distinct: int, decimals: int, sc
             (lambda number, high=high: number < high) if "<" in label else (lambda number, high=high: number <= high)
         )
         assert 4 * sum(low <= number and above(number) for number in numbers) == count
+
+
+@pytest.mark.parametrize(("at_forty", "is_apart"), [(60, True), (10, False)])
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_a_number_that_many_rows_have_is_a_group_by_itself(at_forty: int, is_apart: bool, decimals: int) -> None:
+    """Of 60 people with 40 hours and 18 with 41 to 49, in one group, readers would expect eight at 40."""
+    others = [f"{hours:.{decimals}f}" for hours in range(10, 90) for _ in range(2)]
+    texts = [f"{40:.{decimals}f}"] * at_forty + others
+    found = in_groups(Attribute("sensitive"), *np.unique(texts, return_counts=True))
+    assert found.apart == ((40,) if is_apart else ())
+    table = marginals.read_table(people(texts), {"sex": "quasi-identifier", "pay": "sensitive"}, k=2)
+    at = {label: int(count) for (label,), count in table.cube.table(table.domain.mask({"pay": 0})).cells()}
+    assert at.get("40", at.get("40-<40.1")) == (at_forty + 2 if is_apart else None)
+    assert sum(at.values()) == len(texts)
+
+
+def test_numbers_apart_need_intervals() -> None:
+    with pytest.raises(InputError, match="apart names numbers that are no part of intervals"):
+        Attribute("sensitive", apart=[40])
 
 
 @pytest.mark.parametrize(("zeros", "first", "second"), [(20, "0", "1-"), (14, "0-", ""), (1, "0-", "")])

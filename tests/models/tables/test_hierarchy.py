@@ -180,6 +180,28 @@ def test_each_whole_number_lies_in_its_intervals_and_each_interval_is_full(numbe
             assert label == (f"{first}-{last}" if last > first else str(first))
 
 
+@given(
+    st.lists(st.integers(-30, 30), min_size=1, max_size=8),
+    st.integers(-4, 4),
+    st.sets(st.integers(-40, 40), max_size=4),
+)
+def test_numbers_apart_are_intervals_by_themselves_and_divide_theirs(
+    numbers: list[int], start: int, apart: set[int]
+) -> None:
+    """Two numbers share an interval where one of the first width holds both, and no number apart is or lies between them."""
+    hierarchy = Hierarchy.from_intervals(map(str, numbers), [6, 12], start, sorted(apart))
+    groups = hierarchy.lift(0, 1).tolist()
+    base = [int(label) for label in hierarchy.labels[0]]
+    for (one, group), (other, its) in combinations_with_replacement(zip(base, groups), 2):
+        low, high = sorted((one, other))
+        together = (one - start) // 6 == (other - start) // 6 and not (apart & set(range(low, high + 1)) and low < high)
+        assert (group == its) == (one == other or together)
+    for label, group in zip(hierarchy.labels[1], range(hierarchy.size(1))):
+        members = [number for number, own in zip(base, groups) if own == group]
+        assert label == (str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
+    assert hierarchy.labels[2:] == Hierarchy.from_intervals(map(str, numbers), [6, 12], start).labels[2:]
+
+
 @given(st.lists(st.integers(0, 60), min_size=1), st.data())
 def test_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, data):
     """Another value of the same outermost intervals must not change the hierarchy."""
