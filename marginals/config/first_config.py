@@ -47,7 +47,7 @@ from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form

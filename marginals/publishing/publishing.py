@@ -20,7 +20,8 @@ from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, WEAKER, Policy, proposed_diversity
+from marginals.publishing.policy import Policy
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release

@@ -19,7 +19,7 @@ from marginals.commands.main import main
 from marginals.config.column_guess import Guess, guess
 from marginals.config.first_config import initial_config
 from marginals.demo import simulate_census
-from marginals.publishing.policy import proposed_diversity
+from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.attribute import Column
 
 
