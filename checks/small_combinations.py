@@ -343,9 +343,11 @@ class Witnessing:
         self._domain, self._sensitive, self._k = cube.domain, sensitive, k
         public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
-        table = cube.table(self._domain.mask(self._finest))
-        self._waiting = deque(_open_margins(table, public, k))
-        self._small = sum(len(own.keys) for own in self._waiting)
+        self._table = table = cube.table(self._domain.mask(self._finest))
+        self._looked_at: set[Mask] = set()
+        self._waiting: deque[_OpenMargin] = deque()
+        self._small = 0
+        self._open(public)
         codes = {
             a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in self._finest.items()
         }
@@ -371,9 +373,19 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
-        too; and of a table that is left out no cell is small where its classes have k rows.
+        too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
         """
-        self._rows = self._exchanged(self._rows.codes, self._public(masks))
+        public = self._public(masks)
+        self._rows = self._exchanged(self._rows.codes, public)
+        self._open(public)
+
+    def _open(self, public: Sequence[Mask]) -> None:
+        """All small combinations of which tables tell wait, but for those of margins that were looked at."""
+        new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
+        self._looked_at.update(new)
+        opened = list(_open_margins(self._table, new, self._k))
+        self._small += sum(len(own.keys) for own in opened)
+        self._waiting.extend(opened)
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
         """What tables show of attributes that are not sensitive."""
@@ -435,10 +447,10 @@ class _OpenMargin:
             yield OpenCombination(self.margin, tuple(cell), count)
 
 
-def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
-    """The margins of combinations that have small cells, which are all open."""
+def _open_margins(table: ContingencyTable, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
+    """Those of some margins that have small cells, which are all open. Margins of the same attributes stand together."""
     domain, counted = table.domain, _Counted(table)
-    for mask in combined_margins(domain, public):
+    for mask in margins:
         finest = table.mask & sum(domain.attribute_masks[place] for place in domain.places(mask))
         part = counted(finest)
         keys, space = part.keys(mask)
