@@ -23,7 +23,7 @@ from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Domain, Mask
 
-_ROUNDS, _ROUNDS_MORE = 1_000, 100
+_ROUNDS, _ROUNDS_MORE = 3_000, 100
 """Of exchanges between rows beside all further tables, and each time after some were left out: a number, no time, so that a
 seed gives one release at any speed.
 """
