@@ -329,28 +329,70 @@ def witnessed(
     published, what is claimed, and how long to look for witnesses. Raises TooManyCellsError for more margins of
     combinations than can be looked at.
     """
-    domain = cube.domain
-    public = sorted({nonsensitive_part(domain, mask, sensitive) for mask in masks} - {0})
-    finest = domain.margin(reduce(or_, public, 0))
-    table = cube.table(domain.mask(finest))
-    waiting = deque(_open_margins(table, public, k))
-    small = sum(len(own.keys) for own in waiting)
-    codes = {a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in finest.items()}
-    rows = ExchangedRows(domain, finest, codes, list(map(domain.margin, maximal_masks(public))))
-    rng = np.random.default_rng(seed)
-    made = 0
-    while waiting and rows.moves and made < rounds and not deadline.is_over:
-        for place in rng.integers(len(rows.moves), size=_MOVES).tolist():
-            rows.make(rows.moves[place], rng)
-        made += 1
-        counted = _Counted(ContingencyTable.from_cells(domain, finest, rows.codes, np.ones(table.total)))
-        for _ in range(min(_LOOKS, len(waiting))):
-            if left := waiting.popleft().left(counted, k):
-                waiting.append(left)
-    found = (each for own in waiting for each in own.combinations(domain))
-    return Witnesses(
-        small, made, tuple(sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes)))
-    )
+    return Witnessing(cube, masks, sensitive, k, seed).look(rounds, deadline)
+
+
+class Witnessing:
+    """The search for witnesses, which can go on where it ended, and beside fewer tables: its parameters are those of
+    `witnessed`.
+    """
+
+    def __init__(
+        self, cube: DataCube, masks: AnyCollection[Mask], sensitive: AnyCollection[str], k: int, seed: int = 0
+    ) -> None:
+        self._domain, self._sensitive, self._k = cube.domain, sensitive, k
+        public = self._public(masks)
+        self._finest = self._domain.margin(reduce(or_, public, 0))
+        self._table = table = cube.table(self._domain.mask(self._finest))
+        self._looked_at: set[Mask] = set()
+        self._waiting: deque[_OpenMargin] = deque()
+        self._small = 0
+        self._open(public)
+        codes = {
+            a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in self._finest.items()
+        }
+        self._rows = self._exchanged(codes, public)
+        self._rng = np.random.default_rng(seed)
+        self._made = 0
+
+    def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
+        """What is open after so many rounds more; fewer where nothing is, or the deadline comes."""
+        rows, waiting, last = self._rows, self._waiting, self._made + rounds
+        while waiting and rows.moves and self._made < last and not deadline.is_over:
+            for place in self._rng.integers(len(rows.moves), size=_MOVES).tolist():
+                rows.make(rows.moves[place], self._rng)
+            self._made += 1
+            codes, ones = rows.codes, np.ones(len(next(iter(rows.codes.values()))))
+            counted = _Counted(ContingencyTable.from_cells(self._domain, self._finest, codes, ones))
+            for _ in range(min(_LOOKS, len(waiting))):
+                if left := waiting.popleft().left(counted, self._k):
+                    waiting.append(left)
+        found = (each for own in waiting for each in own.combinations(self._domain))
+        ordered = sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes))
+        return Witnesses(self._small, self._made, tuple(ordered))
+
+    def keep(self, masks: AnyCollection[Mask]) -> None:
+        """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
+        too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
+        """
+        public = self._public(masks)
+        self._rows = self._exchanged(self._rows.codes, public)
+        self._open(public)
+
+    def _open(self, public: Sequence[Mask]) -> None:
+        """All small combinations of which tables tell wait, but for those of margins that were looked at."""
+        new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
+        self._looked_at.update(new)
+        opened = list(_open_margins(self._table, new, self._k))
+        self._small += sum(len(own.keys) for own in opened)
+        self._waiting.extend(opened)
+
+    def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
+        """What tables show of attributes that are not sensitive."""
+        return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
+
+    def _exchanged(self, codes: Mapping[str, CodeArray], public: Sequence[Mask]) -> ExchangedRows:
+        return ExchangedRows(self._domain, self._finest, codes, list(map(self._domain.margin, maximal_masks(public))))
 
 
 class _Counted:
@@ -405,10 +447,10 @@ class _OpenMargin:
             yield OpenCombination(self.margin, tuple(cell), count)
 
 
-def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
-    """The margins of combinations that have small cells, which are all open."""
+def _open_margins(table: ContingencyTable, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
+    """Those of some margins that have small cells, which are all open. Margins of the same attributes stand together."""
     domain, counted = table.domain, _Counted(table)
-    for mask in combined_margins(domain, public):
+    for mask in margins:
         finest = table.mask & sum(domain.attribute_masks[place] for place in domain.places(mask))
         part = counted(finest)
         keys, space = part.keys(mask)
