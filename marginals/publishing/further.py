@@ -23,10 +23,12 @@ from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Domain, Mask
 
-_ROUNDS, _ROUNDS_MORE = 3_000, 100
-"""Of exchanges between rows beside all further tables, and each time after some were left out: a number, no time, so that a
-seed gives one release at any speed.
+_EXCHANGED = 8_000_000
+_ROUNDS_MORE = 100
+"""Rows that are exchanged beside all further tables, one or two minutes of work, and rounds each time after some were left
+out: numbers, no time, so that a seed gives one release at any speed.
 """
+_FEWEST_ROUNDS, _MOST_ROUNDS = 100, 3_000
 
 _ONE_BY_ONE = 8
 """Further tables that are left out one after the other where combinations stay open beside them."""
@@ -110,7 +112,8 @@ def _attestable(
         witnessing = Witnessing(table.cube, _beside(core, kept), table.sensitive, least, prepared.policy.seed)
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
-    found = witnessing.look(_ROUNDS, deadline.share(2))
+    rounds = min(max(_EXCHANGED // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
+    found = witnessing.look(rounds, deadline.share(2))
     while kept and not found.clear_all:
         removed = _blamed(found, table.domain, [own.mask for own in kept], len(left_out))
         left_out += [own for own in kept if own.mask in removed]
