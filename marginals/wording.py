@@ -675,12 +675,12 @@ def told_findings(findings: Sequence[Finding]) -> list[tuple[Verdict, list[str]]
     return [
         (group[0].verdict, lines)
         for group in groups.values()
-        for lines in ([_lines_together(group)] if len(group) >= _MANY else map(list, map(finding_lines, group)))
+        for lines in ([_lines_together(group)] if len(group) >= _TOGETHER else map(list, map(finding_lines, group)))
     ]
 
 
 _BY_ATTRIBUTE = ("diversity", "sensitive")
-_MANY = 3
+_TOGETHER = 3
 
 
 def _lines_together(findings: Sequence[Finding]) -> list[str]:

@@ -114,11 +114,11 @@ TIMES = _set(
 def says_how_many(name: str) -> bool:
     """Whether the name of a column says how many there are of what is not somebody.
 
-    >>> says_how_many("num_open_accounts"), says_how_many("num_client"), says_how_many("account_num")
-    (True, False, False)
+    >>> says_how_many("num_open_accounts"), says_how_many("num_client"), says_how_many("number_customer_service_calls")
+    (True, False, True)
     """
     first, *others = words_in_order(name) or [""]
-    return first in _HOW_MANY and bool(others) and not NUMBERING & set(others)
+    return first in _HOW_MANY and bool(others) and others[-1] not in NUMBERING
 
 
 # Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
@@ -180,6 +180,35 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
         tuple(RepeatingKey(column.name, len(column.values), column.rows, why) for column, why in ordered),
         frozenset(numbering),
     )
+
+
+_SEXES = _set("sex gender geschlecht sexe sexo genero sesso geslacht plec kon")
+"""Names of columns of what hardly ever changes for a person, beside dates of birth."""
+_SHARED = 0.5
+"""Share of the repeated values of a key whose rows differ in that, from which on they are those of several people."""
+
+
+def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Column], missing: Collection[str]) -> str:
+    """The column of a sex or a birth in which the rows of most repeated values of a key differ; empty where none does.
+
+    Such a key numbers no people, but what several people share: physicians, schools, households.
+
+    >>> visits = pd.DataFrame({"unit": ["1", "1", "2", "2"], "sex": ["f", "m", "m", "f"]})
+    >>> differs_within(visits, "unit", [Column.of(name, visits[name]) for name in visits], ("",))
+    'sex'
+    """
+    owners = factorized(frame[key], missing)[0].astype(np.int64)
+    for column in columns:
+        if column.name == key or not column.words & (_SEXES | BIRTHS) or not len(column.values) >= 2:
+            continue
+        values = factorized(frame[column.name], missing)[0].astype(np.int64)
+        known = (owners >= 0) & (values >= 0)
+        repeated = np.bincount(owners[known], minlength=1) > 1
+        pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
+        differ = np.bincount(pairs, minlength=len(repeated)) > 1
+        if differ.sum() > _SHARED * repeated.sum():
+            return column.name
+    return ""
 
 
 def _may_be_key(column: Column) -> bool:

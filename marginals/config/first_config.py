@@ -33,6 +33,7 @@ from marginals.config.column_guess import (
     Guess,
     MissingTokens,
     Said,
+    differs_within,
     guess,
     keys_by_content,
     likely_decimal,
@@ -183,7 +184,7 @@ def initial_config(
         _data(source, beside, form, table.missing, counted.table, len(table.frame))
         + _decimal(table.decimal)
         + _formats(formats)
-        + ("" if person is None else f"\n{_whose(person, counted)}"),
+        + (_each_its_own(table, guesses) if person is None else f"\n{_whose(person, counted)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
         [_privacy(counted, preset), _base(counted.table), _search(counted, preset)],
@@ -198,13 +199,15 @@ class _DescribedTable:
     """A table of which nothing is guessed but how its cells are written, and which columns number people.
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
-    tells whose row it is. said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
+    tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
+    said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
     """
 
     name: str
     frame: pd.DataFrame
     columns: Mapping[str, Column]
     keys: Sequence[RepeatingKey]
+    shared: Mapping[str, str]
     missing: MissingTokens
     decimal: DecimalSign
     said: Mapping[str, Said]
@@ -243,6 +246,8 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     read = [_without(column, ALWAYS) for column in cells]
     keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
+    shared = {} if chosen.person is not None else _shared(frame, keys, read)
+    keys = [key for key in keys if key.column not in shared]
     if keys:
         read = [_without(_column(_of_each(frame, c.name, keys[0]), c.name), ALWAYS) for c in read]
     decimal = likely_decimal(read)
@@ -250,7 +255,22 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     tokens = missing_tokens(read).counted_in(cells)
     said = {name: Said(own.description, own.values) for name, own in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
-    return _DescribedTable(source.name, frame, columns, keys, tokens, decimal, said, rare)
+    return _DescribedTable(source.name, frame, columns, keys, shared, tokens, decimal, said, rare)
+
+
+def _shared(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Column]) -> dict[str, str]:
+    """Those keys that number what several people share, each with the column that says so."""
+    differing = {key.column: differs_within(frame, key.column, columns, (*ALWAYS, *WORDS)) for key in keys}
+    return {key: column for key, column in differing.items() if column}
+
+
+def _of_several_people(differing: str) -> Guess:
+    """The guess on a column whose values repeat like those of a key, and whose rows differ in what a person has once."""
+    return Guess(
+        Role.IDENTIFIER,
+        f"it numbers what several people share, such as a household or a physician: most of its values have rows that "
+        f"differ in {column_name(differing)}",
+    )
 
 
 def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], RepeatingKey | None]:
@@ -262,7 +282,10 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     }
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
     # The values of an identifier tell it where its name does not.
-    person = next(iter(table.keys or _keys(frame, made, missing)), None)
+    keys = table.keys or _keys(frame, made, missing)
+    shared = {**table.shared, **({} if table.keys else _shared(frame, keys, list(columns.values())))}
+    made |= {name: _of_several_people(sex) for name, sex in shared.items() if name not in chosen.roles}
+    person = next((key for key in keys if key.column not in shared), None)
     made = as_one(by_the_others(made, columns, rare), columns, chosen.roles)
     made = by_counting(frame, made, columns, missing, rare, chosen)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
@@ -598,6 +621,19 @@ def _whose(person: RepeatingKey, counted: Counted) -> str:
         part for line in lines for part in wrap(one_line(line), 118, initial_indent="# ", subsequent_indent="# ")
     ]
     return "\n".join([*comments, f"person = {quoted(person.column)}", said]) + "\n"
+
+
+def _each_its_own(table: _DescribedTable, guesses: Mapping[str, Guess]) -> str:
+    """That each row is a person of its own, where a key repeats that numbers no people; else nothing."""
+    names = [key.column for key in _keys(table.frame, guesses, table.missing.texts)]
+    if not names:
+        return ""
+    line = (
+        f"{', '.join(map(column_name, names))} repeats, and numbers no people. So each row is taken for a person of its "
+        'own; if a person can have several rows, write person = "COLUMN" with the column that says whose row it is.'
+    )
+    comments = wrap(one_line(line), 118, initial_indent="# ", subsequent_indent="# ")
+    return "\n".join(["", *comments, "rows_per_person = 1"]) + "\n"
 
 
 def _several(counted: Counted) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.tables.attribute import Attribute, Role, words_of
+from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
     Divisible,
@@ -49,6 +49,7 @@ _OTHERS = """
     hospital clinic ward site center centre doctor physician provider practice region county country state district
     municipality city town zip postal postcode school class classroom teacher store shop product item order invoice
     transaction visit event encounter episode claim row household hh family house building station device batch study trial
+    phy phys physicians doc doctors md prov hosp sch dept office agent interviewer
     test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
 """
 """Words for what is no person, though it may be numbered."""
@@ -66,6 +67,20 @@ _NAMES = """
     geburtsdatum geburtstag naissance nacimiento nascita geboortedatum urodzenia
 """
 """Words for what names or describes people, and can be that of several."""
+
+_NUMBERED = "no num nr number nummer numero ref reference key hash pseudonym token code index idx"
+"""Words that end the name of a column which numbers people."""
+
+_HOW_MANY = "number num no nr nb n count total sum mean avg average max min days weeks months years hours times"
+"""Words that begin the name of a column which counts or measures what stands last in it: `number_customer_service_calls`."""
+
+_MEASURES = """
+    calls count counts score scores rating ratings satisfaction weight height hours salary income wage wages pay size rank
+    amount amounts spend spending revenue usage tenure share rate percent experience performance feedback segment value
+    visits years months days minutes level lifetime alter gehalt einkommen gewicht anzahl salaire revenu poids edad ingresos
+    salario peso eta reddito stipendio leeftijd inkomen salaris gewicht wiek dochod
+"""
+"""Words that end the name of a column which tells something of people: `customer_satisfaction`."""
 
 _MANY = 10
 """Different values of a column that is called after people."""
@@ -109,7 +124,7 @@ def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
     """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
 
-    >>> possible_keys(["patientId", "hospital_id", "age", "name"], {"name": Attribute("identifier")})
+    >>> possible_keys(["patientId", "hospital_id", "age", "name", "customer_calls"], {"name": Attribute("identifier")})
     ['patientId']
     """
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
@@ -118,13 +133,23 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
         for column in dict.fromkeys(columns)
         if columns.count(column) == 1
         and not is_called_otherwise(column)
-        and (column in identifiers or _is_number_of_somebody(column) or words_of(column) & set(_PEOPLE.split()))
+        and (column in identifiers or _is_number_of_somebody(column) or _is_called_after_people(column))
     ]
 
 
 def is_called_otherwise(column: str) -> bool:
     """Whether a column is called after something that is no person, as `hospital_id`, or after what several can share."""
     return bool(words_of(column) & (set(_NAMES.split()) | set(_OTHERS.split())))
+
+
+def _is_called_after_people(column: str) -> bool:
+    """Whether a column is called after people, and not after what it tells of them: `patient`, not `patient_weight`."""
+    words = words_in_order(column)
+    people = set(_PEOPLE.split())
+    if not people & set(words):
+        return False
+    numbers_them = words[-1] in people or words[-1] in (*_KEYS.split(), *_NUMBERED.split())
+    return numbers_them or not (words[-1] in _MEASURES.split() or words[0] in _HOW_MANY.split())
 
 
 def _is_number_of_somebody(column: str) -> bool:

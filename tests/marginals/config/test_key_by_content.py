@@ -168,3 +168,58 @@ def test_init_takes_families_for_no_person(tmp_path: Path) -> None:
     """Each child is a person; who thinks otherwise says so in the config."""
     pd.DataFrame(families(np.random.default_rng(3))).to_csv(tmp_path / "t.csv", index=False)
     assert initial_config(tmp_path / "t.csv", tmp_path / "release.toml").person is None
+
+
+def doctors(rng: np.random.Generator) -> Frame:
+    """Patients of physicians, each a row: the number of a physician is shared, whatever it is called."""
+    caring = np.sort(rng.integers(0, 60, 900))
+    return {
+        "quackid": texts(caring * 7 + 1003),
+        "sex": texts(rng.choice(["female", "male"], len(caring))),
+        "age": texts(rng.integers(20, 90, len(caring))),
+        "asthma": texts(rng.choice(["no", "yes"], len(caring))),
+    }
+
+
+def test_init_takes_what_people_of_both_sexes_share_for_no_person(tmp_path: Path) -> None:
+    """Each row is one then, and the config says so, since publishing would ask."""
+    pd.DataFrame(doctors(np.random.default_rng(3))).to_csv(tmp_path / "t.csv", index=False)
+    first = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    assert first.person is None
+    assert first.guesses["quackid"].role is marginals.Role.IDENTIFIER
+    assert "what several people share" in first.guesses["quackid"].why
+    assert "rows_per_person = 1\n" in first.text
+    (tmp_path / "release.toml").write_text(first.text)
+    assert marginals.read_config(tmp_path / "release.toml").read_table().rows == 900
+
+
+def test_a_key_whose_rows_agree_in_sex_stays_one(tmp_path: Path) -> None:
+    table = pd.DataFrame(doctors(np.random.default_rng(3)))
+    table["sex"] = table["quackid"].astype(int).map(lambda number: "fm"[number % 2])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    person = initial_config(tmp_path / "t.csv", tmp_path / "release.toml").person
+    assert person is not None
+    assert person.column == "quackid"
+
+
+@pytest.mark.parametrize(
+    "name", ["number_customer_service_calls", "customer_satisfaction", "num_patient_visits", "EmployeePerformance"]
+)
+def test_what_is_told_of_people_numbers_none(name: str, tmp_path: Path) -> None:
+    """modeldata mlc_churn: how often each of 5,000 customers called, from 0 to 9, is nobody's number."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: rng.integers(0, 12, 2000), "plan": rng.choice(["a", "b", "c"], 2000)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    first = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    assert first.person is None
+    assert first.guesses[name].role is not marginals.Role.IDENTIFIER
+
+
+@pytest.mark.parametrize("name", ["patient", "patient_number", "customer_ref", "no_patient", "personennummer"])
+def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: rng.integers(100, 160, 2000), "plan": rng.choice(["a", "b", "c"], 2000)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    person = initial_config(tmp_path / "t.csv", tmp_path / "release.toml").person
+    assert person is not None
+    assert person.column == name
