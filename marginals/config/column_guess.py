@@ -807,7 +807,7 @@ def _identifies(column: Column) -> str:
         return f"its name says {' '.join(sorted(column.words & NUMBERING))}, and all {rows:,} values are different"
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
-    are_numbers_of = says_how_many(column.name) and rows >= _ROWS_OF_A_NUMBER * distinct
+    are_numbers_of = says_how_many(column.name) and _look_counted(column)
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
         each = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
         return f"its name says {' '.join(sorted(by_name))}: {each}"
@@ -817,6 +817,18 @@ def _identifies(column: Column) -> str:
     if column.counts.min() == column.counts.max() and not is_other:
         return f"each of its {distinct:,} values is in {column.counts[0]:,} rows, like a key of which each has several"
     return ""
+
+
+_UNEVEN = 10
+"""Times as many rows as half the values have, at least, that the most frequent of counts has; keys repeat more evenly."""
+
+
+def _look_counted(column: Column) -> bool:
+    """Whether numbers that may be counts repeat as counts do: often, very unevenly, or none at all among them."""
+    is_frequent = column.rows >= _ROWS_OF_A_NUMBER * len(column.values)
+    is_uneven = column.counts.max() >= _UNEVEN * np.median(column.counts)
+    is_plural = words_in_order(column.name)[-1].endswith("s")
+    return is_frequent or bool(is_uneven) or is_plural or "0" in column.values
 
 
 _FEWEST_NAMES = 10
@@ -852,13 +864,14 @@ def _numbers_files(column: Column) -> str:
 
 def _is_phone(value: str) -> bool:
     """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
-    if not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value) or re.fullmatch(r"[0-9]{5}-[0-9]{4}", value):
+    is_divided = value[:1] in ("+", "(") or sum(map(value.count, " -/.")) >= 2
+    if not is_divided or not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value):
         return False
-    return sum(c.isdigit() for c in value) >= 9 and (value[0] in "+(" or sum(value.count(c) for c in " -/.") >= 2)
+    return sum(c.isdigit() for c in value) >= 9 and not re.fullmatch(r"[0-9]{5}-[0-9]{4}", value)
 
 
 def _is_mail(value: str) -> bool:
-    return re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
+    return "@" in value and re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
 
 
 def are_numbers_of_things(column: Column) -> bool:

@@ -8,12 +8,12 @@ import io
 import json
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from math import prod
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -49,7 +49,7 @@ from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
-from marginals.publishing.policy import NO_DIVERSITY, PAIRS, PROPOSED, WEIGHT, proposed_diversity
+from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, WEIGHT, proposed_diversity
 from marginals.tables.attribute import Attribute, Column, Role
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import AUTO, CsvForm, column_labels, files_of, frame_of, likely_form
@@ -60,6 +60,7 @@ from marginals.tables.people import (
     repeating_keys,
     worth_counting,
 )
+from marginals.tables.sensitive_groups import last_decimal
 from marginals.tables.source import read_table, refuse_record
 from marginals.tables.table import Table
 from marginals.tables.values import NumberFormat, in_order, missing_among
@@ -171,23 +172,23 @@ def initial_config(
     guesses, person = _guesses(table, chosen)
     lacking = _lacking(table, guesses)
     structure = structurally_missing(lacking, _few_values(table, guesses) if lacking else {}, _K)
-    guesses = _of_kept_rows(
-        table, with_structure(guesses, structure, table.columns, rare, chosen.roles), lacking, person
-    )
-    guesses, counted = _publishable(table, guesses, person)
+    guesses = with_structure(guesses, structure, table.columns, rare, chosen.roles)
+    guesses = _complete(guesses, lacking, len(table.frame), table.name)
+    guesses = _recounted(table, guesses, _complete_rows(table, guesses, lacking, person), person)
+    guesses, counted = _publishable(table, guesses, lacking, person)
     preset.require(counted.table.rows_per_person)
     written = _hierarchy_files(guesses)
     used = [table.columns[name] for name, guessed in guesses.items() if guessed.role.is_used]
     formats = {c.name: _in_words(c, c.format) for c in used if c.format is not None and c.format.is_grouped}
     text = config_text(
         source.name,
-        _data(source, beside, form, table.missing, counted.table, len(table.frame))
+        _data(source, beside, form, table.missing, counted.complete, len(table.frame))
         + _decimal(table.decimal)
         + _formats(formats)
         + (_each_its_own(table, guesses) if person is None else f"\n{_whose(person, counted)}"),
         guesses,
         {name: path for name, (path, _) in written.items()},
-        [_privacy(counted, preset), _base(counted.table), _search(counted, preset)],
+        [_privacy(counted, preset), _base(counted.generalizations), _search(counted, preset)],
         [tuple(wanted), *together(guesses, structure)],
     )
     made = dict(written.values())
@@ -220,10 +221,12 @@ ONE_ROW = "random"
 
 @dataclass(frozen=True)
 class Counted:
-    """A table as publishing will count it. people: in it. rows_of_each: how many rows of each person count.
+    """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
+    person count. complete: rows that lack no value that is needed. demands: of each sensitive column.
 
     in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
-    them. more: the rows that count then.
+    them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
+    where they are more than can be looked through. pairs: what a choice between presets is about.
     """
 
     table: Table
@@ -232,6 +235,10 @@ class Counted:
     in_the_way: tuple[str, ...] = ()
     several: int = 1
     more: int = 0
+    complete: int = 0
+    demands: Mapping[str, str | None] = field(default_factory=dict)
+    generalizations: int | None = None
+    pairs: PairsOfTable | None = None
 
 
 def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _DescribedTable:
@@ -305,43 +312,108 @@ def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[st
     return {name: factorized(table.frame[name], table.missing.texts)[0].astype(np.intp) for name in few}
 
 
-def _of_kept_rows(
-    table: _DescribedTable,
-    guesses: dict[str, Guess],
-    lacking: Mapping[str, BoolArray],
-    person: RepeatingKey | None,
-) -> dict[str, Guess]:
-    """The guesses by the rows that publishing will count, which are most of all rows. lacking: as `_lacking` says."""
-    frame, missing = table.frame, table.missing.texts
-    guesses = _complete(guesses, lacking, len(frame), table.name)
-    kept = _counting(frame, guesses, lacking, person)
-    return _recounted(frame, guesses, kept, missing, table.rare, table.decimal.sign)
-
-
 def _publishable(
-    table: _DescribedTable, guesses: dict[str, Guess], person: RepeatingKey | None
+    table: _DescribedTable, guesses: dict[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
 ) -> tuple[dict[str, Guess], Counted]:
-    """The guesses, and the table as publishing counts it.
+    """The guesses, and the sensitive columns as publishing counts them. lacking: as `_lacking` says.
 
     Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
     """
-
-    def counted() -> Counted:
-        attributes = {name: _attribute(guessed) for name, guessed in guesses.items()}
-        return _counted(table.frame, attributes, table.missing.texts, table.decimal.sign, table.rare, person)
-
-    found = counted()
+    part = _complete_part(table, guesses, lacking, person)
+    counted = _counted(part, *_that_count(part, guesses, person), person)
     # Where other rows are kept once a column is left out, another one may have too few values among them.
-    while hidden := {name: _left_out(guesses[name]) for name in _not_shown(found.table)}:
-        guesses = guesses | hidden
+    while None in (demands := _demands_of(counted.table)).values():
+        guesses = guesses | {name: _left_out(guesses[name]) for name, demand in demands.items() if demand is None}
         if not any(guessed.role.is_used for guessed in guesses.values()):
             raise _nothing_published(table.name, guesses)
-        if person is None and not any(table.columns[name].missing for name in hidden):
-            roles = {**found.table.roles, **dict.fromkeys(hidden, Role.IGNORED)}
-            found = replace(found, table=replace(found.table, roles=roles))  # of the same rows
-        else:
-            found = counted()
-    return guesses, found
+        part = _complete_part(table, guesses, lacking, person)
+        counted = _counted(part, *_that_count(part, guesses, person), person)
+    ways = _generalizations(part, guesses, person)
+    pairs = _pairs(part, guesses, person, _least(counted))
+    return guesses, replace(counted, complete=len(part.frame), demands=demands, generalizations=ways, pairs=pairs)
+
+
+def _of_one_row_each(frame: pd.DataFrame, person: RepeatingKey | None) -> pd.DataFrame:
+    """The first row of each person."""
+    return frame if person is None else frame[~frame.duplicated(person.column)]
+
+
+def _pairs(table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None, k: int) -> PairsOfTable:
+    """What a choice between presets is about. table: its rows that lack no value, of which one of each person is counted."""
+    known = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    rows = _of_one_row_each(table.frame, person)
+    codes = {name: factorized(rows[name], table.missing.texts)[0].astype(np.intp) + 1 for name in known}
+    return PairsOfTable.of_rows({name: own for name, own in codes.items() if np.ptp(own)}, k)
+
+
+def _complete_part(
+    table: _DescribedTable, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
+) -> _DescribedTable:
+    """The rows of a table that lack no value that is needed."""
+    complete = _complete_rows(table, guesses, lacking, person)
+    return table if complete.all() else replace(table, frame=table.frame[complete])
+
+
+def _that_count(
+    table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None
+) -> tuple[pd.DataFrame, dict[str, Attribute]]:
+    """The columns by which it is told what can be demanded of those that are sensitive, which alone are generalized.
+
+    Numbers that are published in bands are those of their bands. Where people have several rows, all columns tell which of
+    them count, and stay as they are.
+    """
+    used = {name: guessed for name, guessed in guesses.items() if guessed.role.is_used}
+    sensitive = {name: _attribute(guessed) for name, guessed in used.items() if guessed.role is Role.SENSITIVE}
+    if not sensitive or person is not None:
+        plain = {name: Attribute(guessed.role, missing=guessed.missing) for name, guessed in used.items()}
+        return table.frame, {name: sensitive.get(name, plain[name]) for name in used}
+    banded = {name: own for name, own in sensitive.items() if own.intervals}
+    columns = {name: _bands(table, name, banded[name]) if name in banded else table.frame[name] for name in sensitive}
+    in_bands = {
+        name: replace(own, intervals=(1,), start=0, apart=(), single_values=True) for name, own in banded.items()
+    }
+    return pd.DataFrame(columns, copy=False), sensitive | in_bands
+
+
+_FIRST_BAND = 1_000_000
+"""The number of the lowest band, beyond all numbers that stand for no value."""
+
+
+def _bands(table: _DescribedTable, name: str, attribute: Attribute) -> "pd.Series[Any]":
+    """The number of the first band that the number of each row lies in; none stands for no value, as 99 or -9 may."""
+    codes, texts = factorized(table.frame[name], table.missing.texts)
+    written = table.columns[name].format or NumberFormat()
+    numbers = [number for text in texts if (number := written.number(text)) is not None]
+    width, start = attribute.intervals[0], attribute.start
+    unit = last_decimal([*numbers, *map(Decimal, (width, start, *attribute.apart))]) if attribute.apart else 1
+    ends = (end for number in attribute.apart for end in (number, number + unit))
+    cuts = sorted({Decimal(end) for end in ends if (end - start) % width})
+    bands = [_floor(number - start, width) + bisect_right(cuts, number) for number in numbers]
+    bands_from = min(bands)
+    occurring, of_text = np.unique(bands, return_inverse=True)
+    places: IndexArray = np.append(of_text, -1)[codes].astype(np.intp)
+    labels = pd.Index([str(band - bands_from + _FIRST_BAND) for band in occurring.tolist()])
+    return pd.Series(pd.Categorical.from_codes(places, labels), index=table.frame.index, name=name)
+
+
+def _floor(offset: Decimal, width: int | Decimal) -> int:
+    return int(offset // width) - (offset % width < 0)
+
+
+def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], person: RepeatingKey | None) -> int | None:
+    """How many ways there are to generalize a table; None where they are more than can be looked through.
+
+    table: its rows that lack no value. Columns of few values come first, and none has less than two levels.
+    """
+    known = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    known.sort(key=lambda name: len(table.columns[name].values))
+    ways, rows = 1, _of_one_row_each(table.frame, person)
+    for place, name in enumerate(known):
+        if ways << len(known) - place > _MOST_NODES:
+            return None
+        own = _counted(table, rows, {name: _attribute(guesses[name])}, None)
+        ways *= own.table.domain.hierarchy(name).height + 1
+    return ways if ways <= _MOST_NODES else None
 
 
 def _each_text_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -463,9 +535,9 @@ def _demand(table: Table, name: str) -> str | None:
     return proposed_diversity(table, name, _LEAST_CELL, with_room=True)
 
 
-def _not_shown(table: Table) -> tuple[str, ...]:
-    """The sensitive columns of which nothing can be shown."""
-    return tuple(name for name in table.sensitive if _demand(table, name) is None)
+def _demands_of(table: Table) -> dict[str, str | None]:
+    """The diversity to demand of each sensitive column; None of those of which nothing can be shown."""
+    return {name: _demand(table, name) for name in table.sensitive}
 
 
 def _left_out(guessed: Guess) -> Guess:
@@ -474,36 +546,40 @@ def _left_out(guessed: Guess) -> Guess:
     return replace(guessed, role=Role.IGNORED, why=f"{guessed.why}; {reason}", question=reason)
 
 
-def _counting(
-    frame: pd.DataFrame, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
+def _complete_rows(
+    table: _DescribedTable, guesses: Mapping[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
 ) -> BoolArray:
-    """Which rows publishing will count, one of each person: shape (rows,)."""
-    kept = np.ones(len(frame), dtype=bool)
+    """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
+    whole = np.ones(len(table.frame), dtype=bool)
+    if person is not None:
+        whole &= factorized(table.frame[person.column], table.missing.texts)[0] >= 0
     for column, gone in lacking.items():
         if guesses[column].role.is_used and guesses[column].missing == "drop":
-            kept &= ~gone
-    if person is not None:
-        kept[kept] = ~frame[kept].duplicated(person.column)
-    return kept
+            whole &= ~gone
+    return whole
 
 
 def _recounted(
-    frame: pd.DataFrame,
-    guesses: dict[str, Guess],
-    kept: BoolArray,
-    missing: Collection[str],
-    rare: int,
-    decimal: str,
+    table: _DescribedTable, guesses: dict[str, Guess], complete: BoolArray, person: RepeatingKey | None
 ) -> dict[str, Guess]:
-    """The guesses with what is rare counted on the rows that are kept."""
+    """The guesses with what is rare counted on the rows that publishing will count, one of each person.
+
+    complete: which rows lack no value, shape (rows,).
+    """
+    kept = complete
+    if person is not None:
+        kept = complete.copy()
+        kept[complete] = ~table.frame[complete].duplicated(person.column)
+    if kept.all():
+        return guesses
     result = dict(guesses)
-    if not kept.all():
-        for column, guessed in guesses.items():
-            if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-                counted = replace(_without(_column(frame[kept], column), ALWAYS), decimal=decimal)
-                again = guess(_without(counted, missing), rare, guessed.said)
-                if again.role is guessed.role and not _of_bands(again):
-                    result[column] = replace(again, missing=guessed.missing)
+    for column, guessed in guesses.items():
+        if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
+            counted = _without(_column(table.frame[kept], column), ALWAYS)
+            counted = _without(replace(counted, decimal=table.decimal.sign), table.missing.texts)
+            again = guess(counted, table.rare, guessed.said)
+            if again.role is guessed.role and not _of_bands(again):
+                result[column] = replace(again, missing=guessed.missing)
     return result
 
 
@@ -513,18 +589,17 @@ def _of_bands(guessed: Guess) -> bool:
 
 
 def _counted(
+    described: _DescribedTable,
     frame: pd.DataFrame,
     attributes: Mapping[str, Attribute],
-    missing: Collection[str],
-    decimal: str,
-    rare: int,
     person: RepeatingKey | None,
 ) -> Counted:
-    """The table as publishing will count it.
+    """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
     """
-    read = partial(read_table, frame, attributes, missing, decimal=decimal, k=rare)
+    missing = described.missing.texts
+    read = partial(read_table, frame, attributes, missing, decimal=described.decimal.sign, k=described.rare)
     if person is None:
         table = read(rows_per_person=1)
         return Counted(table, table.rows)
@@ -532,11 +607,13 @@ def _counted(
     one = Counted(single, single.rows)
     codes = factorized(frame[person.column], missing)[0]
     rows_of_each = np.bincount(codes[codes >= 0])
-    for rows in worth_counting(rows_of_each):
-        in_the_way = _not_shown(replace(single, rows_per_person=rows))
+    in_the_way = single.sensitive
+    for rows in worth_counting(rows_of_each):  # ever fewer, of which all can be shown that can be of more
+        of_several = replace(single, rows_per_person=rows)
+        in_the_way = tuple(name for name in in_the_way if _demand(of_several, name) is None)
         if not in_the_way:
             table = read(person=person.column, rows_per_person=rows)
-            return one if _not_shown(table) else Counted(table, single.rows, rows)
+            return one if None in _demands_of(table).values() else Counted(table, single.rows, rows)
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
             one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
     return one
@@ -559,7 +636,8 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
     return files
 
 
-def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, table: Table, rows: int) -> str:
+def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, complete: int, rows: int) -> str:
+    """The first section. complete: of how many rows of all none lacks a value that is needed."""
     path = _from(beside.absolute().parent, source)
     separator_line = "" if form.separator == "," else f"separator = {quoted(form.separator)}\n"
     if form.encoding != AUTO:
@@ -567,7 +645,6 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, tab
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    complete = table.rows + table.left_out
     kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
@@ -816,13 +893,13 @@ def _privacy(counted: Counted, preset: Preset) -> str:
                 "# several releases.",
                 "register = true",
             ]
-        lines += _demands({name: _demand(table, name) or PROPOSED for name in table.sensitive}, register)
+        lines += _demands({name: demand or PROPOSED for name, demand in counted.demands.items()}, register)
     return "\n".join(lines) + "\n"
 
 
 def _search(counted: Counted, preset: Preset) -> str:
     """How it is searched, and between what the preset chooses, with what that means for this table."""
-    pairs = PairsOfTable.of(counted.table, _least(counted))
+    pairs = counted.pairs or PairsOfTable(0, 1)
     lines = [f"# {line}" for line in wrap(pairs.sentence, _COMMENT)] if pairs.pairs else []
     for own in PRESETS.values():
         state = "chosen" if own is preset else f"not chosen: marginals init --preset {own.name}"
@@ -856,18 +933,17 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
-def _base(table: Table) -> str:
-    nodes = prod(table.domain.hierarchy(name).height + 1 for name in table.quasi_identifiers)
+def _base(generalizations: int | None) -> str:
     lines = ["# One table with all the columns, each coarsened as far as it must be, can be part of the release."]
-    if nodes <= _MOST_NODES:
+    if generalizations is not None:
         lines += [
             "[base]",
             'table = "auto"               # if that is better; "best": always; "none": smaller tables only',
         ]
     else:
         lines += [
-            f"# There are {nodes:,} ways to coarsen them, so looking for the best would take long; with fewer columns or",
-            '# levels, try "auto".',
+            f"# There are more than {_MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with",
+            '# fewer columns or levels, try "auto".',
             "[base]",
             'table = "none"',
         ]

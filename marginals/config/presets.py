@@ -1,14 +1,21 @@
 """Presets: demands that fit together, for whoever wants a proof of all tables jointly or more pairs of columns."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from marginals.errors import InputError
-from marginals.publishing.policy import PAIRS, Policy
+from marginals.publishing.proposals import PAIRS, SENSITIVE_MARGINS
 from marginals.tables.people import RowsPerPerson
 from marginals.tables.table import Table
+from models.arrays import CountArray, IndexArray
+
+if TYPE_CHECKING:
+    from marginals.publishing.policy import Policy
 
 _MOST_PAIRS = 300
 """Pairs of columns that are counted to say what a choice means for a table."""
@@ -49,7 +56,7 @@ JOINT_PROOF = Preset(
     "The tables have a junction tree, so few pairs of columns stand in one table.",
     "k_combinatorial",
     "min_cell",
-    MappingProxyType({"max_sensitive_margins": Policy.max_sensitive_margins or 0}),
+    MappingProxyType({"max_sensitive_margins": SENSITIVE_MARGINS}),
 )
 
 MORE_PAIRS = Preset(
@@ -67,9 +74,10 @@ MORE_PAIRS = Preset(
 PRESETS: Mapping[str, Preset] = MappingProxyType({own.name: own for own in (JOINT_PROOF, MORE_PAIRS)})
 
 
-def preset_of(policy: Policy) -> Preset:
+def preset_of(policy: "Policy") -> Preset:
     """The preset that a policy is nearest to.
 
+    >>> from marginals import Policy
     >>> preset_of(Policy(k_link=10)).name, preset_of(Policy(k_link=10, further_tables=3)).name
     ('joint-proof', 'more-pairs')
     """
@@ -100,10 +108,22 @@ fewer than 4 rows as they are.'
         """
         domain = table.domain
         names = [name for name in table.quasi_identifiers if domain.hierarchy(name).height]
-        if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
+        if _are_too_many(names):
             return cls(len(names), k)
         counts = [table.cube.table(domain.mask(dict.fromkeys(pair, 0))).counts for pair in combinations(names, 2)]
         return cls(len(names), k, sum(map(len, counts)), sum(int((own < k).sum()) for own in counts))
+
+    @classmethod
+    def of_rows(cls, values: Mapping[str, IndexArray], k: int) -> "PairsOfTable":
+        """Of the values of each row in the nonsensitive columns, numbered from 0 on: shape (rows,) each.
+
+        >>> PairsOfTable.of_rows({"sex": np.array([0, 0, 1]), "town": np.array([1, 1, 0])}, 2)
+        PairsOfTable(columns=2, k=2, combinations=2, rare=1)
+        """
+        if _are_too_many(values):
+            return cls(len(values), k)
+        counts = [_occurring(one, other) for one, other in combinations(values.values(), 2)]
+        return cls(len(values), k, sum(map(len, counts)), sum(int((own < k).sum()) for own in counts))
 
     @property
     def pairs(self) -> int:
@@ -120,3 +140,21 @@ fewer than 4 rows as they are.'
             f"{told} Of the {self.combinations:,} combinations of two of their values that occur, {self.rare:,} "
             f"{'has' if self.rare == 1 else 'have'} fewer than {self.k} rows as they are."
         )
+
+
+def _are_too_many(columns: Collection[str]) -> bool:
+    return len(columns) * (len(columns) - 1) // 2 > _MOST_PAIRS
+
+
+def _occurring(one: IndexArray, other: IndexArray) -> CountArray:
+    """How many rows have each combination of two values that occurs, in the order of these."""
+    combined = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
+    if int(combined.max(initial=0)) < _FEW_CELLS * max(len(one), 1):
+        counts = np.bincount(combined)
+        return counts[counts > 0]
+    counted: CountArray = np.unique(combined, return_counts=True)[1]
+    return counted
+
+
+_FEW_CELLS = 8
+"""Cells for each row, at most, of which all are counted rather than those that occur looked for."""

@@ -36,7 +36,8 @@ from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import NO_DIVERSITY, Policy, Population
+from marginals.publishing.policy import Policy, Population
+from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.risk import (
     THRESHOLD,
     Attackers,

@@ -24,7 +24,6 @@ from checks.diversity.odds import AtOdds
 from checks.diversity.registry import parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
-from marginals.anonymizers.lattice import finest_level
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import elements_of
 from marginals.bundle.content import KNOWN
@@ -32,6 +31,7 @@ from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
+from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, SENSITIVE_MARGINS, WEIGHT
 from marginals.steward import WantedTable
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource
@@ -61,9 +61,6 @@ from models.search.problem import additive
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
-
-WEIGHT = 100.0
-"""Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
 
 MEASURES = tuple(measure.value for measure in Measure)
 """By which an analysis can be judged."""
@@ -110,9 +107,6 @@ class Wanted:
 
 NO_FURTHER = "none"
 """No tables beside those that have a junction tree."""
-
-PAIRS = "pairs"
-"""Further tables of all pairs of nonsensitive attributes that tell something more."""
 
 
 @dataclass(frozen=True)
@@ -291,53 +285,6 @@ _NAMED = 4
 """Tables that are named as those that keep another out."""
 
 
-NO_DIVERSITY = "none"
-"""In place of a diversity: none is demanded, on purpose."""
-
-PROPOSED = "recursive:3,4"
-"""The diversity that is proposed where nobody has demanded one."""
-
-WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
-"""That, and weaker ones for attributes that do not satisfy it, the strongest first."""
-
-
-WITH_ROOM = {
-    PROPOSED: "recursive:1.5,4",
-    WEAKER[1]: "recursive:1.5,3",
-    WEAKER[2]: "recursive:1.5,2",
-    WEAKER[3]: "recursive:5,2",
-    "recursive:30,2": "recursive:15,2",
-}
-"""What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
-
-
-def proposed_diversity(
-    table: Table, attribute: str, min_cell: int | None = None, *, with_room: bool = False
-) -> str | None:
-    """The strongest diversity, of some, that all rows together satisfy in a sensitive attribute; None where none is.
-
-    Of people, where these can have several rows each. min_cell: the level at which they satisfy it has no rarer value.
-    with_room: the strongest that they satisfy twice over, where there is one; a demand that they only just satisfy allows no
-    class in which the most frequent value is more frequent than among all rows, and so hardly any association.
-
-    >>> from marginals.example import table
-    >>> proposed_diversity(table, "diagnosis")
-    'recursive:3,3'
-    """
-    rows = table.rows_per_person if isinstance(table.rows_per_person, int) else None
-
-    def can_be_shown(diversity: str) -> bool:
-        policy = Policy(diversity={attribute: diversity}, min_cell=min_cell)
-        try:
-            demanded = policy.requirements(table.sensitive, rows, table.counts_missing)
-        except CriterionError:  # nobody could promise it of people of several rows
-            return False
-        return finest_level(table.cube, attribute, demanded.about(attribute)) is not None
-
-    roomy = (demand for demand, twice in WITH_ROOM.items() if with_room and can_be_shown(twice))
-    return next(roomy, None) or next(filter(can_be_shown, WEAKER), None)
-
-
 _NO_PROOF = (
     "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
 )
@@ -435,7 +382,7 @@ class Policy:
     strategy: GivenStrategy = "auto"
     seed: int = 0
     start: str = "independence"
-    max_sensitive_margins: int | None = field(default=3)
+    max_sensitive_margins: int | None = field(default=SENSITIVE_MARGINS)
     time_limit: float = 60.0
     max_cells: int | None = None
     max_attributes: int | None = None

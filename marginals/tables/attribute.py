@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -312,8 +312,9 @@ class Attribute:
     def _told(self, hierarchy: Hierarchy) -> Hierarchy:
         """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
         has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
-        labels = [label for label in hierarchy.labels[0] if not (self.counts_missing and label == MISSING)]
-        told = hierarchy if hierarchy.has_names is has_names else replace(hierarchy, has_names=has_names)
+        told, labels = hierarchy.with_order(hierarchy.order, has_names=has_names), list(hierarchy.labels[0])
+        if self.counts_missing and MISSING in labels:
+            labels.remove(MISSING)
         if self.order:
             place = {value: number for number, value in enumerate(self.order)}
             if lacking := sum(label not in place for label in labels):

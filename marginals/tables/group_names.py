@@ -424,6 +424,8 @@ def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
 
 def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:
     """The order of the values at the level to start from, a value for missing ones left out."""
+    if start >= given.height:
+        return None  # nothing but missing values
     labels = [label for value, label in enumerate(given.labels[start]) if value != missing]
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it

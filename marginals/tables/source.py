@@ -410,7 +410,7 @@ class Reading:
         recoding[occurring] = codes
         if column in self.ladders:
             hierarchy = self.ladders[column](hierarchy)
-        elif attribute.is_fitted:
+        elif attribute.is_fitted and attribute.first_merged < hierarchy.height:  # not of missing values alone
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)

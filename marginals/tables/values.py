@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import isfinite, nan
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -159,13 +159,7 @@ class NumberFormat:
         A number with a fraction is read to fifteen significant digits, so that 0.30000000000000004, which computers make of
         0.1 + 0.2, is 0.3; whole numbers are read as they are.
         """
-        plain = self.plain(text)
-        if plain is None:
-            return None
-        number = Decimal(plain)
-        if len(plain) > _DIGITS and number != number.to_integral_value():
-            number = _ROUNDED.plus(number)
-        return number.normalize(_EXACT) if number else Decimal(0)
+        return _number(self.decimal, self.thousands, self.percent, text)
 
     def real(self, text: str) -> float:
         """The floating-point number that a text is, as every engine has it; NaN for none."""
@@ -191,6 +185,22 @@ class NumberFormat:
             ", an apostrophe between thousands" if self.thousands == "'" else ", a space between thousands",
         )
         return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
+
+
+_format = cache(NumberFormat)
+"""A format with its pattern, compiled once."""
+
+
+@lru_cache(maxsize=1 << 16)
+def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal | None:
+    """`NumberFormat.number`: the values of a column are read again and again."""
+    plain = _format(decimal, thousands, percent).plain(text)
+    if plain is None:
+        return None
+    number = Decimal(plain)
+    if len(plain) > _DIGITS and number != number.to_integral_value():
+        number = _ROUNDED.plus(number)
+    return number.normalize(_EXACT) if number else Decimal(0)
 
 
 POINT = NumberFormat()

@@ -14,7 +14,8 @@ from checks.diversity.registry import parse_diversity
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, base_names, proposed_diversity, strategy_names
+from marginals.publishing.policy import Policy, base_names, strategy_names
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from marginals.window.project import put, section

@@ -10,7 +10,8 @@ from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
 from marginals.errors import InputError
-from marginals.publishing.policy import WEIGHT, Policy, base_names, strategy_names
+from marginals.publishing.policy import Policy, base_names, strategy_names
+from marginals.publishing.proposals import WEIGHT
 from marginals.tables.attribute import FITTED
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job

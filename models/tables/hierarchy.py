@@ -109,10 +109,31 @@ class Hierarchy:
                 raise HierarchyError(f"level {level} names a value twice")
             if len(parents) != len(children) or set(parents) != set(range(len(above))):
                 raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
-        if self.order is not None and not set(self.order) <= set(range(self.size(0))):
+        self._check_order()
+
+    def _check_order(self) -> None:
+        if self.order is None:
+            return
+        if not set(self.order) <= set(range(self.size(0))):
             raise HierarchyError("an order is one of base values")
-        if self.order is not None and len(set(self.order)) < len(self.order):
+        if len(set(self.order)) < len(self.order):
             raise HierarchyError("an order has a base value twice")
+
+    def with_order(self, order: tuple[int, ...] | None, *, has_names: bool) -> "Hierarchy":
+        """The same values and levels with another order of the base values. Raises HierarchyError as a new one does.
+
+        What is known of values and levels, which can be a million, is neither checked nor worked out again.
+
+        >>> Hierarchy.flat(["no", "yes"]).with_order((1, 0), has_names=True).order
+        (1, 0)
+        """
+        if order == self.order and has_names is self.has_names:
+            return self
+        told = object.__new__(Hierarchy)
+        told.__dict__.update(self.__dict__, order=order, has_names=has_names)
+        if order is not self.order:
+            told._check_order()
+        return told
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
@@ -285,7 +306,7 @@ class Hierarchy:
         base = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
         if low > -_MAX_INT64 and high < _MAX_INT64:
             base = base.astype(np.int64)
-        labels, parents = [tuple(spelled(number + start) for number in base.tolist())], []
+        labels, parents = [tuple(map(spelled, (base + start).tolist()))], []
         single = np.unique(np.array([number - start for number in apart], dtype=base.dtype))
         cuts = np.unique(np.concatenate([single, single + 1]))
         lower = base
@@ -351,10 +372,12 @@ class Hierarchy:
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
         """
+        if tuple(labels) == self.labels[0]:
+            return self.with_order(tuple(range(len(labels))), has_names=self.has_names)
         known = self._code_of_value
         if not known.keys() >= set(labels):
             raise HierarchyError("an order is one of base values")
-        return replace(self, order=tuple(map(known.__getitem__, labels)))
+        return self.with_order(tuple(map(known.__getitem__, labels)), has_names=self.has_names)
 
     def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
         """Some values of a level, lowest first, as their base values lie.
@@ -451,7 +474,7 @@ class Hierarchy:
         paths = zip(*(self.lift(kept[0], level)[finest].tolist() for level in [*kept, self.height]))
         labels = [self.labels[level] for level in [*kept, self.height]]
         part = Hierarchy.from_rows([tuple(own[code] for own, code in zip(labels, path)) for path in paths])
-        return replace(part, order=self._order_of_some(kept[0], finest), has_names=self.has_names)
+        return part.with_order(self._order_of_some(kept[0], finest), has_names=self.has_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
         """The order of some values of a level by their places among these; those of no base value in the order have none."""
@@ -464,11 +487,11 @@ class Hierarchy:
 
     @cached_property
     def _code_of_label(self) -> tuple[dict[str, int], ...]:
-        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels[1:])
+        return tuple(dict(zip(labels, range(len(labels)))) for labels in self.labels[1:])
 
     @cached_property
     def _code_of_value(self) -> dict[str, int]:
-        return {label: code for code, label in enumerate(self.labels[0])}
+        return dict(zip(self.labels[0], range(self.size(0))))
 
     def code(self, label: str, level: int) -> int | None:
         """The code of a label at a level, or None where the level has no such value.

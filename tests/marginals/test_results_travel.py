@@ -131,6 +131,7 @@ def test_false_discoveries_are_corrected_as_scipy_does(p):
 
 
 def test_a_figure_of_policies_has_lines_that_differ_in_more_than_colour():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     grid = marginals.frontier(table, POLICY, k=[2, 4], strategies=["greedy", "exact", "rebuild"], jobs=1)
     figure = marginals.plot_frontier(grid)
     lines = figure.axes[0].lines

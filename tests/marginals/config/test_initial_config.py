@@ -19,6 +19,7 @@ from marginals.commands.main import main
 from marginals.config.column_guess import Guess, guess
 from marginals.config.first_config import initial_config
 from marginals.demo import simulate_census
+from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.attribute import Column
 
 
@@ -466,3 +467,38 @@ def test_codes_of_diagnoses_are_known_also_where_some_rows_say_something_else() 
     codes = [f"{letter}{number}" for letter in "ACEIJ" for number in range(10, 20)]
     assert guess(column("q7", codes * 4 + ["none"] * 10)).role is Role.SENSITIVE
     assert guess(column("q7", codes * 4 + ["none"] * 200)).role is not Role.SENSITIVE
+
+
+@given(st.integers(0, 10**6), st.sampled_from([30, 80, 400]), st.sampled_from([0.0, 0.03, 0.2]))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_demanded_is_what_the_table_can_bear_that_publish_reads(
+    tmp_path: Path, seed: int, rows: int, gone: float
+) -> None:
+    """Only sensitive columns are counted, numbers by their bands; the whole table, as publish reads it, says the same."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], rows),
+            "age": rng.integers(18, 90, rows),
+            "income": np.round(np.exp(rng.normal(8, 1, rows)) * rng.integers(0, 2, rows), rng.integers(0, 3)),
+            "diagnosis": rng.choice(["flu", "gout", "asthma", "cancer"], rows, p=rng.dirichlet([1, 1, 1, 1])),
+            "debt": rng.integers(-50, 50, rows),
+            "salary": np.where(rng.random(rows) < 0.4, rng.choice([7, 40, 1000]), rng.integers(1, 4000, rows) / 4),
+        }
+    )
+    for name in ("age", "income"):
+        frame[name] = frame[name].astype(object).where(rng.random(rows) >= gone, "")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    written = initial_config(tmp_path / "people.csv", config)
+    config.write_text(written.text, encoding="utf-8")
+    for path, content in written.files(config).items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    read = marginals.read_config(config).source.table(10)
+    demands = tomllib.loads(written.text)["privacy"].get("diversity", {})
+    if isinstance(demands, str):
+        demands = dict.fromkeys(read.sensitive, demands)
+    assert demands == {name: proposed_diversity(read, name, 3, with_room=True) for name in read.sensitive}
+    complete = f"{read.rows + read.left_out:,} of {rows:,}" if rows > 1 else ""
+    assert f"count as a value: {complete}" in written.text

@@ -223,3 +223,13 @@ def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
     person = initial_config(tmp_path / "t.csv", tmp_path / "release.toml").person
     assert person is not None
     assert person.column == name
+
+
+@pytest.mark.parametrize("name", ["num_pending", "num_convex_points"])
+def test_counts_of_things_number_nobody_however_seldom_they_repeat(name: str, tmp_path: Path) -> None:
+    """modeldata hpc_data, leaf_id_flavia: most jobs wait for none, and few for hundreds."""
+    counts = np.random.default_rng(3).geometric(0.02, 2000) - 1
+    pd.DataFrame({name: counts, "kind": np.arange(2000) % 3}).to_csv(tmp_path / "t.csv", index=False)
+    first = initial_config(tmp_path / "t.csv", tmp_path / "release.toml")
+    assert first.person is None
+    assert first.guesses[name].role is not marginals.Role.IDENTIFIER

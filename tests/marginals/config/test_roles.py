@@ -17,7 +17,7 @@ from marginals.config.column_guess import Said, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
-from marginals.publishing.policy import proposed_diversity
+from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.attribute import Column
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checks.diversity.registry import parse_diversity
 from marginals import Attribute, Policy, publish, read_table
 from marginals.errors import InputError
-from marginals.publishing.policy import WEAKER
+from marginals.publishing.proposals import WEAKER
 
 
 def table(rows: int = 400):

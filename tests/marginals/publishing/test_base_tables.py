@@ -14,7 +14,7 @@ from checks.privacy_constraint import PrivacyConstraint
 from marginals import Policy, publish
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing import searching
-from marginals.publishing.policy import WEAKER, proposed_diversity
+from marginals.publishing.proposals import WEAKER, proposed_diversity
 from marginals.publishing.searching import BaseTables, Prepared, best_base, chosen_base, sensitive_levels
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table

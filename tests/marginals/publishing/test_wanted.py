@@ -15,7 +15,8 @@ from checks.privacy_constraint import PrivacyConstraint
 from marginals import InputError, Policy
 from marginals.commands.main import main
 from marginals.example import table
-from marginals.publishing.policy import WEIGHT, Wanted, finest_passing, finest_together, wanted_tables
+from marginals.publishing.policy import Wanted, finest_passing, finest_together, wanted_tables
+from marginals.publishing.proposals import WEIGHT
 from marginals.publishing.publishing import Publication
 from models.graphs.junction_tree import Collection
 from models.search import Refusal, SearchResult

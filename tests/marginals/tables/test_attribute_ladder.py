@@ -2,6 +2,7 @@
 
 import os
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -279,3 +280,12 @@ def test_too_many_values_to_compare_are_refused():
 def test_a_population_has_no_other_columns_to_be_alike_by():
     with pytest.raises(marginals.InputError, match='needs ladder = "fitted"'):
         Attribute("quasi-identifier", ladder="alike", population={"a": 3})
+
+
+@pytest.mark.parametrize("how", [{"intervals": [0.5]}, {"intervals": [5]}, {"dates": ["month"]}, {"prefixes": [2]}, {}])
+def test_a_column_of_which_all_rows_that_count_lack_a_value_has_no_groups(how: dict[str, Any]) -> None:
+    """As a dose that is given after the first visit, where the first row of each counts."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 10, "dose": [""] * 20})
+    dose = marginals.Attribute("quasi-identifier", missing="as a value", ladder="fitted", **how)
+    table = marginals.read_table(frame, {"sex": "quasi-identifier", "dose": dose}, rows_per_person=1)
+    assert table.domain.hierarchy("dose").labels == (("missing",), ("*",))
