@@ -414,7 +414,7 @@ def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTa
     return tuple(kept)
 
 
-# Settling: which of the changes since the last release can be shown beside all releases that are out; the others wait.
+# Settling: the changes since the last release that can be published given all earlier releases; the rest is deferred.
 #
 # What is shown is a table between the last one and that of today: some of those who came are in it, and some of those
 # who left are not. One after another those are held back who stand in the way: whoever would be in a count of too few

@@ -411,17 +411,17 @@ class MaxentDiversity(AttributeClaim):
     def sentence(self, attribute: str, clause: str) -> str:  # noqa: ARG002 - the reader knows nothing of the attribute
         """About a reader of all tables together."""
         return (
-            "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
-            f"person, {clause}.{self._of_whom()}"
+            "For a reader who combines all tables by maximum entropy: given any published values of a person, "
+            f"{clause}.{self._of_whom()}"
         )
 
     def _of_whom(self) -> str:
-        """What is looked at of people who have several rows; empty where there is nothing to say."""
+        """What the claim covers of people who have several rows; empty where there is nothing to say."""
         if self.rows_per_person is None or self.rows_per_person == 1:
             return ""
         return (
-            f" A person has at most {self.rows_per_person:,} rows, of which any one is looked at. It holds of one class at "
-            "a time: somebody known to be in two classes by several rows, with a value that is the same in all, can be "
+            f" A person has at most {self.rows_per_person:,} rows; the claim is about any one. It holds of one class at "
+            "a time: a person known to be in two classes by several rows, with a value that is the same in all, can be "
             "exposed by both."
         )
 
@@ -729,7 +729,7 @@ class CountClaim(Claim):
             return ""
         if self.rows_per_person is None or self.rows_per_person == 1:
             unit = "rows" if self.rows_per_person is None else "people"
-            return f"{worst.count:,.6g} {unit}; at least {self.k:,} are claimed"
+            return f"{worst.count:,.6g} {unit} (limit: at least {self.k:,})"
         return (
             f"{worst.count:,.6g} rows, at most {self.rows_per_person:,} of a person; at least {self.least_count:,} rows are "
             f"claimed, so that they are those of {self.least_in_words}"

@@ -91,7 +91,7 @@ class Audit:
     def ok(self) -> bool:
         """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
 
-        Joint tables that are too large count as not decided. What else was not examined, `not_examined` says.
+        Joint tables that are too large count as undecided. What else was not examined, `not_examined` says.
         """
         told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
@@ -340,7 +340,7 @@ _EXISTING = 3
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:
-    """Contradictions or facts of all tables, and what is not decided."""
+    """Contradictions or facts of all tables, and what is undecided."""
     for part in audit.parts:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
@@ -392,12 +392,12 @@ def _not_examined(audit: Audit) -> Iterator[str]:
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
-    """How many counts are not decided, and why."""
+    """How many counts are undecided, and why."""
     if late := part.undecided - part.uncovered:
-        yield f"Not decided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
+        yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
     if part.uncovered:
         yield (
-            f"Not decided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            f"Undecided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
             "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
         )
 

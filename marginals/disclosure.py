@@ -246,7 +246,7 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
 
 
 def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
-    """A table under some rules, in whatever order.
+    """The table with disclosure rules applied; the order of the rules does not matter.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.disclosure import AsRead

@@ -462,7 +462,7 @@ Again = Callable[[ContingencyTable], SelectedModel]
 class Selection:
     """A decomposable graphical model of a table.
 
-    found: the model and the search. rows: the counts it is of. again: selects from other counts in the same way.
+    found: the selected model and its search. rows: the counts. again: repeats the selection on other counts.
 
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])

@@ -340,7 +340,7 @@ def no_suggestions(_comparison: Comparison) -> tuple[Suggestion, ...]:
 
 @dataclass(frozen=True, eq=False)
 class StewardReport:
-    """What is known of a release from the table that it was made of. Not for publication.
+    """Utility measures and search results that need the source table. Not for publication.
 
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was looked

@@ -110,7 +110,7 @@ def hide(disclosure: Disclosure, attribute: str, condition: BoolArray) -> Disclo
 
 
 def disclosed(originals: Records, rules: Sequence[Rule]) -> Disclosure:
-    """The records under some rules, in whatever order."""
+    """The records with disclosure rules applied; the order of the rules does not matter."""
     disclosure = Disclosure.of(originals)
     for rule in rules:
         disclosure = generalize(disclosure, rule.attribute, rule.rows, rule.level)

@@ -93,7 +93,7 @@ def verify(
     judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
     of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
     Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
-    or only one calls the attribute sensitive, what they say together is undecided, and each is checked by itself, its name
+    or only one calls the attribute sensitive, the joint check is undecided, and each is checked separately, its name
     among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
     key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is undecided;
     files are read to the end all the same, and each claim has an equal share of what is left. rules: named ones, or TOML

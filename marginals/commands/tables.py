@@ -319,7 +319,7 @@ def _swept_on_chains(table: "Table") -> dict[str, int]:
 @stops_after
 @JSON
 def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
-    """Simulate a census, publish it, and say what was gained.
+    """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
     it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
@@ -410,7 +410,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option(
     "--wanted",
     metavar="NAME,NAME",
-    help="Columns that readers will look at together: they are kept, and written as an analysis that the release is for.",
+    help="Columns that readers will analyse together; written to the config as a requested analysis.",
 )
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
