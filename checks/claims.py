@@ -288,14 +288,14 @@ class MaxentDiversity(AttributeClaim):
             if collection.is_decomposable:
                 from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
 
-                found = maxent_diversity(collection, self.sensitive, diversity, budget)
+                finding = maxent_diversity(collection, self.sensitive, diversity, budget)
             else:
                 from checks.maxent.maxent_diversity import fitted_diversity  # slow to import, and few need it
 
-                found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+                finding = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
         except CriterionError as error:
             return undecided(self, f"{self.sensitive}: {error}")
-        return replace(found, parameters=self.parameters)
+        return replace(finding, parameters=self.parameters)
 
     def largest_odds(self, question: Question) -> float | None:
         """Those that a collection with a junction tree bears, as far as a quick check proves them."""
@@ -635,8 +635,8 @@ class RelaxedDiversity(Claim):
             return undecided(self, f"rows without a value of {self.sensitive} are no value that could be near the top")
         from checks.maxent.maxent_diversity import relaxed_maxent_diversity  # slow to import, and few need it
 
-        found = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
-        return replace(found, parameters=self.parameters)
+        finding = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
+        return replace(finding, parameters=self.parameters)
 
     def title(self) -> str:
         """What a reader calls it."""
@@ -862,8 +862,8 @@ class KCombinatorial(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        found = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
-        return replace(found, parameters=self.parameters)
+        finding = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
+        return replace(finding, parameters=self.parameters)
 
     def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
         """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
@@ -912,8 +912,8 @@ class KLink(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        found = k_link(question.collection, question.sensitive, self.least_count)
-        return replace(found, parameters=self.parameters)
+        finding = k_link(question.collection, question.sensitive, self.least_count)
+        return replace(finding, parameters=self.parameters)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """Every count is looked at, so any that is shown is."""
@@ -946,8 +946,8 @@ class MinPublishedCell(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection: every published count is looked at."""
-        found = k_link(question.collection, (), self.least_count)
-        return replace(found, criterion=self.criterion, parameters=self.parameters)
+        finding = k_link(question.collection, (), self.least_count)
+        return replace(finding, criterion=self.criterion, parameters=self.parameters)
 
     @property
     def least_cell(self) -> int:

@@ -60,9 +60,9 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
     if not link.holds:
         return replace(link, criterion=CRITERION, parameters=parameters)
     if collection.is_decomposable:
-        found = k_combinatorial(collection, sensitive, k, budget)
-        if found.holds:
-            return replace(found, criterion=CRITERION, parameters=parameters)
+        finding = k_combinatorial(collection, sensitive, k, budget)
+        if finding.holds:
+            return replace(finding, criterion=CRITERION, parameters=parameters)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     public = Collection.of(collection.cube, masks)
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
@@ -163,12 +163,16 @@ class _Three:
     def coarse(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
         """Margins of all three, each by what is shown no finer, without those that this gives a junction tree."""
         margins = sorted(map(sum, product(*self.levels)), key=lambda margin: (domain.cell_count(margin), margin))
-        return [(own, [own]) for own in margins if not _has_tree(domain, {mask & own for mask in self.masks} - {0})]
+        return [
+            (margin, [margin])
+            for margin in margins
+            if not _has_tree(domain, {mask & margin for mask in self.masks} - {0})
+        ]
 
     def fine(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
         """Margins of two and of all three, by all that is shown of the three."""
         margins = [sum(chosen) for chosen in product(*((0, *levels) for levels in self.levels))]
-        several = [own for own in margins if len(list(domain.places(own))) > 1]
+        several = [margin for margin in margins if len(list(domain.places(margin))) > 1]
         return [(self.finest, sorted(several, key=lambda margin: (domain.cell_count(margin), margin)))]
 
 
@@ -442,5 +446,7 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
         raise TooManyCellsError(
             f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"
         )
-    shown = [mask for mask in margins if not any(not mask & ~each for each in public)]
-    return sorted(shown, key=lambda mask: (list(domain.places(mask)), mask))  # those of the same attributes together
+    shown_margins = [mask for mask in margins if not any(not mask & ~each for each in public)]
+    return sorted(
+        shown_margins, key=lambda mask: (list(domain.places(mask)), mask)
+    )  # those of the same attributes together

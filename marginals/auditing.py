@@ -126,13 +126,13 @@ class Audit:
                 )
             contradictions = [
                 {
-                    "tables": [part.linked.names[table] for table in each.tables],
-                    "values": part.linked.named(each.cell),
-                    "count_of": cell_name(part.linked, each.cell),
-                    "ranges": [_ends(ends) for ends in each.ranges],
-                    "gap": each.gap,
+                    "tables": [part.linked.names[table] for table in disagreement.tables],
+                    "values": part.linked.named(disagreement.cell),
+                    "count_of": cell_name(part.linked, disagreement.cell),
+                    "ranges": [_ends(ends) for ends in disagreement.ranges],
+                    "gap": disagreement.gap,
                 }
-                for each in part.disagreements
+                for disagreement in part.disagreements
             ]
             parts.append(
                 {
@@ -405,14 +405,17 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
     """Which tables contradict each other."""
     yield "The tables contradict each other, so nothing follows from them."
-    for each in part.disagreements:
-        one, other = (part.linked.names[table] for table in each.tables)
-        whose = cell_name(part.linked, each.cell)
-        first, second = map(ends_in_words, each.ranges)
-        if each.tables[0] == each.tables[1]:
-            yield f"  {one} contradicts itself on {whose}: {first}, but its parts add up to {second}; a gap of {each.gap:,}"
+    for disagreement in part.disagreements:
+        one, other = (part.linked.names[table] for table in disagreement.tables)
+        whose = cell_name(part.linked, disagreement.cell)
+        first, second = map(ends_in_words, disagreement.ranges)
+        if disagreement.tables[0] == disagreement.tables[1]:
+            yield (
+                f"  {one} contradicts itself on {whose}: {first}, but its parts add up to {second}; a gap of "
+                f"{disagreement.gap:,}"
+            )
         else:
-            yield f"  {one} and {other} disagree on {whose}: {first} and {second}; a gap of {each.gap:,}"
+            yield f"  {one} and {other} disagree on {whose}: {first} and {second}; a gap of {disagreement.gap:,}"
     if part.together is not None:
         names = ", ".join(part.linked.names[table] for table in part.together.tables)
         change = f"{part.together.correction:,.4g}"

@@ -1050,8 +1050,8 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         yield "No further table is published: none within the policy adds enough information about its attributes."
     elif beside.tables:
         gains = [
-            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)"
-            for own in beside.tables[:most]
+            f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
+            for table in beside.tables[:most]
         ]
         rest = len(beside.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []

@@ -529,7 +529,7 @@ class Ladder:
 def _told(problem: DecisionProblem) -> BoolArray:
     """Which attributes any dictionary has: shape (attributes,)."""
     heights = problem.originals.space.heights
-    told = np.any([part.levels < heights for each in problem.dictionaries for part in each.parts], axis=0)
+    told = np.any([part.levels < heights for dictionary in problem.dictionaries for part in dictionary.parts], axis=0)
     return np.broadcast_to(told, heights.shape)
 
 

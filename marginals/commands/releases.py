@@ -118,7 +118,9 @@ def publish(
             raise
     from marginals.wording import kept_out_by_role
 
-    by_role = kept_out_by_role({name: own.role for name, own in configured.source.attributes.items()}, config.name)
+    by_role = kept_out_by_role(
+        {name: attribute.role for name, attribute in configured.source.attributes.items()}, config.name
+    )
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:

@@ -215,14 +215,16 @@ def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json
     with ProgressBars(not as_json) as progress:
         table, policy = configured.read_table(), configured.policy
         _require_demands(table, policy, out)
-        found = marginals.thin(table, policy, asked.left_out, progress)
-    if not found:
+        thinned_tables = marginals.thin(table, policy, asked.left_out, progress)
+    if not thinned_tables:
         raise NothingPublishableError(
             f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
         )
-    best = found[0]
-    answer: dict[str, Any] = {"minimal": [one.as_json() for one in found]}
-    lines = list(thinned_table_lines(found, table.domain, None if asked.every else _BEST if out is None else 1))
+    best = thinned_tables[0]
+    answer: dict[str, Any] = {"minimal": [one.as_json() for one in thinned_tables]}
+    lines = list(
+        thinned_table_lines(thinned_tables, table.domain, None if asked.every else _BEST if out is None else 1)
+    )
     if out is not None:
         out.write(csv_bytes(best.recoding.frame()))
         answer |= {"out": str(out.path), "written": best.as_json()}

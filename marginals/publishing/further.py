@@ -131,5 +131,7 @@ def _blamed(found: Witnesses, domain: Domain, masks: Sequence[Mask], looks: int)
     if looks <= _ONE_BY_ONE and most is not None:
         return {most}
     attributes = [set(domain.margin(own.margin)) for own in found.open]
-    involved = {mask for mask in masks if any(len(own & set(domain.margin(mask))) > 1 for own in attributes)}
+    involved = {
+        mask for mask in masks if any(len(attribute & set(domain.margin(mask))) > 1 for attribute in attributes)
+    }
     return involved if involved and looks <= 2 * _ONE_BY_ONE else set(masks)
