@@ -185,7 +185,7 @@ class Meet:
 
     def cell(self, number: int) -> dict[str, str]:
         """The labels of a cell."""
-        return {name: own.name(int(code)) for (name, own), code in zip(self.values.items(), self.codes[:, number])}
+        return {name: value.name(int(code)) for (name, value), code in zip(self.values.items(), self.codes[:, number])}
 
 
 Narrowing = Callable[[Meet], Meet]
@@ -270,7 +270,7 @@ class _Pair:
     def meet(self, one: Mask, other: Mask) -> Meet:
         """What two margins, one of each collection, have in common."""
         levels = {name: own for name, own in self._levels(one, other).items() if self._is_shown(name, *own)}
-        values = {name: self._attributes[name].common(*own) for name, own in levels.items()}
+        values = {name: self._attributes[name].common(*level) for name, level in levels.items()}
         columns, counts = [], []
         for release, mask in enumerate((one, other)):
             own_columns, own_counts = self._cells(release, mask, values)
@@ -287,7 +287,7 @@ class _Pair:
         sizes = [common.count for common in values.values()]
         first, number = group(*pack(codes, sizes, length)) if length else (np.zeros(0, np.intp), np.zeros(0, np.intp))
         places = number[: len(counts[0])], number[len(counts[0]) :]
-        before, after = (_totals(place, own, len(first)) for place, own in zip(places, counts))
+        before, after = (_totals(place, count, len(first)) for place, count in zip(places, counts))
         named = [name for name, common in values.items() if common.parts.any(axis=0).sum() > 1]
         kept = [position for position, name in enumerate(values) if name in named]
         stacked = np.array([codes[position][first] for position in kept], dtype=np.int64).reshape(len(kept), len(first))
@@ -407,14 +407,14 @@ class Envelope:
 
 def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTable, ...]:
     """The tables without those that repeat an earlier one."""
-    kept: list[ContingencyTable] = []
+    contingency_tables: list[ContingencyTable] = []
     for table in tables:
-        if not any(len(table) == len(one) and equal_cells([one, table]) for one in kept):
-            kept.append(table)
-    return tuple(kept)
+        if not any(len(table) == len(one) and equal_cells([one, table]) for one in contingency_tables):
+            contingency_tables.append(table)
+    return tuple(contingency_tables)
 
 
-# Settling: which of the changes since the last release can be shown beside all releases that are out; the others wait.
+# Settling: the changes since the last release that can be published given all earlier releases; the rest is deferred.
 #
 # What is shown is a table between the last one and that of today: some of those who came are in it, and some of those
 # who left are not. One after another those are held back who stand in the way: whoever would be in a count of too few
@@ -468,8 +468,8 @@ class _Cells:
         rows, number = group(*pack(columns, sizes, len(columns[0])))
         counts = np.zeros((len(tables), len(rows)), dtype=np.int64)
         end = 0
-        for own, table in zip(counts, tables):
-            own[number[end : end + len(table)]] = table.counts
+        for count, table in zip(counts, tables):
+            count[number[end : end + len(table)]] = table.counts
             end += len(table)
         return cls(first, [column[rows] for column in columns], counts)
 
@@ -853,7 +853,7 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
     How many there are, and the smallest.
     """
     names = list(meet.values)
-    public = [position for position, each in enumerate(names) if each not in sensitive]
+    public = [position for position, name in enumerate(names) if name not in sensitive]
     sizes = [meet.values[names[position]].count for position in public]
     first, number = group(*pack([meet.codes[position] for position in public], sizes, len(meet.changes)))
     own, values = meet.values[name], meet.codes[names.index(name)]

@@ -288,14 +288,14 @@ class MaxentDiversity(AttributeClaim):
             if collection.is_decomposable:
                 from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
 
-                found = maxent_diversity(collection, self.sensitive, diversity, budget)
+                finding = maxent_diversity(collection, self.sensitive, diversity, budget)
             else:
                 from checks.maxent.maxent_diversity import fitted_diversity  # slow to import, and few need it
 
-                found = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+                finding = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
         except CriterionError as error:
             return undecided(self, f"{self.sensitive}: {error}")
-        return replace(found, parameters=self.parameters)
+        return replace(finding, parameters=self.parameters)
 
     def largest_odds(self, question: Question) -> float | None:
         """Those that a collection with a junction tree bears, as far as a quick check proves them."""
@@ -411,17 +411,17 @@ class MaxentDiversity(AttributeClaim):
     def sentence(self, attribute: str, clause: str) -> str:  # noqa: ARG002 - the reader knows nothing of the attribute
         """About a reader of all tables together."""
         return (
-            "For somebody who puts all tables together and assumes nothing else: whatever published values they know of a "
-            f"person, {clause}.{self._of_whom()}"
+            "For a reader who combines all tables by maximum entropy: given any published values of a person, "
+            f"{clause}.{self._of_whom()}"
         )
 
     def _of_whom(self) -> str:
-        """What is looked at of people who have several rows; empty where there is nothing to say."""
+        """What the claim covers of people who have several rows; empty where there is nothing to say."""
         if self.rows_per_person is None or self.rows_per_person == 1:
             return ""
         return (
-            f" A person has at most {self.rows_per_person:,} rows, of which any one is looked at. It holds of one class at "
-            "a time: somebody known to be in two classes by several rows, with a value that is the same in all, can be "
+            f" A person has at most {self.rows_per_person:,} rows; the claim is about any one. It holds of one class at "
+            "a time: a person known to be in two classes by several rows, with a value that is the same in all, can be "
             "exposed by both."
         )
 
@@ -635,8 +635,8 @@ class RelaxedDiversity(Claim):
             return undecided(self, f"rows without a value of {self.sensitive} are no value that could be near the top")
         from checks.maxent.maxent_diversity import relaxed_maxent_diversity  # slow to import, and few need it
 
-        found = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
-        return replace(found, parameters=self.parameters)
+        finding = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
+        return replace(finding, parameters=self.parameters)
 
     def title(self) -> str:
         """What a reader calls it."""
@@ -729,7 +729,7 @@ class CountClaim(Claim):
             return ""
         if self.rows_per_person is None or self.rows_per_person == 1:
             unit = "rows" if self.rows_per_person is None else "people"
-            return f"{worst.count:,.6g} {unit}; at least {self.k:,} are claimed"
+            return f"{worst.count:,.6g} {unit} (limit: at least {self.k:,})"
         return (
             f"{worst.count:,.6g} rows, at most {self.rows_per_person:,} of a person; at least {self.least_count:,} rows are "
             f"claimed, so that they are those of {self.least_in_words}"
@@ -862,8 +862,8 @@ class KCombinatorial(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        found = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
-        return replace(found, parameters=self.parameters)
+        finding = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
+        return replace(finding, parameters=self.parameters)
 
     def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
         """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
@@ -912,8 +912,8 @@ class KLink(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        found = k_link(question.collection, question.sensitive, self.least_count)
-        return replace(found, parameters=self.parameters)
+        finding = k_link(question.collection, question.sensitive, self.least_count)
+        return replace(finding, parameters=self.parameters)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """Every count is looked at, so any that is shown is."""
@@ -946,8 +946,8 @@ class MinPublishedCell(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection: every published count is looked at."""
-        found = k_link(question.collection, (), self.least_count)
-        return replace(found, criterion=self.criterion, parameters=self.parameters)
+        finding = k_link(question.collection, (), self.least_count)
+        return replace(finding, criterion=self.criterion, parameters=self.parameters)
 
     @property
     def least_cell(self) -> int:

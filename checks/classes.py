@@ -502,9 +502,9 @@ def average(tables: Sequence[Affected]) -> AverageAffected:
     number = len(tables)
     return AverageAffected(
         tables=number,
-        affected_tables=sum(found.classes > 0 for found in tables),
-        classes=sum(found.classes for found in tables) / number if number else 0.0,
-        rows=sum(found.rows for found in tables) / number if number else 0.0,
+        affected_tables=sum(table.classes > 0 for table in tables),
+        classes=sum(table.classes for table in tables) / number if number else 0.0,
+        rows=sum(table.rows for table in tables) / number if number else 0.0,
     )
 
 

@@ -289,7 +289,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
     parts: list[SensitiveTree | GroupTree] = []
     findings: list[Finding] = []
-    for linked in (own for own in groups if len(own.cliques) > 1):
+    for linked in (one for one in groups if len(one.cliques) > 1):
         # Where every class has k rows, one clique cannot break it.
         try:
             part = tree_of_group(collection, linked)

@@ -175,7 +175,7 @@ def _ties(judged: _Judged) -> None:
         for place, row in product(range(len(counts)), (1, -1)):
 
             def beside(times: int, place: int = place, row: int = row, counts: Class = counts) -> bool:
-                return judged.decide([times * own + row * (other == place) for other, own in enumerate(counts)])
+                return judged.decide([times * count + row * (other == place) for other, count in enumerate(counts)])
 
             if row < 0 and not counts[place]:
                 continue
@@ -187,7 +187,7 @@ def _ties(judged: _Judged) -> None:
                     f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}; decide "
                     "with integers or fractions, without division or rounding"
                 )
-        if len({judged.decide([times * own for own in counts]) for times in (1, *_NEAR, _NEARER)}) > 1:
+        if len({judged.decide([times * count for count in counts]) for times in (1, *_NEAR, _NEARER)}) > 1:
             raise CriterionError(f"{judged.name}: decide depends on the scale of {counts}, which is on the boundary")
 
 

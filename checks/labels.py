@@ -71,8 +71,8 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
                 verdict = tells.verdict(number, least)
                 if DECISIVE.index(verdict) < DECISIVE.index(worst[0]):
                     most = max(tells.most(number, least), 0)
-                    shown = WorstClass({attribute: label}, {attribute: level}, count=most)
-                    worst = verdict, shown, _in_words(attribute, label, tells, number, most)
+                    worst_class = WorstClass({attribute: label}, {attribute: level}, count=most)
+                    worst = verdict, worst_class, _in_words(attribute, label, tells, number, most)
     verdict, cell, note = worst
     return Finding("labels", verdict, {"k": least}, cell, (Algorithm.MINIMUM,), examined, note)
 

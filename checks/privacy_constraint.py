@@ -86,7 +86,11 @@ class PrivacyConstraint(PruningConstraint):
         """Margins without sensitive attributes are judged by their classes alone."""
         domain = self._cube.domain
         judged_for_more = {*self._first_steps, *(claim.about for claim in self._claims)}
-        public = (own for name, own in zip(domain.attributes, domain.attribute_masks) if name not in judged_for_more)
+        public = (
+            attribute_mask
+            for name, attribute_mask in zip(domain.attributes, domain.attribute_masks)
+            if name not in judged_for_more
+        )
         return ClassSize(self._least_class, sum(public))
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:

@@ -178,11 +178,11 @@ def register_shares(
         )
     tables = tuple(
         SummedTable(
-            joint.coded_cells.positions_in(own.coded_cells),
-            hierarchy.lift(finest.level, own.level).astype(np.intp),
-            own.counts.astype(np.float64),
+            joint.coded_cells.positions_in(class_.coded_cells),
+            hierarchy.lift(finest.level, class_.level).astype(np.intp),
+            class_.counts.astype(np.float64),
         )
-        for own in classes
+        for class_ in classes
     )
     sums = ClassSums(joint.counts, tables)
     counted = counted_shares(sums, budget.arrangements, budget.deadline)
@@ -322,8 +322,8 @@ def register_diversity(
     decisive = min(findings, key=lambda own: (DECISIVE.index(own.verdict), own.note in (UNKNOWN, UNLINKED)))
     if decisive.verdict is Verdict.UNDECIDED:
         return decisive
-    algorithms = dict.fromkeys(algorithm for own in findings for algorithm in own.algorithms)
-    return replace(decisive, algorithms=tuple(algorithms), examined=sum(own.examined for own in findings))
+    algorithms = dict.fromkeys(algorithm for finding in findings for algorithm in finding.algorithms)
+    return replace(decisive, algorithms=tuple(algorithms), examined=sum(finding.examined for finding in findings))
 
 
 def _of_reader(

@@ -10,7 +10,7 @@ Looked at are combinations of up to three values, each at any level that a table
 finest published levels; where at most ten attributes are shown, of any number of them at these levels.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,9 +60,9 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
     if not link.holds:
         return replace(link, criterion=CRITERION, parameters=parameters)
     if collection.is_decomposable:
-        found = k_combinatorial(collection, sensitive, k, budget)
-        if found.holds:
-            return replace(found, criterion=CRITERION, parameters=parameters)
+        finding = k_combinatorial(collection, sensitive, k, budget)
+        if finding.holds:
+            return replace(finding, criterion=CRITERION, parameters=parameters)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     public = Collection.of(collection.cube, masks)
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
@@ -163,12 +163,16 @@ class _Three:
     def coarse(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
         """Margins of all three, each by what is shown no finer, without those that this gives a junction tree."""
         margins = sorted(map(sum, product(*self.levels)), key=lambda margin: (domain.cell_count(margin), margin))
-        return [(own, [own]) for own in margins if not _has_tree(domain, {mask & own for mask in self.masks} - {0})]
+        return [
+            (margin, [margin])
+            for margin in margins
+            if not _has_tree(domain, {mask & margin for mask in self.masks} - {0})
+        ]
 
     def fine(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
         """Margins of two and of all three, by all that is shown of the three."""
         margins = [sum(chosen) for chosen in product(*((0, *levels) for levels in self.levels))]
-        several = [own for own in margins if len(list(domain.places(own))) > 1]
+        several = [margin for margin in margins if len(list(domain.places(margin))) > 1]
         return [(self.finest, sorted(several, key=lambda margin: (domain.cell_count(margin), margin)))]
 
 
@@ -305,12 +309,22 @@ class Witnesses:
         """Whether no combination is certain to be small."""
         return not self.open
 
-    def blamed(self, domain: Domain, further: Sequence[Mask]) -> Mask | None:
-        """The table that shows two attributes or more of the most open combinations; the first of those. None for none."""
-        shown = [{*domain.places(own.margin)} for own in self.open]
-        blame = [sum(len(places & {*domain.places(mask)}) > 1 for places in shown) for mask in further]
-        most = max(blame, default=0)
-        return further[blame.index(most)] if most else None
+    def blamed(self, domain: Domain, further: Sequence[Mask]) -> frozenset[Mask]:
+        """Few further tables, such that one of them shows two attributes of each open combination; else all.
+
+        One after the other that which does so for most of the combinations that are left, the first of those.
+        """
+        shown = {mask: frozenset(domain.places(mask)) for mask in further}
+        waiting = Counter(frozenset(domain.places(combination.margin)) for combination in self.open)
+        blamed: list[Mask] = []
+        while waiting:
+            shares = [sum(n for places, n in waiting.items() if len(places & shown[mask]) > 1) for mask in further]
+            most = max(shares, default=0)
+            if not most:
+                return frozenset(further)
+            blamed.append(further[shares.index(most)])
+            waiting = Counter({places: n for places, n in waiting.items() if len(places & shown[blamed[-1]]) < 2})
+        return frozenset(blamed)
 
 
 def witnessed(
@@ -484,5 +498,7 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
         raise TooManyCellsError(
             f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"
         )
-    shown = [mask for mask in margins if not any(not mask & ~each for each in public)]
-    return sorted(shown, key=lambda mask: (list(domain.places(mask)), mask))  # those of the same attributes together
+    shown_margins = [mask for mask in margins if not any(not mask & ~each for each in public)]
+    return sorted(
+        shown_margins, key=lambda mask: (list(domain.places(mask)), mask)
+    )  # those of the same attributes together

@@ -311,7 +311,7 @@ class Comparison:
         """The comparison as plain values."""
         return {
             **self.release.as_json(),
-            "yardsticks": {name: own.as_json() for name, own in self.yardsticks.items()},
+            "yardsticks": {name: yardstick.as_json() for name, yardstick in self.yardsticks.items()},
             "pairs": [pair.as_json() for pair in self.most_lost()],
         }
 
@@ -466,12 +466,12 @@ class _Comparing:
                 errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
             except TooManyCellsError:
                 return
-            for name, own in errors.items():
-                self.relative.setdefault(name, []).append(own)
+            for name, error in errors.items():
+                self.relative.setdefault(name, []).append(error)
 
     def errors_of(self, number: int) -> dict[tuple[str, ...], dict[str, float]]:
         """Those of the tables of so many attributes."""
-        return {names: own for names, own in self.errors.items() if len(names) == number}
+        return {names: error for names, error in self.errors.items() if len(names) == number}
 
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
         """What was found. pairs: those that were to be compared, besides what was wanted."""

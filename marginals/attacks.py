@@ -205,7 +205,7 @@ def _expected(classes: ClassTable) -> Expected:
     held = np.flatnonzero(classes.rows.sum(axis=1) > 0)
     if not len(held):
         return Expected(0.0, 0, 0.0)
-    codes = tuple(own[held] for attribute, own in classes.codes().items())
+    codes = tuple(code[held] for attribute, code in classes.codes().items())
     ordered = tuple(code for _, code in sorted(zip(map(classes.domain.index, classes.margin), codes), key=_first))
     people = EquivalenceClasses(
         classes.domain, classes.margin, ordered, classes.sensitive, classes.level, classes.rows[held]
@@ -370,7 +370,7 @@ def _certainties(
     shown = [attribute for attribute in sensitive if attribute in views]
     deadline = Deadline.after(seconds, time.monotonic)
     parts = range(len(shown), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(left)) for a, left in zip(shown, parts)}
+    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(shown, parts)}
 
 
 def certain_json(certain: CertainCells) -> dict[str, Any]:
@@ -431,7 +431,9 @@ def table_changes(tables: Sequence[OneTable]) -> Iterator[TableChange]:
 
 def _change(pair: TablePair) -> TableChange:
     tables = (pair.earlier, pair.later)
-    sensitive = list(dict.fromkeys(name for table in tables for _, own in table.bundles for name in own.sensitive))
+    sensitive = list(
+        dict.fromkeys(name for table in tables for _, bundle in table.bundles for name in bundle.sensitive)
+    )
     told = []
     unclear: dict[str, None] = {}
     for before, after, overlaps in pair.overlapping():
@@ -711,8 +713,8 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
         if room and isinstance(claim, CountClaim) and claim.least_count >= below and finding.holds:
             return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
     collection = published.everything
-    shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
-    views = {attribute: published_views(collection, attribute) for attribute in shown}
+    shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
+    views = {attribute: published_views(collection, attribute) for attribute in shown_attributes}
     deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
     if published.deadline.at < inf:
         deadline = published.deadline.share(3)

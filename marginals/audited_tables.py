@@ -110,7 +110,7 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
     for number, line in enumerate(lines[last + 1 :], start=last + 1):
         is_single = bool(line) and bool(line[0]) and not any(line[1:])
         if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
-            return [each for each in lines[:number] if any(each)]
+            return [line for line in lines[:number] if any(line)]
     return [line for line in lines if any(line)]
 
 
@@ -591,7 +591,7 @@ def is_total(label: str, attribute: AttributeSpec) -> bool:
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
     groups = attribute.groups
     base = [label for label in labels if not is_total(label, attribute) and label not in groups]
-    base += [each for members in groups.values() for each in members if each not in groups and each not in base]
+    base += [member for members in groups.values() for member in members if member not in groups and member not in base]
 
     def members(label: str, above: tuple[str, ...] = ()) -> frozenset[str]:
         if label in above:
@@ -803,10 +803,10 @@ def _described(path: Path) -> _Marginal | None:
         str(name): int(level) for name, level in resources[f"marginals/{path.name}"]["marginal"]["levels"].items()
     }
     rows = {}
-    for place, each in resources.items():
-        if "hierarchy" in each and each["hierarchy"]["attribute"] in levels:
+    for place, resource in resources.items():
+        if "hierarchy" in resource and resource["hierarchy"]["attribute"] in levels:
             content = bounded_content(folder / "hierarchies" / Path(place).name, _MOST_BYTES).decode("utf-8")
-            rows[each["hierarchy"]["attribute"]] = [*csv.reader(StringIO(content, newline=""))][1:]
+            rows[resource["hierarchy"]["attribute"]] = [*csv.reader(StringIO(content, newline=""))][1:]
     if not all(rows[name] and all(len(row) > level for row in rows[name]) for name, level in levels.items()):
         return None
     return _Marginal(levels, rows)
@@ -816,7 +816,10 @@ def _complete_table(file: PublishedFile, releases: Mapping[Path, _Marginal]) -> 
     """How a marginal of a release is read: what it does not list has nobody, if it is known which values there are."""
     release = releases[file.path]
     table = TableSpec(file.header[:-1], count=file.header[-1], complete=True)
-    shown = {name: {each.levels[name] for each in releases.values() if name in each.levels} for name in release.levels}
+    shown = {
+        name: {release.levels[name] for release in releases.values() if name in release.levels}
+        for name in release.levels
+    }
     several = [name for name, levels in shown.items() if len(levels) > 1]
     sizes = [len({row[level] for row in release.rows.get(name, ())}) for name, level in release.levels.items()]
     if not release.rows and several:

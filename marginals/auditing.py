@@ -91,7 +91,7 @@ class Audit:
     def ok(self) -> bool:
         """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
 
-        Joint tables that are too large count as not decided. What else was not examined, `not_examined` says.
+        Joint tables that are too large count as undecided. What else was not examined, `not_examined` says.
         """
         told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
@@ -126,13 +126,13 @@ class Audit:
                 )
             contradictions = [
                 {
-                    "tables": [part.linked.names[table] for table in each.tables],
-                    "values": part.linked.named(each.cell),
-                    "count_of": cell_name(part.linked, each.cell),
-                    "ranges": [_ends(ends) for ends in each.ranges],
-                    "gap": each.gap,
+                    "tables": [part.linked.names[table] for table in disagreement.tables],
+                    "values": part.linked.named(disagreement.cell),
+                    "count_of": cell_name(part.linked, disagreement.cell),
+                    "ranges": [_ends(ends) for ends in disagreement.ranges],
+                    "gap": disagreement.gap,
                 }
-                for each in part.disagreements
+                for disagreement in part.disagreements
             ]
             parts.append(
                 {
@@ -340,7 +340,7 @@ _EXISTING = 3
 
 
 def audit_lines(audit: Audit) -> Iterator[str]:
-    """Contradictions or facts of all tables, and what is not decided."""
+    """Contradictions or facts of all tables, and what is undecided."""
     for part in audit.parts:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
@@ -392,12 +392,12 @@ def _not_examined(audit: Audit) -> Iterator[str]:
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
-    """How many counts are not decided, and why."""
+    """How many counts are undecided, and why."""
     if late := part.undecided - part.uncovered:
-        yield f"Not decided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
+        yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
     if part.uncovered:
         yield (
-            f"Not decided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            f"Undecided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
             "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
         )
 
@@ -405,14 +405,17 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
     """Which tables contradict each other."""
     yield "The tables contradict each other, so nothing follows from them."
-    for each in part.disagreements:
-        one, other = (part.linked.names[table] for table in each.tables)
-        whose = cell_name(part.linked, each.cell)
-        first, second = map(ends_in_words, each.ranges)
-        if each.tables[0] == each.tables[1]:
-            yield f"  {one} contradicts itself on {whose}: {first}, but its parts add up to {second}; a gap of {each.gap:,}"
+    for disagreement in part.disagreements:
+        one, other = (part.linked.names[table] for table in disagreement.tables)
+        whose = cell_name(part.linked, disagreement.cell)
+        first, second = map(ends_in_words, disagreement.ranges)
+        if disagreement.tables[0] == disagreement.tables[1]:
+            yield (
+                f"  {one} contradicts itself on {whose}: {first}, but its parts add up to {second}; a gap of "
+                f"{disagreement.gap:,}"
+            )
         else:
-            yield f"  {one} and {other} disagree on {whose}: {first} and {second}; a gap of {each.gap:,}"
+            yield f"  {one} and {other} disagree on {whose}: {first} and {second}; a gap of {disagreement.gap:,}"
     if part.together is not None:
         names = ", ".join(part.linked.names[table] for table in part.together.tables)
         change = f"{part.together.correction:,.4g}"

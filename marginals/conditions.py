@@ -853,10 +853,10 @@ def spellings(texts: Iterable[str], decimal: str = ".") -> dict[str, list[str]]:
     {'100000': ['1e+05', '100000'], 'refused': ['refused']}
     """
     values = list(texts)
-    own = NumberFormat.of([text for text in values if text], decimal)
+    number_format = NumberFormat.of([text for text in values if text], decimal)
     found: dict[str, list[str]] = {}
     for text in values:
-        found.setdefault(text if own is None else own.canonical(text), []).append(text)
+        found.setdefault(text if number_format is None else number_format.canonical(text), []).append(text)
     return found
 
 
@@ -946,8 +946,8 @@ class _Binding:
         texts = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
         spelled = self.values.spelled.get(column.name, {})
         texts = [text for label in texts for text in spelled.get(label, [label])]
-        kept = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
-        return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept))
+        kept_texts = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
+        return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept_texts))
 
     def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
         """A number that the column may have, or a range of numbers, which may hold for nobody."""
@@ -993,8 +993,8 @@ def written_as(texts: Iterable[str], decimal: str = ".") -> NumberFormat | None:
     decimal: the sign before the fraction of a number.
     """
     values = [text for text in texts if text]
-    own = NumberFormat.of(values, decimal)
-    return own if own is not None and all(map(own.is_number, values)) else None
+    number_format = NumberFormat.of(values, decimal)
+    return number_format if number_format is not None and all(map(number_format.is_number, values)) else None
 
 
 def kind_of_texts(texts: Collection[str], decimal: str = ".") -> Kind:

@@ -246,7 +246,7 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
 
 
 def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
-    """A table under some rules, in whatever order.
+    """The table with disclosure rules applied; the order of the rules does not matter.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.disclosure import AsRead
@@ -498,8 +498,8 @@ def _written_as(connection: "duckdb.DuckDBPyConnection", name: str, decimal: str
         return values, None
     if numbers == values:
         return values, plain
-    counts = _counted_where(connection, name, [is_number_sql(name, own) for own in others])[1:]
-    fitting = (own for own, count in zip(others, counts) if count == values and (own.thousands != "." or grouped))
+    counts = _counted_where(connection, name, [is_number_sql(name, other) for other in others])[1:]
+    fitting = (other for other, count in zip(others, counts) if count == values and (other.thousands != "." or grouped))
     return values, next(fitting, None)
 
 
@@ -548,11 +548,10 @@ def is_missing_sql(name: str, marks: Sequence[str], decimal: str) -> str:
     numbers = sorted({POINT.real(mark) for mark in marks if POINT.is_number(mark)})
     if not numbers:
         return told
-    own = NumberFormat(decimal)
+    number_format = NumberFormat(decimal)
     among = ", ".join(f"CAST({sql_text(repr(number))} AS DOUBLE)" for number in numbers)
-    return (
-        f"{told} OR ({is_number_sql(name, own)} AND NOT {is_code_sql(name)} AND {number_sql(name, own)} IN ({among}))"
-    )
+    is_number = is_number_sql(name, number_format)
+    return f"{told} OR ({is_number} AND NOT {is_code_sql(name)} AND {number_sql(name, number_format)} IN ({among}))"
 
 
 def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> list[str]:

@@ -53,7 +53,7 @@ def is_the_program(arguments: Sequence[str] | None = None) -> bool:
     if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
         return True
     scripts = [*given[:1], next((each for each in given[1:] if not each.startswith("-")), "")]
-    return any(Path(each).stem == "marginals" for each in scripts)
+    return any(Path(script).stem == "marginals" for script in scripts)
 
 
 def guard() -> None:

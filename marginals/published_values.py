@@ -233,7 +233,7 @@ class _PublishedValues:
             case Negation(term=inner):
                 return self.meant(inner)
             case Disjunction(terms=terms):
-                return _all_of([self._not(each) for each in terms])
+                return _all_of([self._not(term) for term in terms])
         names = columns_of(term)
         if len(names) > 1:
             if isinstance(term, Comparison):
@@ -548,8 +548,8 @@ class Part:
 
         A label can stand for two values: with rows in the one release, and in the other.
         """
-        labels = [list(map(own.name, range(own.count))) for own in meet.values.values()]
-        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(own)) for name, own in zip(meet.values, labels)})
+        labels = [list(map(value.name, range(value.count))) for value in meet.values.values()]
+        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(label)) for name, label in zip(meet.values, labels)})
         try:
             told = values_told(domain, self.text)
         except InputError:  # an attribute that the meet does not show

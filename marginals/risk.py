@@ -710,9 +710,9 @@ def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
     """
     hierarchies, levels = {}, {}
     for name, published in collection.domain.items():
-        own = rows.domain.hierarchy(name) if name in rows.domain.attributes else published
-        places = _places(published, own, rows.codes[name]) if own is not published else None
-        hierarchies[name] = published if places is None else own
+        hierarchy = rows.domain.hierarchy(name) if name in rows.domain.attributes else published
+        places = _places(published, hierarchy, rows.codes[name]) if hierarchy is not published else None
+        hierarchies[name] = published if places is None else hierarchy
         levels[name] = tuple(range(published.height + 1)) if places is None else places
     domain = Domain.of(hierarchies)
     tables = [recoded(table, domain, levels) for table in collection.tables]

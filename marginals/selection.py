@@ -359,7 +359,9 @@ def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
     >>> print(r_cliques([("Hair", "Eye"), ("Sex",)]))
     list(c("Hair", "Eye"), c("Sex"))
     """
-    quoted = [", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in own) for own in cliques]
+    quoted = [
+        ", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in clique) for clique in cliques
+    ]
     return f"list({', '.join(f'c({names})' for names in quoted)})"
 
 
@@ -387,8 +389,8 @@ def cliques_of(model: Any) -> Cliques:
         return tuple(sorted(tuple(sorted(map(str, clique))) for clique in nx.find_cliques(nx.Graph(model))))
     if isinstance(model, Iterable):
         cliques = [[own] if isinstance(own, str) else own for own in model]
-        if all(isinstance(own, Iterable) for own in cliques):
-            return tuple(tuple(map(str, own)) for own in cliques)
+        if all(isinstance(clique, Iterable) for clique in cliques):
+            return tuple(tuple(map(str, clique)) for clique in cliques)
     raise InputError(
         "a model is given by its cliques, by a graph, by the path of a GraphML file, or by R's text of its cliques"
     )
@@ -462,7 +464,7 @@ Again = Callable[[ContingencyTable], SelectedModel]
 class Selection:
     """A decomposable graphical model of a table.
 
-    found: the model and the search. rows: the counts it is of. again: selects from other counts in the same way.
+    found: the selected model and its search. rows: the counts. again: repeats the selection on other counts.
 
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
@@ -680,7 +682,7 @@ class Selection:
         listed = []
         for cliques, weight in models:
             names = [tuple(sorted(domain.margin(mask), key=domain.attributes.index)) for mask in sorted(cliques)]
-            for edge in {frozenset(pair) for own in names for pair in combinations(own, 2)}:
+            for edge in {frozenset(pair) for name in names for pair in combinations(name, 2)}:
                 weights[edge] = weights.get(edge, 0.0) + weight
             listed.append((tuple(names), weight))
         frame = self._edge_weights(weights, "probability")

@@ -73,7 +73,7 @@ class FurtherBeside:
         """As plain values. domain: that of the table, whose levels the margins are at."""
 
         def plain(tables: "Iterable[FurtherTable]") -> list[dict[str, Any]]:
-            return [{"margin": dict(domain.margin(own.mask)), "gain": float(own.gain)} for own in tables]
+            return [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in tables]
 
         return {
             "tables": plain(self.tables),
@@ -205,7 +205,7 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     frame["residual_deviance"] = 2 * rows * frame["after"]
     frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
     reasons = (Counter(refused.reason for refused in step.refused) for step in steps)
-    frame["refused_by_reason"] = pd.Series([dict(each.most_common()) for each in reasons], dtype=object)
+    frame["refused_by_reason"] = pd.Series([dict(reason.most_common()) for reason in reasons], dtype=object)
     last = frame.index == len(frame) - 1
     best = frame["criterion"] == frame["criterion"].min()
     kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
@@ -340,7 +340,7 @@ def no_suggestions(_comparison: Comparison) -> tuple[Suggestion, ...]:
 
 @dataclass(frozen=True, eq=False)
 class StewardReport:
-    """What is known of a release from the table that it was made of. Not for publication.
+    """Utility measures and search results that need the source table. Not for publication.
 
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
     table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was looked

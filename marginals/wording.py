@@ -155,9 +155,9 @@ def left_out_lines(table: "Table") -> Iterator[str]:
 
 
 _VERDICTS = {
-    Verdict.HOLDS: ("holds", "Nearest to failing"),
-    Verdict.FAILS: ("does not hold", "Worst"),
-    Verdict.UNDECIDED: ("could not be decided", "Worst found"),
+    Verdict.HOLDS: ("holds", "Closest case"),
+    Verdict.FAILS: ("fails", "Worst case"),
+    Verdict.UNDECIDED: ("undecided", "Worst case so far"),
     Verdict.ATTESTED: ("attested by the publisher", ""),
 }
 
@@ -223,7 +223,7 @@ class ClaimsInWords:
 
     @property
     def least(self) -> ClaimInWords | None:
-        """The claim nearest to failing, where that can be said."""
+        """The claim closest to its limit, where that can be said."""
         weakest = min(self.claims, key=lambda claim: claim.factor)
         return weakest if weakest.reached and (len(self.claims) == 1 or weakest.factor < inf) else None
 
@@ -558,7 +558,7 @@ def certain_in_words(certain: CertainCells) -> str:
     if certain.is_complete:
         return sentence
     undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
-    return f"{sentence}; not decided in the time given: {undecided}"
+    return f"{sentence}; undecided in the time given: {undecided}"
 
 
 def worst_in_words(cell: CertainCell) -> str:
@@ -699,7 +699,7 @@ def _lines_together(findings: Sequence[Finding]) -> list[str]:
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
-    """What was checked; then a note, where there is one, and the class nearest to failing."""
+    """What was checked; then a note, where there is one, and the class closest to the limit."""
     stated = dict(finding.parameters)
     of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
     parameters = ", ".join(f"{name} = {value}" for name, value in stated.items())
@@ -708,7 +708,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
         yield finding.note
     if finding.worst is not None:
         worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
-        lead = "nearest to failing" if finding.holds else "worst"
+        lead = "closest case" if finding.holds else "worst case"
         yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
     if finding.odds is not None:
         yield f"{odds_in_words(finding.odds)}."
@@ -1047,11 +1047,11 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
     if beside is None:
         return
     if not beside.tables and not beside.left_out:
-        yield "No further table is published: none that the policy allows tells enough of its attributes beyond the others."
+        yield "No further table is published: none within the policy adds enough information about its attributes."
     elif beside.tables:
         gains = [
-            f"{margin_in_words(domain.margin(own.mask), domain)} ({100 * own.gain:.2g} points)"
-            for own in beside.tables[:most]
+            f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
+            for table in beside.tables[:most]
         ]
         rest = len(beside.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []

@@ -154,7 +154,7 @@ class IndependentModel:
         """Expected counts of some cells of a margin, of which no table is laid out. Raises as `expected` does."""
         if any(margin.values()):
             raise DomainMismatchError(_COARSE)
-        shares = [self._shares(attribute)[own] for attribute, own in zip(margin, codes, strict=True)]
+        shares = [self._shares(attribute)[code] for attribute, code in zip(margin, codes, strict=True)]
         return np.asarray(reduce(np.multiply, shares) * self.total)
 
     def _shares(self, attribute: str) -> FloatArray:

@@ -343,23 +343,30 @@ def test_laws_are_those_of_time_and_memory() -> None:
 
 
 def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
-    assert long_page.PAGE.read_text(encoding="utf-8") == long_page.page(), "python benchmarks --page makes it"
+    for path, text in long_page.files().items():
+        assert path.read_text(encoding="utf-8") == text, "python benchmarks --page makes it"
+    assert len(long_page.page().split()) <= 1_000
+    assert long_page.page().count("\n| ") == len(long_page.ROWS) + 2, "each row of the page is of one measurement"
     kept = tmp_path / "long.jsonl"
     told = {"date": "2026-01-01", "commit": "abc", "cores": 2, "processor": "Processor"}
     lines = [one.line() for one in growing(1)]
-    earlier = Measurement("lattice_search", "census 6-anonymous beside ARX", {"rows": 1_000_000}, 1.0, None, "ARX", 2.0)
-    lines.append(earlier.line() | {"busy": True, "processor_seconds": 0.5})
+    case = "census 6-anonymous beside ARX, whole processes"
+    ours = Measurement("lattice_search", case, {"rows": 1_000_000}, 1.0, None, "ARX", 2.0)
+    lines.append(ours.line() | {"busy": True, "processor_seconds": 0.5})
+    other = Measurement("stepwise_search", "Adult, pyAgrum", {"rows": 45_222}, 3.0, None, "marginals, greedy", 1.5)
+    assert kept_runs.keep(kept, "stepwise_search", (), [other.line()], told)
     assert kept_runs.keep(kept, "lattice_search", (), [{"benchmark": "lattice_search", "skipped": "old"}], told)
     assert kept_runs.keep(kept, "lattice_search", ("--arx", str(tmp_path / "clone")), lines, told)
     assert str(tmp_path) not in kept.read_text()
-    text = long_page.page(kept)
-    assert "Measured with `--arx clone` on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
-    assert (
-        "| census 6-anonymous beside ARX \\* | 1,000,000 rows | 1 | 0.5 | ARX: 2 | 0.5 |  |  | 2.25 s, ARX 1.31 s |"
-        in text
+    text, measurements, growth = long_page.files(kept).values()
+    assert "Measured on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
+    assert "| The same of a census \\* | 1,000,000 rows | 1 | ARX | 2 | 2 |  |" in text
+    assert "| A decomposable model of Adult | 45,222 rows | 1.5 | pyAgrum | 3 | 2 |  |" in text, (
+        "a line of another program"
     )
-    assert "| case |  | 10 to 10,000 rows | 1 | 1 | 1 | 1 |" in text
-    assert "old" not in text
+    assert f'lattice_search,"{case}",,,,1000000,1.0,,ARX,2.0,0.5,0.5,,,,True,2026-01-01,abc\n' in measurements
+    assert "b,case,,rows,10,10000,1.0,1.0,1.0,1.0\n" in growth
+    assert "old" not in text + measurements
 
 
 def test_the_page_of_yardsticks_shows_what_was_kept() -> None:

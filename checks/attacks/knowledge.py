@@ -204,7 +204,7 @@ def glued_table(
         inner_ends, outer_ends = np.cumsum(clique_counts[child][inner_order]), np.cumsum(counts[outer_order])
         ends = np.union1d(inner_ends, outer_ends)
         joined = outer_order[np.searchsorted(outer_ends, ends)]
-        cells = [own[joined] for own in cells]
+        cells = [cell[joined] for cell in cells]
         cells.append(inner_order[np.searchsorted(inner_ends, ends)])
         matched = matched[joined] * matches[child][cells[-1]]
         counts = np.diff(ends, prepend=0)
@@ -478,7 +478,7 @@ def certain_cells(
     decided by then stays undecided.
     """
     found = _Found(k, len(views[sensitive][0]))
-    finest = {attribute: own[:1] for attribute, own in views.items()}
+    finest = {attribute: view[:1] for attribute, view in views.items()}
     left: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
@@ -524,7 +524,7 @@ def certainly_small(
 
     Found by bounds alone and before the deadline, so there may be others. rows: the most that it can have.
     """
-    finest = {attribute: own[:1] for attribute, own in views.items()}
+    finest = {attribute: view[:1] for attribute, view in views.items()}
     for place, attribute in enumerate(finest):
         for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
             if deadline.is_over:

@@ -246,17 +246,17 @@ def refusals(
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
     """Each cell once, few attributes first."""
-    found: dict[tuple[tuple[str, str], ...], CertainRange] = {}
+    certain_ranges: dict[tuple[tuple[str, str], ...], CertainRange] = {}
     for cell in cells:
         key = tuple(cell.values.items())
-        old = found.get(key)
+        old = certain_ranges.get(key)
         narrow = (
             cell
             if old is None
             else CertainRange(cell.values, cell.levels, max(old.lower, cell.lower), min(old.upper, cell.upper))
         )
-        found[key] = narrow
-    return tuple(sorted(found.values(), key=lambda cell: (len(cell.values), cell.upper, cell.lower)))
+        certain_ranges[key] = narrow
+    return tuple(sorted(certain_ranges.values(), key=lambda cell: (len(cell.values), cell.upper, cell.lower)))
 
 
 @dataclass
@@ -427,7 +427,7 @@ class _Scope:
             totals.append(np.array([rules.collection.cube.total]))
             keys.append(np.zeros(domain.size(levels), dtype=np.intp))
         occupied = np.all([total[key] > 0 for total, key in zip(totals, keys)], axis=0)
-        codes = {attribute: own[occupied] for attribute, own in codes.items()}
+        codes = {attribute: code[occupied] for attribute, code in codes.items()}
         tables = all_tables([key[occupied] for key in keys], totals, most)
         rules.budget.numbers -= 4 * most if tables is None else tables.size
         return None if tables is None else cls(rules, mask, tables, codes)
@@ -685,11 +685,18 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     tables = all_tables(keys, totals, most)
     if tables is None:
         return addition(Outcome.SOME)
-    left = tables[np.any((tables >= 1) & (tables < least), axis=1)]
-    certain = np.flatnonzero(_small(left, rules.least) & ~_small(tables, rules.least)) if len(left) else ()
+    remaining_tables = tables[np.any((tables >= 1) & (tables < least), axis=1)]
+    certain = (
+        np.flatnonzero(_small(remaining_tables, rules.least) & ~_small(tables, rules.least))
+        if len(remaining_tables)
+        else ()
+    )
     small = tuple(
         CertainRange(
-            _labels(domain, margin, int(own[at])), dict(margin), int(left[:, at].min()), int(left[:, at].max())
+            _labels(domain, margin, int(own[at])),
+            dict(margin),
+            int(remaining_tables[:, at].min()),
+            int(remaining_tables[:, at].max()),
         )
         for at in certain
     )

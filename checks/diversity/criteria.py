@@ -283,7 +283,7 @@ class Functional(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The smallest tau."""
-        return f"This class satisfies it with tau = {value:.3g} or more; {spelled(self.tau)} is claimed"
+        return f"This class satisfies it with tau = {value:.3g} or more (claimed: {spelled(self.tau)})"
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:
@@ -436,7 +436,7 @@ class Recursive(Diversity):
     def reached_in_words(self, value: float) -> str:
         """The head against its tail."""
         bound = "less than" if self.strict else "at most"
-        return f"{value:.4g} times as probable; {bound} {spelled(self.c)} times is claimed"
+        return f"{value:.4g} times as probable (limit: {bound} {spelled(self.c)} times)"
 
 
 # Entropy l-diversity where some sensitive values may be disclosed: the don't-care set (MKGV07 Defs. 4.5, Algorithm 1).
@@ -574,9 +574,7 @@ class Simple(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The largest probability."""
-        return (
-            f"The most probable value has a probability of 1 in {value:.3g}; at most 1 in {spelled(self.l)} is claimed"
-        )
+        return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(self.l)})"
 
 
 @dataclass(frozen=True)
@@ -640,7 +638,7 @@ class Entropy(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The effective number of values."""
-        return f"As uncertain as {value:.4g} equally likely values; at least {spelled(self.l)} are claimed"
+        return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(self.l)})"
 
 
 @dataclass(frozen=True)
@@ -692,7 +690,7 @@ class Distinct(Diversity):
 
     def reached_in_words(self, value: float) -> str:
         """The number of values."""
-        return f"{value:.0f} {'value' if value == 1 else 'values'}; at least {self.l} are claimed"
+        return f"{value:.0f} {'value' if value == 1 else 'values'} (limit: at least {self.l})"
 
 
 @dataclass(frozen=True)

@@ -359,7 +359,7 @@ class AtOdds(RelativeDiversity):
 
     def reached_in_words(self, value: float) -> str:
         """The largest odds."""
-        return f"It holds against odds up to {value:.4g}; {spelled(self.odds)} are claimed"
+        return f"It holds against odds up to {value:.4g} (claimed: {spelled(self.odds)})"
 
 
 # Entropy diversity against evidence of odds G.

@@ -314,7 +314,7 @@ class Closeness(RelativeDiversity):
 
     def reached_in_words(self, value: float) -> str:
         """The distance."""
-        return f"{value:.4g} away; at most {spelled(self.t)} is claimed"
+        return f"{value:.4g} away (limit: at most {spelled(self.t)})"
 
 
 def _check_t(t: Fraction) -> None:
@@ -515,7 +515,7 @@ class ProtectedValues(RelativeDiversity):
 
     def reached_in_words(self, value: float) -> str:
         """The smallest share."""
-        return f"{value:.4g} percent; at least {spelled(self.percent)} are claimed"
+        return f"{value:.4g} percent (limit: at least {spelled(self.percent)})"
 
 
 @dataclass(frozen=True)
@@ -709,7 +709,7 @@ class Alpha(RelativeDiversity):
     def reached_in_words(self, value: float) -> str:
         """The largest share."""
         reached = float(self.alpha) / value if value else 1.0
-        return f"The most probable of them has a probability of {reached:.4g}; at most {spelled(self.alpha)} is claimed"
+        return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(self.alpha)})"
 
 
 # Beta-likeness: no sensitive value is much likelier in a class than in the whole table.
@@ -744,4 +744,4 @@ class BetaLikeness(RelativeDiversity):
     def reached_in_words(self, value: float) -> str:
         """The largest gain."""
         times = float(1 + self.beta) / value if value else float("inf")
-        return f"One is {times:.4g} times as probable; at most {spelled(1 + self.beta)} times is claimed"
+        return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + self.beta)} times)"

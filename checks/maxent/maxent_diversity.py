@@ -286,8 +286,10 @@ def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
         """The classes of a margin, by the rows that are expected in them."""
         if mask not in classes_by_mask:
             cells = fit.marginal(mask)
-            kept = cells[cells.expected > least]
-            classes_by_mask[mask] = grouped(domain, domain.margin(mask), kept.codes, kept.expected, sensitive)
+            kept_cells = cells[cells.expected > least]
+            classes_by_mask[mask] = grouped(
+                domain, domain.margin(mask), kept_cells.codes, kept_cells.expected, sensitive
+            )
         return classes_by_mask[mask]
 
     return SensitiveTree.of(fit.tree, sensitive, classes_of)

@@ -131,7 +131,7 @@ def fitting_positions(
     parents: of each clique, below 0 for a root, of whose parent there are none.
     """
     cells, shared = ([each.coded_cells for each in own] for own in (classes, separators))
-    inward = tuple(own.positions_in(separator) for own, separator in zip(cells, shared))
+    inward = tuple(cell.positions_in(separator) for cell, separator in zip(cells, shared))
     outward = tuple(
         cells[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
         for parent, separator in zip(parents, shared)
@@ -238,9 +238,9 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         """
         root = self.expanded(self.classes[0])
         factors: list[FloatArray] = [root / root.sum(axis=1, keepdims=True)]
-        for own, separator, inward in zip(self.classes[1:], self.separators[1:], self.inward[1:]):
+        for class_, separator, inward in zip(self.classes[1:], self.separators[1:], self.inward[1:]):
             below = self.expanded(separator)[inward]
-            factors.append(self.expanded(own) / np.where(below > 0, below, 1))
+            factors.append(self.expanded(class_) / np.where(below > 0, below, 1))
         return tuple(factors)
 
     def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:

@@ -110,7 +110,7 @@ def hide(disclosure: Disclosure, attribute: str, condition: BoolArray) -> Disclo
 
 
 def disclosed(originals: Records, rules: Sequence[Rule]) -> Disclosure:
-    """The records under some rules, in whatever order."""
+    """The records with disclosure rules applied; the order of the rules does not matter."""
     disclosure = Disclosure.of(originals)
     for rule in rules:
         disclosure = generalize(disclosure, rule.attribute, rule.rows, rule.level)
@@ -529,7 +529,7 @@ class Ladder:
 def _told(problem: DecisionProblem) -> BoolArray:
     """Which attributes any dictionary has: shape (attributes,)."""
     heights = problem.originals.space.heights
-    told = np.any([part.levels < heights for each in problem.dictionaries for part in each.parts], axis=0)
+    told = np.any([part.levels < heights for dictionary in problem.dictionaries for part in dictionary.parts], axis=0)
     return np.broadcast_to(told, heights.shape)
 
 

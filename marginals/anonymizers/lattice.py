@@ -191,7 +191,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
     mask = public | cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     table, classes = cube.table(mask), cube.table(public)
     fails = failing_classes(cube, mask, requirements)
-    kept = classes.counts[~fails]
+    kept_counts = classes.counts[~fails]
     suppressed = int(classes.counts[fails].sum())
     metric = None
     if requirements.sensitive:
@@ -210,10 +210,10 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         levels=Margin(levels),
         mask=mask,
         height=sum(levels.values()),
-        classes=len(kept),
+        classes=len(kept_counts),
         suppressed=suppressed,
-        average_class_size=average_class_size(kept),
-        discernibility=discernibility(kept, suppressed),
+        average_class_size=average_class_size(kept_counts),
+        discernibility=discernibility(kept_counts, suppressed),
         classification_metric=metric,
         information_utility=utility,
         kl_divergence=kl_divergence,
@@ -304,7 +304,7 @@ def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> 
     """The finest level below `*` of a sensitive attribute at which all rows together may be shown; None where none is."""
     levels = range(cube.domain.hierarchy(attribute).height)
     return next(
-        (own for own in levels if table_satisfies(cube, cube.domain.mask({attribute: own}), requirements)), None
+        (level for level in levels if table_satisfies(cube, cube.domain.mask({attribute: level}), requirements)), None
     )
 
 

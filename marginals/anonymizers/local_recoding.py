@@ -234,7 +234,7 @@ def weights_by_label(table: Table, given: Mapping[str, Mapping[str, Fraction]]) 
 
     Raises InputError for a label that is no base value, and for an attribute whose values that occur all have weight 0.
     """
-    weights = {name: list(own) for name, own in occurrence_weights(table).items()}
+    weights = {name: list(occurrence_weight) for name, occurrence_weight in occurrence_weights(table).items()}
     for attribute, by_label in given.items():
         labels = table.domain.hierarchy(attribute).labels[0]
         for label, weight in by_label.items():

@@ -145,8 +145,8 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
     columns = [column.strip() for column in header]
     if len(set(columns)) < len(columns) or any(len(line) != len(columns) for line in lines):
         raise InputError(f"{name} does not have one value in each row for each of its columns, each named once")
-    shown = tuple(column for column in columns if column != COUNT)
-    if unknown := [column for column in shown if column not in attributes]:
+    shown_columns = tuple(column for column in columns if column != COUNT)
+    if unknown := [column for column in shown_columns if column not in attributes]:
         raise InputError(
             f"{name} has the column {unknown[0]!r}, which is no attribute of the table, so that what it tells cannot be "
             "judged; give it a role in the config"
@@ -157,8 +157,8 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
         text = named.get(COUNT, "1")
         if not (text.isascii() and text.isdigit() and len(text) < 16):
             raise InputError(f"{name}: the count in row {number} is no whole number from 0 on")
-        cells[tuple(named[column] for column in shown)] += int(text)
-    return PublishedTable(name, shown, dict(+cells))
+        cells[tuple(named[column] for column in shown_columns)] += int(text)
+    return PublishedTable(name, shown_columns, dict(+cells))
 
 
 _MOST_UNSEEN = 10
@@ -198,8 +198,8 @@ def verify_recoded(
     )
     findings: list[Finding] = []
     for claim in claims:  # k-link and k-combinatorial with one k are one question here
-        if (found := _finding(classes, attributes, claim)) not in findings:
-            findings.append(found)
+        if (finding := _finding(classes, attributes, claim)) not in findings:
+            findings.append(finding)
     return tuple(findings)
 
 
@@ -233,8 +233,8 @@ def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Cl
         raise InputError(f"{judged} compares with the whole table, which a table of local recoding does not show")
     if claim.about not in published.table.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    found = _diverse(published, attributes[claim.about], claim.about, judged, unknown)
-    return replace(found, parameters=claim.parameters)
+    finding = _diverse(published, attributes[claim.about], claim.about, judged, unknown)
+    return replace(finding, parameters=claim.parameters)
 
 
 def _counted(published: _Classes, columns: Sequence[str], criterion: str, k: int) -> Finding:
@@ -264,7 +264,9 @@ def _diverse(
     if not len(counts):
         return Finding("l-diversity", Verdict.HOLDS, {}, None, algorithms, 0)
     if isinstance(diversity, Functional):
-        judges: list[Diversity] = [replace(diversity, induction=each) for each in _inductions(hierarchy, nodes)]
+        judges: list[Diversity] = [
+            replace(diversity, induction=induction) for induction in _inductions(hierarchy, nodes)
+        ]
     elif any(level for level, _ in nodes):
         raise InputError(
             f"{published.table.name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, "

@@ -126,8 +126,8 @@ def thinned_tables(
         counts = _class_counts(_shown(table, levels), table)
         return int(counts.sum() - kept_rows(counts, diversity, k).sum()) <= spare
 
-    found = minimal_levels(table.cube, table.quasi_identifiers, passes, progress)
-    tables = [thinned_table(table, levels, requirements) for levels in found]
+    margins = minimal_levels(table.cube, table.quasi_identifiers, passes, progress)
+    tables = [thinned_table(table, levels, requirements) for levels in margins]
     return tuple(sorted(tables, key=lambda one: (one.kl_divergence, tuple(one.levels.values()))))
 
 

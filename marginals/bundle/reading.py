@@ -284,7 +284,7 @@ def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[
         columns = [*(rows.codes(column, own) for column, own in enumerate(known)), rows.counts(len(labels), _DIGITS)]
         if any(column.min(initial=0) < 0 for column in columns):
             raise NotPlainError
-        codes = [column.astype(smallest_code_dtype(len(own))) for column, own in zip(columns, labels)]
+        codes = [column.astype(smallest_code_dtype(len(label))) for column, label in zip(columns, labels)]
         yield [*codes, columns[-1]]
 
 
@@ -770,8 +770,8 @@ def _told_together(told: Sequence[ToldByLabels]) -> ToldByLabels:
 
 def _claims_beside(published: BundleContent, bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[Claim]:
     """The claims of a bundle as they are made of all: what is attested of its tables is not of others beside them."""
-    others = (own for _, own in bundles if own is not published)
-    is_alone = not any(own.collection.shows(name) for own in others for name in own.sensitive)
+    others = (bundle for _, bundle in bundles if bundle is not published)
+    is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
     for claim in published.claims:
         if isinstance(claim, Register):
             yield claim if is_alone else replace(claim, basis=VERIFIED)
@@ -833,7 +833,7 @@ def _of_nothing(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
         if other.collection.cube.total != rows:
             problem = f"it counts {number_of(other.collection.cube.total, 'row')} where {first} counts {rows:,}"
             raise BundleError(name, problem)
-    return replace(published, claims=tuple(dict.fromkeys(claim for _, each in bundles for claim in each.claims)))
+    return replace(published, claims=tuple(dict.fromkeys(claim for _, bundle in bundles for claim in bundle.claims)))
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:

@@ -76,7 +76,7 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
     if None in named or not (are_whole or all(map(_is_half_open, ranges))):
         return None
     meanings = [[tuple(map(_without_upper_end, value)) for value in own] for own in named if own is not None]
-    if any(one[1] > other[0] for own in meanings for one, other in pairwise(sorted(sum(own, ())))):
+    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(sorted(sum(meaning, ())))):
         return None  # values of one level do not overlap; labels that seem to are none of numbers
     codes, numbers = [], []
     for combination in product(*map(enumerate, meanings)):
@@ -88,12 +88,12 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
             numbers.append(common)
     if not codes:
         return None
-    widths = np.array([float(sum(high - low for low, high in own)) for own in numbers])
+    widths = np.array([float(sum(high - low for low, high in number)) for number in numbers])
     if np.isinf(widths).any():
         if not _weights_cancel(np.array(codes)):
             return None
         widths = np.ones(len(codes))
-    return Atoms(np.array(codes).T, widths, tuple(_label(own, are_whole) for own in numbers))
+    return Atoms(np.array(codes).T, widths, tuple(_label(number, are_whole) for number in numbers))
 
 
 _INFINITY = Decimal("Infinity")
@@ -164,8 +164,8 @@ def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
     for label in parts[0][0].labels[0]:
         members.setdefault(tuple(own[label] for own in above), []).append(label)
     codes = sorted(members)
-    weights = np.array([float(len(members[each])) for each in codes])
-    return Atoms(np.array(codes).T, weights, tuple("|".join(members[each]) for each in codes))
+    weights = np.array([float(len(members[code])) for code in codes])
+    return Atoms(np.array(codes).T, weights, tuple("|".join(members[code]) for code in codes))
 
 
 def _weights_cancel(codes: IndexArray) -> bool:
@@ -234,7 +234,7 @@ class CommonRefinement:
 
         aside: attributes that it is not of.
         """
-        public = {a: own for a, own in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
+        public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
         cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
@@ -264,7 +264,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     """
     _check_roles(bundles)
     groups = {attribute: _groups(bundles, attribute) for attribute in _attributes(bundles)}
-    groups = {attribute: own for attribute, own in groups.items() if len(own) > 1}
+    groups = {attribute: group for attribute, group in groups.items() if len(group) > 1}
     names = {attribute: tuple(f"{attribute} ({own[0]})" for own in of) for attribute, of in groups.items()}
     renamed = []
     for bundle, content in bundles:
@@ -338,8 +338,8 @@ def _only(content: BundleContent, attribute: str) -> BundleContent:
 def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequence[str]) -> BundleContent:
     """The same content with other names for some attributes, and without some that it does not show."""
     collection = content.collection
-    kept = [a for a in collection.domain.attributes if a not in left_out]
-    domain = Domain.of({names.get(a, a): collection.domain.hierarchy(a) for a in kept})
+    kept_attributes = [a for a in collection.domain.attributes if a not in left_out]
+    domain = Domain.of({names.get(a, a): collection.domain.hierarchy(a) for a in kept_attributes})
     tables = [
         ContingencyTable.from_cells(
             domain,
@@ -350,8 +350,8 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequenc
         for table in collection.tables
     ]
     claims = tuple(_about(claim, names) for claim in content.claims)
-    roles = {names.get(a, a): content.roles[a] for a in kept}
-    labels = {names.get(a, a): told for a, told in content.known_labels.items() if a in kept}
+    roles = {names.get(a, a): content.roles[a] for a in kept_attributes}
+    labels = {names.get(a, a): told for a, told in content.known_labels.items() if a in kept_attributes}
     return replace(
         content,
         collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
@@ -469,8 +469,8 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
             continue
         order = np.argsort(above, kind="stable")
         members = np.split(order, np.cumsum(np.bincount(above))[:-1])
-        for label, own in zip(other.labels[level], members):
-            meanings.setdefault(label, frozenset(own.tolist()))  # the finest where several levels have it
+        for label, member in zip(other.labels[level], members):
+            meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
     found = {}
     for code, label in enumerate(one.labels[0]):
         if not tell_all and THE_REST.fullmatch(label):
@@ -524,7 +524,7 @@ class OneTable:
     @property
     def collections(self) -> list[Collection]:
         """What is published of the table: one collection, or several that cannot be put together."""
-        contents = [own for _, own in self.bundles] if self.together is None else [self.together]
+        contents = [bundle for _, bundle in self.bundles] if self.together is None else [self.together]
         return [content.collection for content in contents]
 
     @property
@@ -600,13 +600,17 @@ class TablePair:
     @property
     def count_alike(self) -> bool:
         """Whether the releases of both tables say the same of how many rows a person has."""
-        return len({own.rows_per_person for table in (self.earlier, self.later) for _, own in table.bundles}) == 1
+        return len({bundle.rows_per_person for table in (self.earlier, self.later) for _, bundle in table.bundles}) == 1
 
     @property
     def assumption(self) -> str:
         """Why a small difference may prove nobody, as the releases of both tables state it; empty where one does not."""
-        bundles = [own for table in (self.earlier, self.later) for _, own in table.bundles]
-        if self.claimed is None or (self.least or 0) > self.claimed or not all(own.turnover_known for own in bundles):
+        bundles = [bundle for table in (self.earlier, self.later) for _, bundle in table.bundles]
+        if (
+            self.claimed is None
+            or (self.least or 0) > self.claimed
+            or not all(bundle.turnover_known for bundle in bundles)
+        ):
             return ""
         return (
             f"it proves nobody where at least {self.claimed} came and at least {self.claimed} left. All releases state that "
@@ -616,7 +620,7 @@ class TablePair:
     @property
     def parts(self) -> str:
         """That the two tables are not of the same part of a table, and what a difference is then; empty where they are."""
-        first, second = ({own.where for _, own in table.bundles} for table in (self.earlier, self.later))
+        first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""
         named = (" and ".join(filter(None, sorted(each))) or "all" for each in (first, second))
@@ -630,7 +634,7 @@ class TablePair:
         """To the cells of a meet that can be in the parts of both tables."""
         if not self.parts:
             return every_cell
-        wheres = {own.where for table in (self.earlier, self.later) for _, own in table.bundles if own.where}
+        wheres = {bundle.where for table in (self.earlier, self.later) for _, bundle in table.bundles if bundle.where}
         return inside_all([Part(where) for where in sorted(wheres)])
 
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:

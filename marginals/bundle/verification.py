@@ -93,7 +93,7 @@ def verify(
     judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
     of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
     Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
-    or only one calls the attribute sensitive, what they say together is undecided, and each is checked by itself, its name
+    or only one calls the attribute sensitive, the joint check is undecided, and each is checked separately, its name
     among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
     key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is undecided;
     files are read to the end all the same, and each claim has an equal share of what is left. rules: named ones, or TOML
@@ -265,7 +265,7 @@ class _Asked:
 
     def over(self, refined: CommonRefinement) -> "_Asked":
         """The same over a common refinement, where an attribute can stand in several ways."""
-        of_each = ([each] if isinstance(each, str) else refined.claims_of(each) for each in self.claims)
+        of_each = ([claim] if isinstance(claim, str) else refined.claims_of(claim) for claim in self.claims)
         return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
@@ -319,7 +319,7 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]
-        found = (_unless_seen(own, {}, others) for own in of_table.checks)
+        found = (_unless_seen(check, {}, others) for check in of_table.checks)
         findings += (replace(own, parameters={"release": table.name, **own.parameters}) for own in found)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
     findings += differences(list(pairs_of_tables(tables, asked.difference)))
@@ -393,9 +393,9 @@ def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bun
     attribute = attribute_of.get(name, name)
     by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
     seeing = [
-        own
-        for _, own in bundles
-        if any(own.collection.shows(each) for each in own.sensitive if not by_files or each == attribute)
+        bundle
+        for _, bundle in bundles
+        if any(bundle.collection.shows(each) for each in bundle.sensitive if not by_files or each == attribute)
     ]
     if len(seeing) < most:
         return finding

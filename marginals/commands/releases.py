@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 @SIGN
 @ends_within(
     None,
-    "For everything, instead of search.time_limit: half of what reading and the base table leave is for the search, half "
-    "for verifying and writing. [default: search.time_limit, which ends the search alone]",
+    "Time limit for the whole command; replaces search.time_limit. Of the time left after reading and the base table, half "
+    "goes to the search, half to verifying and writing. [default: search.time_limit, which ends the search alone]",
 )
 @JSON
 def publish(
@@ -84,8 +84,9 @@ def publish(
     A signature (datapackage.json.minisig) shows readers who have your public key that the release is yours. `minisign -G`
     makes a pair of keys; with -W the key has no password and also signs where there is no terminal.
 
-    With where = "age >= 21" under [data] the release is of a part of the table. Beside a ledger everybody is judged, and the
-    cells of the part are written, so that other parts, and the whole, can follow; without one publish nothing else of it.
+    With where = "age >= 21" under [data] the release is of a part of the table. With a ledger, the release is
+    computed and judged as one of the whole table, and only the cells of the part are written, so that other parts, and the
+    whole, can follow; without a ledger publish nothing else of it.
 
     \b
     Examples:
@@ -117,7 +118,9 @@ def publish(
             raise
     from marginals.wording import kept_out_by_role
 
-    by_role = kept_out_by_role({name: own.role for name, own in configured.source.attributes.items()}, config.name)
+    by_role = kept_out_by_role(
+        {name: attribute.role for name, attribute in configured.source.attributes.items()}, config.name
+    )
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:
@@ -219,7 +222,7 @@ def compare(config: Path, folder: Path, conditions: int, target: str | None, see
 @SIGN
 @ends_within(
     60.0,
-    "What is not decided by then stands as undecided on the page; stop with exit status 2 if not even the files are read.",
+    "What is not proven by then is undecided on the page; stop with exit status 2 if not even the files are read.",
 )
 @JSON
 def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline", as_json: bool) -> None:
@@ -382,7 +385,7 @@ FAILED = 1
     help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
     "data are not read, so that hierarchies of sensitive attributes must be files.",
 )
-@ends_within(60.0, "What is not decided by then is undecided; stop with exit status 2 if not even the files are read.")
+@ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
 def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: Any) -> None:
     """Check the privacy claims of a release from its files.
@@ -390,11 +393,12 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
     status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
     15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, or only one of
-    them calls it sensitive, the joint check is undecided, and each release is checked by itself.
-    Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is checked
-    by itself, and the check "difference" asks whether readers of both find a change by fewer people than k, the largest that
-    is claimed. Values that the releases generalize differently are compared at the finest value that both tell; where they
-    overlap and no difference is small, the check is undecided. One that holds is no proof that nothing else follows.
+    them calls it sensitive, the joint check is undecided, and each release is checked separately.
+    Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is
+    checked separately, and the check "difference" tests whether comparing two of them reveals a change of fewer than k
+    people, where k is the largest k claimed. Values that the releases generalize differently are compared at the finest
+    value that both show; where they overlap and no difference is small, the check is undecided. One that holds is no proof
+    that nothing else follows.
     Without --key no signature is checked, and the answer says so.
     What the publisher attests, since only the table shows it, is listed apart, and neither passes nor fails.
     With --config a single table is checked class by class, also one of the methods sweep and hilbert.

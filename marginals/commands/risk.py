@@ -281,10 +281,10 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
 @click.option(
     "--protection",
     type=click.IntRange(0),
-    help="Least range that must be left of a suppressed count. [default: 0, or as the spec says]",
+    help="Minimum width of the interval that readers can derive for a suppressed count. [default: 0, or as the spec says]",
 )
 @click.option("--sensitive", metavar="NAME,NAME", help="Attributes of which a value may be certain for a whole group.")
-@ends_within(60.0, "Seconds for all work; what is not proven by then is called not decided.")
+@ends_within(60.0, "Seconds for all work; what is not proven by then is undecided.")
 @JOBS
 @JSON
 def audit(
@@ -300,13 +300,13 @@ def audit(
     jobs: int,
     as_json: bool,
 ) -> None:
-    """Say what tables that others published give away together.
+    """Find out what published tables reveal in combination.
 
     TABLE is a CSV file or a spreadsheet with counts. It is long, with a column of counts, or crossed, with the values of an
     attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
     The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
-    people exist, when tables contradict each other, and when something is not decided or a joint table is too large. What
+    people exist, when tables contradict each other, and when something is undecided or a joint table is too large. What
     was not examined is said at the end. The marginals of a release of this program are read as complete where they lie in
     its folder, or bear the names that they have there and show each attribute at one level, but for those of too many cells:
     what they do not list has nobody.

@@ -215,14 +215,16 @@ def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json
     with ProgressBars(not as_json) as progress:
         table, policy = configured.read_table(), configured.policy
         _require_demands(table, policy, out)
-        found = marginals.thin(table, policy, asked.left_out, progress)
-    if not found:
+        thinned_tables = marginals.thin(table, policy, asked.left_out, progress)
+    if not thinned_tables:
         raise NothingPublishableError(
             f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
         )
-    best = found[0]
-    answer: dict[str, Any] = {"minimal": [one.as_json() for one in found]}
-    lines = list(thinned_table_lines(found, table.domain, None if asked.every else _BEST if out is None else 1))
+    best = thinned_tables[0]
+    answer: dict[str, Any] = {"minimal": [one.as_json() for one in thinned_tables]}
+    lines = list(
+        thinned_table_lines(thinned_tables, table.domain, None if asked.every else _BEST if out is None else 1)
+    )
     if out is not None:
         out.write(csv_bytes(best.recoding.frame()))
         answer |= {"out": str(out.path), "written": best.as_json()}
@@ -319,7 +321,7 @@ def _swept_on_chains(table: "Table") -> dict[str, int]:
 @stops_after
 @JSON
 def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
-    """Simulate a census, publish it, and say what was gained.
+    """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
     it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
@@ -410,7 +412,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option(
     "--wanted",
     metavar="NAME,NAME",
-    help="Columns that readers will look at together: they are kept, and written as an analysis that the release is for.",
+    help="Columns that readers will analyse together; written to the config as a requested analysis.",
 )
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")

@@ -33,7 +33,7 @@ def within_limit(
     First come columns that are wanted, then sensitive ones, then those by which people are recognized, such as their age or
     town, and of others those that go together with most columns. values: of a column, in some rows.
     """
-    used = [name for name, own in guesses.items() if own.role.is_used]
+    used = [name for name, guess in guesses.items() if guess.role.is_used]
     if len(used) <= most:
         return dict(guesses)
     associated = associations({name: values(name) for name in used})
@@ -53,7 +53,7 @@ def within_limit(
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
     """With how many of the others each column is associated more than chance would show."""
-    groups = np.array([_groups(own.coarse) for own in values.values()])
+    groups = np.array([_groups(value.coarse) for value in values.values()])
     number = np.zeros(len(values), dtype=np.intp)
     for place in range(len(values)):
         related = are_associated(groups[place], groups[:place])

@@ -577,8 +577,8 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
 def _has_fractions(column: Column, sign: str) -> bool:
     """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
     texts = [value for value in column.values if value not in (*ALWAYS, *WORDS)]
-    own = NumberFormat.of(texts, sign)
-    if own is None or not all(map(own.is_number, texts)) or not any(sign in text for text in texts):
+    number_format = NumberFormat.of(texts, sign)
+    if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):
         return False
     others = [other for mark in DECIMAL_SIGNS if mark != sign for other in formats(mark)]
     return not any(all(map(other.is_number, texts)) for other in others)
@@ -701,8 +701,8 @@ def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
         return Guess(role, why)
     if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, f"{why}, but {reason}")
-    own = protected(column, why, "", rare, said) if role is Role.SENSITIVE else _quasi_identifier(column, rare, said)
-    return own if own.why.startswith(why) else replace(own, why=f"{why}; {own.why}")
+    guess = protected(column, why, "", rare, said) if role is Role.SENSITIVE else _quasi_identifier(column, rare, said)
+    return guess if guess.why.startswith(why) else replace(guess, why=f"{why}; {guess.why}")
 
 
 def _of_values(column: Column, rare: int, said: Said) -> Guess:
@@ -730,14 +730,14 @@ def _asked(column: Column, rare: int, said: Said) -> Guess:
         if maybe.default is Role.SENSITIVE:
             return protected(column, question, question, rare, said)
         return replace(_quasi_identifier(column, rare, said), question=question)
-    own = _quasi_identifier(column, rare, said)
-    if not own.role.is_used or is_recognizable(column.name):
-        return own
+    guess = _quasi_identifier(column, rare, said)
+    if not guess.role.is_used or is_recognizable(column.name):
+        return guess
     if _is_scale(column):
         question = "the numbers fill a scale such as people judge something on"
         return protected(column, question, question, rare, said)
     is_short = len(words_in_order(said.description)) <= _SHORT_DESCRIPTION
-    return own if is_short and is_recognizable(said.description) else replace(own, question=UNKNOWN)
+    return guess if is_short and is_recognizable(said.description) else replace(guess, question=UNKNOWN)
 
 
 _SHORT_DESCRIPTION = 5

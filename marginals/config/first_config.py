@@ -129,7 +129,7 @@ class InitialConfig:
     @property
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
-        return questions_of((name, own.question, own.role) for name, own in self.guesses.items())
+        return questions_of((name, guess.question, guess.role) for name, guess in self.guesses.items())
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
@@ -260,7 +260,7 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read).counted_in(cells)
-    said = {name: Said(own.description, own.values) for name, own in labels.items()}
+    said = {name: Said(label.description, label.values) for name, label in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
     return _DescribedTable(source.name, frame, columns, keys, shared, tokens, decimal, said, rare)
 
@@ -302,13 +302,15 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
 
 def _lacking(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, BoolArray]:
     """Which rows lack a value of each used column that some lack: shape (rows,)."""
-    some = [name for name, own in guesses.items() if own.role.is_used and table.columns[name].missing]
+    some = [name for name, guess in guesses.items() if guess.role.is_used and table.columns[name].missing]
     return {name: factorized(table.frame[name], table.missing.texts)[0] < 0 for name in some}
 
 
 def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, IndexArray]:
     """The values of each row, -1 for none, of the used columns that may say where others lack a value."""
-    few = [name for name, own in guesses.items() if own.role.is_used and len(table.columns[name].values) <= MOST_VALUES]
+    few = [
+        name for name, guess in guesses.items() if guess.role.is_used and len(table.columns[name].values) <= MOST_VALUES
+    ]
     return {name: factorized(table.frame[name], table.missing.texts)[0].astype(np.intp) for name in few}
 
 
@@ -343,7 +345,7 @@ def _pairs(table: _DescribedTable, guesses: Mapping[str, Guess], person: Repeati
     known = [name for name, guessed in guesses.items() if guessed.role is Role.QUASI_IDENTIFIER]
     rows = _of_one_row_each(table.frame, person)
     codes = {name: factorized(rows[name], table.missing.texts)[0].astype(np.intp) + 1 for name in known}
-    return PairsOfTable.of_rows({name: own for name, own in codes.items() if np.ptp(own)}, k)
+    return PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, k)
 
 
 def _complete_part(

@@ -111,7 +111,7 @@ fewer than 4 rows as they are.'
         if _are_too_many(names):
             return cls(len(names), k)
         counts = [table.cube.table(domain.mask(dict.fromkeys(pair, 0))).counts for pair in combinations(names, 2)]
-        return cls(len(names), k, sum(map(len, counts)), sum(int((own < k).sum()) for own in counts))
+        return cls(len(names), k, sum(map(len, counts)), sum(int((count < k).sum()) for count in counts))
 
     @classmethod
     def of_rows(cls, values: Mapping[str, IndexArray], k: int) -> "PairsOfTable":
@@ -123,7 +123,7 @@ fewer than 4 rows as they are.'
         if _are_too_many(values):
             return cls(len(values), k)
         counts = [_occurring(one, other) for one, other in combinations(values.values(), 2)]
-        return cls(len(values), k, sum(map(len, counts)), sum(int((own < k).sum()) for own in counts))
+        return cls(len(values), k, sum(map(len, counts)), sum(int((count < k).sum()) for count in counts))
 
     @property
     def pairs(self) -> int:

@@ -75,7 +75,7 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
 
 def questions_text(guesses: "Mapping[str, Guess]") -> str:
     """The questions as comments of a config; nothing where nothing is asked."""
-    asked = questions_of((name, own.question, own.role) for name, own in guesses.items())
+    asked = questions_of((name, guess.question, guess.role) for name, guess in guesses.items())
     if not asked:
         return ""
     lines = ["#", "# Questions that only you can answer, by giving a column another role below:"]

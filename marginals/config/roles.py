@@ -83,7 +83,7 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], r
     """
     evidence = _numbered_along(guesses) | _same_answers(guesses, columns)
     result = {
-        name: _asked_as_sensitive(own, evidence.get(name, ""), columns[name], rare) for name, own in guesses.items()
+        name: _asked_as_sensitive(guess, evidence.get(name, ""), columns[name], rare) for name, guess in guesses.items()
     }
     question = _most_others(result)
     left = {name: question for name, own in result.items() if question and own.question == UNKNOWN}
@@ -99,11 +99,11 @@ def _asked_as_sensitive(own: Guess, why: str, column: Column, rare: int) -> Gues
 
 def _numbered_along(guesses: Mapping[str, Guess]) -> dict[str, str]:
     """Why columns are sensitive that are called as a sensitive one, but for figures or a last letter: `readk`, `read1`."""
-    sensitive = [name for name, own in guesses.items() if own.role is Role.SENSITIVE]
+    sensitive = [name for name, guess in guesses.items() if guess.role is Role.SENSITIVE]
     of_stem = {_stem(name): name for name in reversed(sensitive) if len(_stem(name)) >= _SHORTEST_STEM}
     found: dict[str, str] = {}
-    for name, own in guesses.items():
-        if own.question == UNKNOWN:
+    for name, guess in guesses.items():
+        if guess.question == UNKNOWN:
             stem = _stem(name)
             like = of_stem.get(stem) or of_stem.get(stem[:-1])
             if like is not None and any(c.isdigit() for c in name + like):
@@ -118,12 +118,12 @@ def _stem(name: str) -> str:
 def _same_answers(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -> dict[str, str]:
     """Why columns are sensitive that have the same answers in words, as the questions of a survey have."""
     sets: dict[frozenset[str], list[str]] = {}
-    for name, own in guesses.items():
-        answers = frozenset(own.said.values.get(text, text).strip().lower() for text in columns[name].values)
+    for name, guess in guesses.items():
+        answers = frozenset(guess.said.values.get(text, text).strip().lower() for text in columns[name].values)
         in_words = 2 * sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers) > len(
             answers
         )
-        if len(answers) >= _FEWEST_ANSWERS and in_words and own.role.is_used:
+        if len(answers) >= _FEWEST_ANSWERS and in_words and guess.role.is_used:
             near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
             sets.setdefault(next(near, answers), []).append(name)
     found: dict[str, str] = {}
@@ -143,8 +143,8 @@ def _is_known(name: str) -> bool:
 
 def _most_others(guesses: Mapping[str, Guess]) -> str:
     """Why columns of which nothing is known are sensitive: of those whose names say something most are; else nothing."""
-    sure = [name for name, own in guesses.items() if own.role is Role.SENSITIVE and not own.question]
-    known = [name for name, own in guesses.items() if own.role is Role.QUASI_IDENTIFIER and not own.question]
+    sure = [name for name, guess in guesses.items() if guess.role is Role.SENSITIVE and not guess.question]
+    known = [name for name, guess in guesses.items() if guess.role is Role.QUASI_IDENTIFIER and not guess.question]
     if len(sure) < _FEWEST_SURE or len(sure) < _MANY_MORE * len(known):
         return ""
     found = (meaning_of(name) or meaning_of(guesses[name].said.description) for name in sure)
@@ -170,7 +170,7 @@ def by_counting(
     what everybody may know, as a square from an age, is not asked about.
     columns: by name, without what is missing. rare: values that fewer rows have are named nowhere.
     """
-    used = [name for name, own in guesses.items() if own.role.is_used]
+    used = [name for name, guess in guesses.items() if guess.role.is_used]
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     values = {name: Values.of(some[name], missing, columns[name].decimal) for name in used}
     result = _without_copies(values, guesses, columns, rare, chosen) if _any_sensitive(guesses) else dict(guesses)
@@ -186,7 +186,7 @@ def by_counting(
 
 
 def _any_sensitive(guesses: Mapping[str, Guess]) -> bool:
-    return any(own.role is Role.SENSITIVE for own in guesses.values())
+    return any(guess.role is Role.SENSITIVE for guess in guesses.values())
 
 
 def _may_be_known(name: str, own: Guess) -> bool:

@@ -40,7 +40,7 @@ def structurally_missing(
     [StructurallyMissing(column='year', by='dead')]
     """
     found = []
-    few = [(name, own) for name, own in codes.items() if 2 <= len(np.unique(own)) <= MOST_VALUES]
+    few = [(name, code) for name, code in codes.items() if 2 <= len(np.unique(code)) <= MOST_VALUES]
     few.sort(key=lambda column: len(np.unique(column[1])))
     for name, gone in lacking.items():
         number = int(gone.sum())

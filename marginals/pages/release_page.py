@@ -540,8 +540,8 @@ def report_html(published: BundleContent) -> bytes:
         guesses=[(c.sensitive, expected_in_words(c)) for c in attackers.measures],
         thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
         not_attacked=attackers.left_out,
-        register=[(own.sensitive, register_in_words(own)) for own in readers],
-        not_for_register=together([own.sensitive for own in readers if own.basis == NOT_EXAMINED]),
+        register=[(reader.sensitive, register_in_words(reader)) for reader in readers],
+        not_for_register=together([reader.sensitive for reader in readers if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
         overall=_overall(published),
         sensitive=published.sensitive,
@@ -610,14 +610,14 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Attrib
     bars = [replace(bar, label=words.in_words(name, bar.label)) for bar in _bars(table, hierarchy, level)]
     kept = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
     left_out_rows = table.total - sum(bar.rows for bar in kept)
-    names = [level_name(name, hierarchy, each) for each in levels]
+    names = [level_name(name, hierarchy, level) for level in levels]
     return AttributeReport(
         name,
         description,
         sensitive,
         colour,
         steps,
-        tuple(beside_name(name, hierarchy, each) for each in levels),
+        tuple(beside_name(name, hierarchy, level) for level in levels),
         names[0],
         level_name(name, hierarchy, level),
         tuple(kept),

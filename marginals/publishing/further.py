@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
-from checks.small_combinations import Witnesses, Witnessing
+from checks.small_combinations import Witnessing
 from marginals.errors import InputError
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
@@ -21,7 +21,7 @@ from models.deadline import Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
-from models.tables.hierarchy import Domain, Mask
+from models.tables.hierarchy import Mask
 
 _EXCHANGED = 8_000_000
 _ROUNDS_MORE = 100
@@ -29,9 +29,6 @@ _ROUNDS_MORE = 100
 out: numbers, no time, so that a seed gives one release at any speed.
 """
 _FEWEST_ROUNDS, _MOST_ROUNDS = 100, 3_000
-
-_ONE_BY_ONE = 8
-"""Further tables that are left out one after the other where combinations stay open beside them."""
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -115,7 +112,7 @@ def _attestable(
     rounds = min(max(_EXCHANGED // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
     found = witnessing.look(rounds, deadline.share(2))
     while kept and not found.clear_all:
-        removed = _blamed(found, table.domain, [own.mask for own in kept], len(left_out))
+        removed = found.blamed(table.domain, [own.mask for own in kept])
         left_out += [own for own in kept if own.mask in removed]
         kept = [own for own in kept if own.mask not in removed]
         progress("witnesses", len(left_out), len(chosen))
@@ -127,13 +124,3 @@ def _attestable(
 def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:
     """All that is published."""
     return [*core.masks, *(own.mask for own in further)]
-
-
-def _blamed(found: Witnesses, domain: Domain, masks: Sequence[Mask], left_out: int) -> set[Mask]:
-    """The further tables to leave out beside those that are. Of the core alone no combination is certain to be small."""
-    most = found.blamed(domain, masks)
-    if left_out < _ONE_BY_ONE and most is not None:
-        return {most}
-    attributes = [set(domain.margin(own.margin)) for own in found.open]
-    involved = {mask for mask in masks if any(len(own & set(domain.margin(mask))) > 1 for own in attributes)}
-    return involved or set(masks)

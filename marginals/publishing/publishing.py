@@ -389,8 +389,8 @@ def _content(
 
 def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
     """The claims, without those on attributes of which nothing is published, unless there are no others."""
-    shown = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
-    return shown or claims
+    shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
+    return shown_claims or claims
 
 
 def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:

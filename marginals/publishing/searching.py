@@ -178,7 +178,7 @@ def _nothing(table: Table, parts: list[Requirements]) -> str:
     masks = _masks(table, {}, dict.fromkeys(table.sensitive, 0))
     unmet = [unmet_demands(table.cube.table(mask), part) for mask, part in zip(masks, parts)]
     told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-    listed = list(dict.fromkeys(each for demands in unmet for each in demands))
+    listed = list(dict.fromkeys(demand for demands in unmet for demand in demands))
     return told + (f" ({'; '.join(listed)})" if listed else "")
 
 
@@ -287,8 +287,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     policy = prepared.policy
     allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
     search = _searched(prepared, allowed, None, deadline, progress)
-    found = attested(prepared, search.result.cliques, deadline)
-    while not all(finding.holds for finding in found):
+    findings = attested(prepared, search.result.cliques, deadline)
+    while not all(finding.holds for finding in findings):
         masks = search.result.cliques
         own = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
         most = max((sum(bool(mask & each) for mask in masks) for each in own.values()), default=0)
@@ -297,8 +297,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
         policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
         prepared, allowed = replace(prepared, policy=policy), allowed.with_at_most(most - 1)
         search = _searched(prepared, allowed, search, deadline, progress)
-        found = attested(prepared, search.result.cliques, deadline)
-    return replace(search, register=tuple(found))
+        findings = attested(prepared, search.result.cliques, deadline)
+    return replace(search, register=tuple(findings))
 
 
 def _of_core(requirements: Requirements) -> Requirements:
@@ -473,10 +473,10 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
     for result in begun:
         evaluated += 0 if result is first else result.evaluated
         for seed in range(problem.seed, problem.seed + _SEEDS):
-            found = rebuilt(result, replace(problem, seed=seed), stop, _PATIENCE)
-            evaluated += found.evaluated - result.evaluated
-            if _value(found) < _value(best) - _TIE:
-                best = found
+            search_result = rebuilt(result, replace(problem, seed=seed), stop, _PATIENCE)
+            evaluated += search_result.evaluated - result.evaluated
+            if _value(search_result) < _value(best) - _TIE:
+                best = search_result
     return replace(best, evaluated=evaluated)
 
 

@@ -145,17 +145,21 @@ class Mixture:
     def _log_probabilities(self, rows: "pd.DataFrame") -> tuple[FloatArray, FloatArray]:
         """Of the different cells of some rows under each release, at the finest levels of all, and how often each is."""
         finest = self.published.collection.finest_levels
-        shown = [a for a in self.domain.attributes if finest[a] < self.domain.hierarchy(a).height]
-        if missing := [a for a in shown if a not in rows.columns]:
+        shown_attributes = [a for a in self.domain.attributes if finest[a] < self.domain.hierarchy(a).height]
+        if missing := [a for a in shown_attributes if a not in rows.columns]:
             raise InputError(f"the rows have no column {missing[0]!r}, which the releases show")
         if rows.empty:
             raise InputError("there are no rows to go by")
-        columns = np.stack([_codes(self.domain, a, finest[a], rows[a]) for a in shown])
+        columns = np.stack([_codes(self.domain, a, finest[a], rows[a]) for a in shown_attributes])
         cells, counts = np.unique(columns, axis=1, return_counts=True)
         leaves = np.zeros(len(counts))
         base = {}
         for attribute, hierarchy in self.domain.items():
-            codes = cells[shown.index(attribute)] if attribute in shown else np.zeros(len(counts), dtype=np.int64)
+            codes = (
+                cells[shown_attributes.index(attribute)]
+                if attribute in shown_attributes
+                else np.zeros(len(counts), dtype=np.int64)
+            )
             first = np.unique(hierarchy.lift(0, finest[attribute]), return_index=True)[1]
             base[attribute] = first[codes]
             leaves += np.log(hierarchy.leaf_counts(finest[attribute])[codes])

@@ -742,8 +742,8 @@ def _report(published: BundleContent) -> bytes:
 def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     """The release in a bundle. Raises InputError where there is none, BundleError where it cannot be trusted.
 
-    seconds: after so many from now nothing goes on that is worked out from it, for somebody who must answer in time: what
-    is not proven by then is undecided, bounds are those found so far, and what has no answer yet raises TimeOverError.
+    seconds: time budget for all work on the release, from now on. When it ends, checks are undecided, bounds are the best so
+    far, and anything else raises TimeOverError.
 
     >>> from tempfile import TemporaryDirectory
     >>> import marginals.example

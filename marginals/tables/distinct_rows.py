@@ -119,8 +119,8 @@ def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
     """The rows of one part and then those of another; alike ones are not put together."""
     values: dict[str, Values] = {}
     codes: dict[str, CodeArray] = {}
-    for column, own in first.values.items():
-        place = {text: i for i, text in enumerate(dict.fromkeys([*own, *second.values[column]]))}
+    for column, value in first.values.items():
+        place = {text: i for i, text in enumerate(dict.fromkeys([*value, *second.values[column]]))}
         values[column] = list(place)
         codes[column] = np.concatenate(
             [

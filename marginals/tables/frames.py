@@ -564,7 +564,7 @@ def counted_by_first_values(
         values = [first.column(place).combine_chunks().unique() for place in range(len(columns))]
         if prod(map(len, values)) > _MAX_KEY:
             return None
-        texts = {column: _texts(own, f"column {column!r} of {name}") for column, own in zip(columns, values)}
+        texts = {column: _texts(value, f"column {column!r} of {name}") for column, value in zip(columns, values)}
         summands = [in_place(rows, lookup) for lookup in _lookups(values)]
         if not all(summands):
             return None
@@ -593,12 +593,12 @@ def _texts(values: "pa.Array", where: str) -> Values:
 def _lookups(values: "Sequence[pa.Array]") -> list[Lookup]:
     """What each value adds to the key of its row; null comes after the other values of a column, if it is one."""
     lookups, stride = [], 1
-    for place, own in enumerate(values):
-        known = own.drop_null()
-        has_null = len(known) < len(own)
+    for place, value in enumerate(values):
+        known = value.drop_null()
+        has_null = len(known) < len(value)
         of_null = len(known) * stride if has_null else -1
         lookups.append(Lookup(f"v{place}", place, known, np.arange(len(known)) * stride, of_null, has_null))
-        stride *= max(len(own), 1)
+        stride *= max(len(value), 1)
     return lookups
 
 
@@ -612,6 +612,6 @@ def _unpacked(counted: "pa.Table", texts: Mapping[str, Values]) -> DistinctRows:
     """The rows that keys were made of."""
     codes = {}
     keys = numbers_of(counted.column("key"))
-    for column, own in texts.items():
-        keys, codes[column] = last_digit(keys, max(len(own), 1))
+    for column, text in texts.items():
+        keys, codes[column] = last_digit(keys, max(len(text), 1))
     return DistinctRows(texts, codes, numbers_of(counted.column(COUNT)).astype(np.int64))

@@ -328,7 +328,7 @@ class _Namer:
         above = ladder.lift(self._finest, level).astype(np.intp)
         rows = np.bincount(above, self._counts, minlength=ladder.size(level)).astype(np.int64)
         members = naming.members(ladder, level)
-        found: dict[int, GroupName] = {}
+        group_names: dict[int, GroupName] = {}
         order = sorted(range(len(members)), key=lambda code: (-int(rows[code]), code))
         all_parts = self._parts(above, len(members))
         parts = {code: all_parts[code] for code in order if all_parts[code]}
@@ -340,17 +340,17 @@ class _Namer:
                     members[code], [self._names[part] for part in sorted(parts[code], key=self._place)]
                 )
             if name is not None:
-                found[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
+                group_names[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
         for code in parts:
-            if code not in found:
-                found[code] = self._numbered(naming.without_members(members[code]), parts[code])
+            if code not in group_names:
+                group_names[code] = self._numbered(naming.without_members(members[code]), parts[code])
         if level == self._finest:
-            self._names = found
+            self._names = group_names
         nobody = count(1)
-        taken = {name.text for name in found.values()}
+        taken = {name.text for name in group_names.values()}
         for code in range(len(members)):
-            if code in found:
-                yield found[code].text
+            if code in group_names:
+                yield group_names[code].text
                 continue
             # No release shows it; its name only has to be another one.
             label = naming.given.labels[naming.start][members[code][0]] if len(members[code]) == 1 else ""

@@ -159,7 +159,11 @@ class Reading:
     @property
     def _numbers_read(self) -> dict[str, NumbersRead]:
         """How numbers are read of which somebody should be told."""
-        read = {name: NumbersRead(own, self.unreadable[name]) for name, own in self.numbers.items() if own is not None}
+        read = {
+            name: NumbersRead(number, self.unreadable[name])
+            for name, number in self.numbers.items()
+            if number is not None
+        }
         return {name: own for name, own in read.items() if own.format.is_grouped or own.unreadable}
 
     def counted(self, rows: DistinctRows) -> Table:
@@ -182,7 +186,7 @@ class Reading:
             ladders=self._ladders,
             naming=self._naming(domain),
             fitted=self._fitted,
-            counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            counts_missing=frozenset(name for name, attribute in self.attributes.items() if attribute.counts_missing),
             numbers=self._numbers_read,
         )
 
@@ -204,7 +208,7 @@ class Reading:
                     f"the part {where.text!r} is told from the rest by {column!r}, which is sensitive: being counted in it "
                     "would tell that about a person; name quasi-identifiers"
                 )
-        inside = np.logical_and.reduce([own[codes[column]] for column, own in values.items()])
+        inside = np.logical_and.reduce([value[codes[column]] for column, value in values.items()])
         counts = np.zeros(len(rows), dtype=np.int64)
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
@@ -315,7 +319,7 @@ class Reading:
             ladders=self._ladders,
             naming=self._naming(domain),
             fitted=self._fitted,
-            counts_missing=frozenset(name for name, own in self.attributes.items() if own.counts_missing),
+            counts_missing=frozenset(name for name, attribute in self.attributes.items() if attribute.counts_missing),
             numbers=self._numbers_read,
         )
 
@@ -345,7 +349,9 @@ class Reading:
     @property
     def _by_likeness(self) -> list[str]:
         """The attributes whose levels are fitted by likeness to others."""
-        return [name for name, own in self.attributes.items() if own.is_by_likeness and name not in self.ladders]
+        return [
+            name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
+        ]
 
     def _compared_with(self, column: str) -> list[str]:
         """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
@@ -677,7 +683,7 @@ class TableSource:
     @property
     def one_by_one(self) -> "TableSource":
         """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
-        sensitive = {name: own for name, own in self.attributes.items() if own.role is Role.SENSITIVE}
+        sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
         single = {name: replace(own, single_values=True) for name, own in sensitive.items()}
         return replace(self, attributes={**self.attributes, **single})
 
@@ -711,7 +717,7 @@ class TableSource:
             whole = complete
         keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
-        wide = {column: own.astype(np.intp) for column, own in codes.items()}
+        wide = {column: code.astype(np.intp) for column, code in codes.items()}
         return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
 
     def require_no_missing_values(self) -> None:
@@ -928,7 +934,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return  # whoever reads the rows says better what is wrong with them
     frame = frame.loc[:, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [Column.of(name, own, missing) for name, own in texts.items()]
+    looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
     if looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "

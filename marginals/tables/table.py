@@ -141,10 +141,10 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
 def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """How often each code of each column occurs in the rows that lack no value; columns are recoded as given."""
     counted = {}
-    for column, own in recodings.items():
+    for column, recoding in recodings.items():
         constant = {other: np.where(codes >= 0, 0, -1) for other, codes in recodings.items()}
-        codes, counts = engine.count({**constant, column: own})
-        sizes = np.zeros(int(own.max(initial=-1)) + 1, dtype=np.int64)
+        codes, counts = engine.count({**constant, column: recoding})
+        sizes = np.zeros(int(recoding.max(initial=-1)) + 1, dtype=np.int64)
         np.add.at(sizes, codes[column].astype(np.intp), counts)
         counted[column] = sizes
     return counted

@@ -459,8 +459,8 @@ _PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
     for sign in DECIMAL_SIGNS:
-        if (own := NumberFormat.of(texts, sign)) is not None:
-            places: list[Place] = [(number,) for text in texts if (number := own.number(text)) is not None]
+        if (number_format := NumberFormat.of(texts, sign)) is not None:
+            places: list[Place] = [(number,) for text in texts if (number := number_format.number(text)) is not None]
             return places if len(places) == len(texts) else None
     return None
 
@@ -491,8 +491,8 @@ def _band(text: str) -> tuple[Decimal, Decimal] | None:
     """The ends of a band of numbers, or of a number both times itself."""
 
     def amounts(match: re.Match[str]) -> list[Decimal]:
-        found = [group for group in match.groups() if group is not None and group not in (">", ">=", "≥")]
-        pairs = [(number, unit) for number, unit in zip(found, found[1:]) if has_digit(number)]
+        matching_groups = [group for group in match.groups() if group is not None and group not in (">", ">=", "≥")]
+        pairs = [(number, unit) for number, unit in zip(matching_groups, matching_groups[1:]) if has_digit(number)]
         return [Decimal(number.replace(",", "")) * _FACTORS[unit] for number, unit in pairs]
 
     if match := re.fullmatch(_AMOUNT, text):

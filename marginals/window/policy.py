@@ -105,7 +105,7 @@ def show(window: Window, _request: Request) -> Response:
     plain = window.file.plain
     demanded = plain.get("privacy", {}).get("diversity")
     of_each = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
-    pairs = {frozenset(own.attributes) for own in policy.analyses if len(own.attributes) == 2}
+    pairs = {frozenset(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2}
     listed = plain.get("privacy", {}).get("rules", [])
     return window.page(
         "policy.html",
@@ -134,8 +134,8 @@ def show(window: Window, _request: Request) -> Response:
         names=names,
         sensitive=sensitive,
         pairs=pairs,
-        larger=[own for own in policy.analyses if len(own.attributes) != 2],
-        weights={frozenset(own.attributes): own.weight for own in policy.analyses},
+        larger=[analysis for analysis in policy.analyses if len(analysis.attributes) != 2],
+        weights={frozenset(analysis.attributes): analysis.weight for analysis in policy.analyses},
         strategies=strategy_names(),
         bases=base_names(),
         base=policy.base if isinstance(policy.base, str) else "levels",
@@ -372,7 +372,7 @@ def want(
         else:
             wanted = {frozenset(pair) for pair in pairs}
             entries = [own for own in now if len(own["attributes"]) != 2 or frozenset(own["attributes"]) in wanted]
-            known = {frozenset(own["attributes"]) for own in entries}
+            known = {frozenset(entry["attributes"]) for entry in entries}
             entries += [{"attributes": list(pair)} for pair in pairs if frozenset(pair) not in known]
         if entries == now:
             return

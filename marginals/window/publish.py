@@ -36,7 +36,7 @@ def show(window: Window, request: Request) -> Response:
     folder = window.project.folder
     job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
     changing = window.jobs.latest("ledger")
-    sensitive = [name for name, own in config.source.attributes.items() if own.role is Role.SENSITIVE]
+    sensitive = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.SENSITIVE]
     found = window.candidates.found()
     least = max(config.policy.least("min_cell") or 1, config.policy.min_published_cell or 1)
     return window.page(

@@ -218,11 +218,11 @@ def frontier_picture(
 
     rows: of `marginals.frontier`, without what it found nothing for. candidates: name, k and divergence of each.
     """
-    shown = [row for row in rows if row["kl_divergence"] is not None and isfinite(row["kl_divergence"])]
-    if not shown:
+    shown_rows = [row for row in rows if row["kl_divergence"] is not None and isfinite(row["kl_divergence"])]
+    if not shown_rows:
         return None
-    ks = sorted({int(row["k"]) for row in shown} | {max(k, 1) for _, k, _ in candidates})
-    values = [row["kl_divergence"] for row in shown] + [value for *_, value in candidates]
+    ks = sorted({int(row["k"]) for row in shown_rows} | {max(k, 1) for _, k, _ in candidates})
+    values = [row["kl_divergence"] for row in shown_rows] + [value for *_, value in candidates]
     low, high = min(values), max(values)
     span = (high - low) or 1.0
     left, right, top, bottom = 56.0, WIDTH - 16, 12.0, 268.0
@@ -233,10 +233,10 @@ def frontier_picture(
     def y(value: float) -> float:
         return float(bottom - (bottom - top) * (value - low) / span)
 
-    series = list(dict.fromkeys(row["diversity"] for row in shown))
+    series = list(dict.fromkeys(row["diversity"] for row in shown_rows))
     lines, dots = [], []
     for number, diversity in enumerate(series):
-        own = sorted((row for row in shown if row["diversity"] == diversity), key=lambda row: row["k"])
+        own = sorted((row for row in shown_rows if row["diversity"] == diversity), key=lambda row: row["k"])
         lines.append((number % 10, " ".join(f"{x(row['k']):.1f},{y(row['kl_divergence']):.1f}" for row in own)))
         dots += [
             Dot(

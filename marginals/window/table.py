@@ -127,7 +127,7 @@ def save_roles(window: Window, request: Request) -> Response:
 def no_one_sensitive(document: Mapping[str, object]) -> None:
     """A diversity where nothing is sensitive has nothing to be about: it is left out. One of a column that is not, too."""
     attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
-    sensitive = [name for name, own in attributes.items() if own.get("role") == Role.SENSITIVE.value]
+    sensitive = [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
     privacy = document.get("privacy")
     if privacy is None or "diversity" not in privacy:  # type: ignore[operator]
         return

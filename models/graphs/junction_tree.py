@@ -182,11 +182,11 @@ class _Growing:
             return False
         if any(not margin & ~clique for clique in self._cliques):
             return True
-        kept = [clique for clique in self._cliques if clique & ~margin]
+        kept_cliques = [clique for clique in self._cliques if clique & ~margin]
         edges = {(margin if not a & ~margin else a, margin if not b & ~margin else b) for a, b in self._edges}
-        edges |= {(margin, clique) for clique in kept if clique & margin}
+        edges |= {(margin, clique) for clique in kept_cliques if clique & margin}
         tree, weight = _heaviest(edge for edge in edges if edge[0] != edge[1])
-        cliques = [*kept, margin]
+        cliques = [*kept_cliques, margin]
         if sum(map(int.bit_count, cliques)) - weight != _united(cliques).bit_count():
             return False
         self._cliques, self._edges = cliques, tree
@@ -457,7 +457,7 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
-    while hanging := next((own for own in margins if _hangs(own, margins, supports)), 0):
+    while hanging := next((margin for margin in margins if _hangs(margin, margins, supports)), 0):
         margins.remove(hanging)
     parts = []
     while margins:

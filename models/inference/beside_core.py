@@ -147,7 +147,7 @@ class RakedSampler:
             return codes
         weights = self._raked(codes, levels, number)
         chosen = rng.choice(number, size=rows, p=weights / weights.sum())
-        return {a: own[chosen] for a, own in codes.items()}
+        return {a: code[chosen] for a, code in codes.items()}
 
     def _raked(self, codes: Mapping[str, CodeArray], levels: Mapping[str, int], number: int) -> FloatArray:
         """A weight for each candidate, by iterative proportional fitting to each maximal published table in turn."""

@@ -129,7 +129,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
                 reached[after] = reached.get(after, 0) + before
                 rows = [known + ways * own for known, own in zip(rows, filled)]
         ahead = reached
-        shares.append([Fraction(own, total * int(sums.sizes[place])) for own in rows])
+        shares.append([Fraction(row, total * int(sums.sizes[place])) for row in rows])
     return shares
 
 

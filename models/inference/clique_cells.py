@@ -454,12 +454,12 @@ class _Join:
 
 def home_of(scopes: Sequence[Axes], axes: Axes) -> int:
     """The first of some scopes that holds these axes."""
-    return next(i for i, own in enumerate(scopes) if axes <= own)
+    return next(i for i, scope in enumerate(scopes) if axes <= scope)
 
 
 def _with(scopes: Mapping[int, Axes], axis: int) -> dict[int, Axes]:
     """Those that hold an axis."""
-    return {i: own for i, own in scopes.items() if axis in own}
+    return {i: scope for i, scope in scopes.items() if axis in scope}
 
 
 def _size(axes: Iterable[int], shape: Sequence[int]) -> int:

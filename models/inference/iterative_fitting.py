@@ -218,7 +218,7 @@ class Layout:
         everything = frozenset(range(len(shape)))
         asked = {*(everything - frozenset(axes) for axes in summed), frozenset(), *patterns}
         scopes = tuple(sorted((own for own in asked if not any(own < other for other in asked)), key=sorted))
-        shapes = tuple(tuple(size if i in own else 1 for i, size in enumerate(shape)) for own in scopes)
+        shapes = tuple(tuple(size if i in scope else 1 for i, size in enumerate(shape)) for scope in scopes)
         return cls(shape, scopes, shapes)
 
     def plan(self, summed: tuple[int, ...]) -> SumPlan:
@@ -423,10 +423,10 @@ def iterative_fit(collection: Collection, limit: int = 200_000, sweeps: int = 2_
             fitter, residual = _swept(collection, limit, sweeps, deadline, beliefs_in)
     except FloatingPointError:  # factors of beliefs grow and shrink where the beliefs themselves do not
         fitter, residual = _swept(collection, limit, sweeps, deadline, lambda cells, _: ArrayBeliefs(cells.even()))
-    tree, cells, arrays = fitter.tree, fitter.cells, [own.array() for own in fitter.beliefs]
+    tree, cells, arrays = fitter.tree, fitter.cells, [belief.array() for belief in fitter.beliefs]
     del fitter  # whose buffers take more room than all cells
     fit = Fit(
-        tree, tuple(ExpectedCells(own.cells, own.of_possible(array)) for own, array in zip(cells, arrays)), residual
+        tree, tuple(ExpectedCells(cell.cells, cell.of_possible(array)) for cell, array in zip(cells, arrays)), residual
     )
     if residual <= TOLERANCE or deadline.is_over:
         return fit

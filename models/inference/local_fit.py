@@ -90,8 +90,8 @@ class Box:
 
     def along(self, table: ContingencyTable) -> FloatArray:
         """The counts of a table that shows axes of the box, no finer: an array that is broadcast along the others."""
-        shown = [a for a in self.levels if a in table.margin]
-        counts = _dense(table, shown)[np.ix_(*(self.lifted(a, table.margin[a]) for a in shown))]
+        shown_levels = [a for a in self.levels if a in table.margin]
+        counts = _dense(table, shown_levels)[np.ix_(*(self.lifted(a, table.margin[a]) for a in shown_levels))]
         return counts.reshape([len(self.codes[a]) if a in table.margin else 1 for a in self.levels])
 
     def lifted(self, attribute: str, level: int) -> CodeArray:
@@ -246,8 +246,8 @@ class LocalFit:
     def _hanging(self) -> Mapping[str, Mask]:
         """The attributes that one margin alone shows, with it: given its other attributes they depend on nothing else."""
         holding = {}
-        for name, own in zip(self.domain.attributes, self.domain.attribute_masks):
-            showing = [mask for mask in self._maximal if mask & own]
+        for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks):
+            showing = [mask for mask in self._maximal if mask & attribute_mask]
             if len(showing) == 1:
                 holding[name] = showing[0]
         return holding

@@ -264,7 +264,7 @@ class IntervalTable:
     def of(cls, name: str, attributes: Sequence[str], cells: Mapping[tuple[Members, ...], Interval]) -> "IntervalTable":
         """The table of some cells, each given by a set of base values for each attribute."""
         values = {a: tuple(dict.fromkeys(key[place] for key in cells)) for place, a in enumerate(attributes)}
-        places = {a: {members: code for code, members in enumerate(shown)} for a, shown in values.items()}
+        places = {a: {members: code for code, members in enumerate(value)} for a, value in values.items()}
         codes = {
             a: np.array([places[a][key[place]] for key in cells], dtype=np.intp) for place, a in enumerate(attributes)
         }
@@ -389,11 +389,11 @@ class TableFamilies:
 
 def published_families(table: IntervalTable, classifications: Sequence[Classification]) -> TableFamilies:
     """The finest family of a table, and those of its totals and subtotals that it publishes."""
-    by_attribute = {name: layers(shown) for name, shown in table.values.items()}
+    by_attribute = {name: layers(value) for name, value in table.values.items()}
     homes: dict[str, IndexArray] = {}
-    for name, shown in table.values.items():
+    for name, value in table.values.items():
         home = {members: number for number, layer in reversed([*enumerate(by_attribute[name])]) for members in layer}
-        homes[name] = np.array([home[members] for members in shown], dtype=np.intp)[table.codes[name]]
+        homes[name] = np.array([home[members] for members in value], dtype=np.intp)[table.codes[name]]
     used = np.unique(np.stack([*homes.values()], axis=1), axis=0) if homes else np.zeros((0, 0), dtype=np.intp)
     names = [*table.values]
     chosen = {tuple(map(int, row)) for row in used}
@@ -695,7 +695,7 @@ def linked_tables(
         raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {limits.cells:,}")
     joints = joint_tables(published, classifications, limits)
     linked = _with_shared(published, joints.tables, classifications)
-    names = (*(table.name for table in tables), *(" by ".join(each.attributes) for each in joints.tables))
+    names = (*(table.name for table in tables), *(" by ".join(table.attributes) for table in joints.tables))
     return _unknowns(_Registry(classifications), tables, linked, names, joints)
 
 
@@ -710,9 +710,9 @@ def _with_shared(
         if shared is not None:
             more[one].append(shared)
             more[other].append(shared)
-    for number, own in enumerate(joints, start=len(published)):
+    for number, joint_table in enumerate(joints, start=len(published)):
         for table in published:  # totals and subtotals of other tables, where they are sums here, too
-            more[number].extend(f for f in table.families if own.finest.parts_of(f) is not None)
+            more[number].extend(f for f in table.families if joint_table.finest.parts_of(f) is not None)
     return [table.with_more(families) for table, families in zip(every, more)]
 
 

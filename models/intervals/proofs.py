@@ -113,14 +113,16 @@ def tightened(bounds: Sequence[BlockBounds], small: int | None, deadline: Deadli
         if deadline.is_over:
             return bounds
         direction = 1 if number % 2 else -1
-        weights = [rng.integers(1, 4, len(each.lower)) if number > 1 else np.ones(len(each.lower)) for each in bounds]
-        open_ends = [~each.settled(small)[0 if direction > 0 else 1] for each in bounds]
+        weights = [
+            rng.integers(1, 4, len(bound.lower)) if number > 1 else np.ones(len(bound.lower)) for bound in bounds
+        ]
+        open_ends = [~bound.settled(small)[0 if direction > 0 else 1] for bound in bounds]
         objectives = [np.asarray(direction * weight * ends, dtype=np.int64) for weight, ends in zip(weights, open_ends)]
         if not program.solve(objectives, deadline):
             break
     no_bounds: list[int | None] = [None] * len(bounds)
     while not deadline.is_over:
-        chosen = [_next(each, small) for each in bounds]
+        chosen = [_next(bound, small) for bound in bounds]
         if all(choice is None for choice in chosen):
             break
         objectives = []
@@ -169,11 +171,11 @@ class _LinearProgram:
         from scipy.sparse import block_diag  # slow to import, and few need it
 
         self.bounds = bounds
-        matrices = [each.block.equations.matrix(len(each.lower)).astype(np.float64) for each in bounds]
+        matrices = [bound.block.equations.matrix(len(bound.lower)).astype(np.float64) for bound in bounds]
         self.matrix = block_diag(matrices, format="csr")
-        self.known = -np.concatenate([each.block.known for each in bounds]).astype(np.float64)
-        self.cells = np.cumsum([0, *(len(each.lower) for each in bounds)])
-        self.rows = np.cumsum([0, *(len(each.block.equations) for each in bounds)])
+        self.known = -np.concatenate([bound.block.known for bound in bounds]).astype(np.float64)
+        self.cells = np.cumsum([0, *(len(bound.lower) for bound in bounds)])
+        self.rows = np.cumsum([0, *(len(bound.block.equations) for bound in bounds)])
 
     def solve(self, objectives: Sequence[CountArray], deadline: Deadline) -> list[int] | None:
         """For each block the least value of its objective that is proven; None where the solver did not come to an end.
@@ -182,8 +184,8 @@ class _LinearProgram:
         """
         from scipy.optimize import linprog
 
-        lower = np.concatenate([each.lower for each in self.bounds])
-        upper = np.concatenate([each.upper for each in self.bounds]).astype(np.float64)
+        lower = np.concatenate([bound.lower for bound in self.bounds])
+        upper = np.concatenate([bound.upper for bound in self.bounds]).astype(np.float64)
         # Without any end, one block could make the program of all unbounded.
         upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
         settings: dict[str, Any] = {"time_limit": deadline.left} if np.isfinite(deadline.left) else {}
@@ -206,10 +208,10 @@ class _LinearProgram:
             return None
         duals: NDArray[np.float64] = found.eqlin.marginals if self.matrix.shape[0] else np.zeros(0)
         proven = []
-        for number, (each, objective) in enumerate(zip(self.bounds, objectives)):
+        for number, (bound, objective) in enumerate(zip(self.bounds, objectives)):
             cells, rows = (slice(begin[number], begin[number + 1]) for begin in (self.cells, self.rows))
-            each.see(found.x[cells])
-            proven.append(each.prove(objective, duals[rows]))
+            bound.see(found.x[cells])
+            proven.append(bound.prove(objective, duals[rows]))
         return proven
 
 

@@ -266,7 +266,7 @@ def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> Floa
     nothing = csr_array((cells.constraints.shape[0], number))
     marginals = LinearConstraint(hstack([cells.constraints, nothing], format="csr"), cells.counts, cells.counts)
     most = np.concatenate([np.full(number, np.inf), np.ones(number)])
-    found = least_within(objective, [within, marginals], RealNumbers(deadline.left), most)
-    if found.table is None:
+    solution = least_within(objective, [within, marginals], RealNumbers(deadline.left), most)
+    if solution.table is None:
         raise TimeOverError("the time was over before it was known which cells can be occupied")
-    return np.asarray(found.table[:number], dtype=np.float64)
+    return np.asarray(solution.table[:number], dtype=np.float64)

@@ -46,7 +46,7 @@ class ExchangedRows:
     ) -> None:
         self._domain = domain
         self._levels = dict(levels)
-        self.codes = {a: np.array(own) for a, own in codes.items()}
+        self.codes = {a: np.array(code) for a, code in codes.items()}
         self._tables = [dict(table) for table in tables]
         self._rows = len(next(iter(self.codes.values()), ()))
 
@@ -121,7 +121,7 @@ class ExchangedRows:
         up = shown[left[0]] < shown[left[1]]
         low, high = np.minimum(shown[left[0]], shown[left[1]]), np.maximum(shown[left[0]], shown[left[1]])
         columns = [beside[left[0]], beside[left[1]], low, high, rest]
-        kind, _ = pack(columns, [int(own.max(initial=0)) + 1 for own in columns], len(rest))
+        kind, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
         opposite = _matched(kind, up)
         made = ~changes
         made[np.flatnonzero(changes)[opposite]] = True

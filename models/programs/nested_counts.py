@@ -77,8 +77,8 @@ class NestedCounts:
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.parents) + 1:
             raise DomainMismatchError(f"{len(self.levels)} levels need {len(self.levels) - 1} maps to the next one")
-        for own, above, parents in zip(self.levels, self.levels[1:], self.parents):
-            if len(parents) != len(own) or (len(own) and not 0 <= parents.min() <= parents.max() < len(above)):
+        for level, above, parents in zip(self.levels, self.levels[1:], self.parents):
+            if len(parents) != len(level) or (len(level) and not 0 <= parents.min() <= parents.max() < len(above)):
                 raise DomainMismatchError("each group is in one of the next level")
 
     def extremes(self, costs: FloatArray) -> Range:

@@ -53,15 +53,15 @@ def or_from_forward(search: Strategy) -> Strategy:
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        found = by_search(problem, stop)
+        finding = by_search(problem, stop)
         if not stalls_by_price(problem) or stop():
-            return found
+            return finding
         try:
             other = by_forward(problem, stop)
         except NothingAllowedError:
-            return found
-        best = min(found, replace(other, strategy=found.strategy), key=_value)
-        return replace(best, evaluated=found.evaluated + other.evaluated)
+            return finding
+        best = min(finding, replace(other, strategy=finding.strategy), key=_value)
+        return replace(best, evaluated=finding.evaluated + other.evaluated)
 
     return strategy
 
@@ -78,9 +78,9 @@ def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
             climb = Climb(priced(problem, times), position, stop)
             climb.settle()
             position, steps, evaluated = climb.position, [*steps, *climb.steps], evaluated + climb.evaluated
-        found = result_of(result.strategy, problem, position, 0, steps)
-        if _value(found) < _value(best) - LEAST_GAIN:
-            best = found
+        search_result = result_of(result.strategy, problem, position, 0, steps)
+        if _value(search_result) < _value(best) - LEAST_GAIN:
+            best = search_result
     return replace(best, evaluated=result.evaluated + evaluated)
 
 

@@ -140,20 +140,20 @@ class _Checked:
 
     def __call__(self, problem: Problem, stop: Stop) -> SearchResult:
         """What it finds, with its own steps, and its value computed anew; that it is the best is proven by others only."""
-        found = self.strategy(problem, stop)
-        if not isinstance(found, SearchResult):
+        search_result = self.strategy(problem, stop)
+        if not isinstance(search_result, SearchResult):
             raise ExtensionError(
                 f"the search strategy {self.name} gives back no SearchResult: make it of a position, by "
-                f"models.search.result_of, not {type(found).__name__}"
+                f"models.search.result_of, not {type(search_result).__name__}"
             )
-        cliques = maximal_masks(found.cliques)
+        cliques = maximal_masks(search_result.cliques)
         if not self._is_valid(problem, cliques):
             raise ExtensionError(f"the search strategy {self.name} gives back a collection that is not decomposable")
         if not problem.is_kept(cliques):
             raise ExtensionError(
                 f"the search strategy {self.name} gives back a collection that lacks what must be shown"
             )
-        return result_of(self.name, problem, problem.position(cliques), found.evaluated, found.steps)
+        return result_of(self.name, problem, problem.position(cliques), search_result.evaluated, search_result.steps)
 
     def _is_valid(self, problem: Problem, cliques: Sequence[Mask]) -> bool:
         """Whether margins are decomposable, each showing of every attribute its coarsest steps and no others."""

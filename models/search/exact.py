@@ -65,14 +65,14 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> 
     _ = problem.price
     if initial is None:
         initial = _first(problem, stop)
-    found = _improved(problem, stop, initial)
-    if found.optimal or initial.value == inf or stop():
-        return found
+    search_result = _improved(problem, stop, initial)
+    if search_result.optimal or initial.value == inf or stop():
+        return search_result
     other = both(problem, stop)
-    if found.value is None or other.value is None or other.value >= found.value - _TIE:
-        return found
-    evaluated = found.evaluated + other.evaluated
-    return replace(other, strategy="exact", evaluated=evaluated, bound=found.bound)
+    if search_result.value is None or other.value is None or other.value >= search_result.value - _TIE:
+        return search_result
+    evaluated = search_result.evaluated + other.evaluated
+    return replace(other, strategy="exact", evaluated=evaluated, bound=search_result.bound)
 
 
 def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: int) -> SearchResult:
@@ -143,7 +143,7 @@ def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
     """
     constraint, pivot = problem.constraint, problem.pivot
     position = Position.of(problem.cube, cliques)
-    if not any(own & ~pivot for own in problem.cube.domain.attribute_masks):
+    if not any(attribute_mask & ~pivot for attribute_mask in problem.cube.domain.attribute_masks):
         return True
     around = (position.cliques_after(move) for move in allowed_moves(position.graph))
     for whole in (position.cliques, *around):

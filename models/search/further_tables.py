@@ -199,7 +199,7 @@ class _Choice:
     def _shown(self) -> Collection:
         """All margins that are published by now."""
         return Collection.of(
-            self._core.collection.cube, (*self._core.collection.masks, *(own.mask for own in self.tables))
+            self._core.collection.cube, (*self._core.collection.masks, *(table.mask for table in self.tables))
         )
 
     @property

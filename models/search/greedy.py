@@ -162,7 +162,7 @@ class Climb:
         """Removals while one gains, of those that gain without what is wanted too: with it, each would take inference."""
         while not self.stop():
             changes = self._allowed_removals()
-            paying = [own for own in changes if self.problem.objective.gain(*own[1][:2]) > LEAST_GAIN]
+            paying = [change for change in changes if self.problem.objective.gain(*change[1][:2]) > LEAST_GAIN]
             gaining = (r for r in self._best_first(paying) if r[0] > LEAST_GAIN)
             chosen = next((r for r in gaining if not self.refusal(r[1], r[2])), None)
             if chosen is None:
@@ -434,7 +434,9 @@ def or_from_forest(search: Strategy) -> Strategy:
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        if not _is_large(problem) or all(own.bit_count() == 1 for own in problem.cube.domain.attribute_masks):
+        if not _is_large(problem) or all(
+            attribute_mask.bit_count() == 1 for attribute_mask in problem.cube.domain.attribute_masks
+        ):
             return search(problem, stop)
         other = from_forest(problem, stop)
         return _better(search(problem, stop), other)
@@ -450,12 +452,12 @@ def from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
         return None
     start = forest(problem, stop)
     try:
-        found = forward(replace(problem, start=start), stop)
+        search_result = forward(replace(problem, start=start), stop)
     except NothingAllowedError:
         return None
     begun, at = problem.position(problem.initial), problem.position(start)
     step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
-    return replace(found, steps=(step, *found.steps))
+    return replace(search_result, steps=(step, *search_result.steps))
 
 
 from_both: Strategy = or_from_forest(forward)
@@ -651,8 +653,8 @@ class _Rounds:
         must_stay = 0
         for mask in problem.kept:
             must_stay |= mask
-        self._least_steps = [(must_stay & own).bit_count() for own in domain.attribute_masks]
-        heights = (own.bit_count() for own in domain.attribute_masks)
+        self._least_steps = [(must_stay & attribute_mask).bit_count() for attribute_mask in domain.attribute_masks]
+        heights = (attribute_mask.bit_count() for attribute_mask in domain.attribute_masks)
         self.attributes = [i for i, (low, high) in enumerate(zip(self._least_steps, heights)) if low < high]
 
     def next(self) -> None:
@@ -735,16 +737,16 @@ def look_ahead(problem: Problem, stop: Stop) -> SearchResult:
         if stop():
             break
         try:
-            found = forward(problem, stop, preference)
+            search_result = forward(problem, stop, preference)
         except NothingAllowedError:
             continue
-        evaluated += found.evaluated
-        best = found if _value(found) < _value(best) else best
+        evaluated += search_result.evaluated
+        best = search_result if _value(search_result) < _value(best) else best
     evaluated += prospects.evaluated
     for begun in dict.fromkeys((best, plain)):
-        found = polished(begun, problem, stop)
-        evaluated += found.evaluated - begun.evaluated
-        best = found if _value(found) < _value(best) else best
+        search_result = polished(begun, problem, stop)
+        evaluated += search_result.evaluated - begun.evaluated
+        best = search_result if _value(search_result) < _value(best) else best
     return replace(best, strategy="look-ahead", evaluated=evaluated)
 
 

@@ -60,7 +60,7 @@ class BlockLattices:
         self.problem, self.grid = problem, grid
         self._margins = margins
         self._offsets = np.concatenate(([0], np.cumsum([len(own) for own in grid])))
-        self._with = [_by_attribute(own.places, len(grid)) for own in margins]
+        self._with = [_by_attribute(margin.places, len(grid)) for margin in margins]
         self._costs: dict[int, list[tuple[IndexArray, FloatArray]]] = {}
         self._paths: dict[Block, float] = {}
 
@@ -382,10 +382,10 @@ class AskedMargins:
         A margin of the grid may be shown where the coarsest one that it stands for may, and has the entropy of the finest.
         """
         allowed, entropies = np.zeros(len(members), dtype=np.bool_), np.zeros(len(members))
-        for number, own in enumerate(members.tolist()):
-            if not self.problem.refuses(sum(self.steps.coarse[step] for step in own)):
+        for number, member in enumerate(members.tolist()):
+            if not self.problem.refuses(sum(self.steps.coarse[step] for step in member)):
                 allowed[number] = True
-                entropies[number] = self.problem.cube.entropy(sum(self.steps.fine[step] for step in own))
+                entropies[number] = self.problem.cube.entropy(sum(self.steps.fine[step] for step in member))
         return allowed, entropies
 
 

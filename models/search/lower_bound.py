@@ -161,8 +161,8 @@ def coarse_grid(problem: Problem, finest: Node, most: int) -> Grid | None:
         return None
     while True:
         ranges = [
-            (own[high] - own[low + 1], -i, low, high)
-            for i, (own, resolutions) in enumerate(zip(entropies, grid))
+            (entropy[high] - entropy[low + 1], -i, low, high)
+            for i, (entropy, resolutions) in enumerate(zip(entropies, grid))
             for low, high in pairwise(resolutions)
             if high - low > 1
         ]

@@ -116,11 +116,11 @@ def _beginnings(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
 
 def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
     """What the search in both directions makes of a result."""
-    found = both(replace(problem, start=result.cliques), stop)
-    evaluated = result.evaluated + found.evaluated
-    if not _is_better(found.value, result.value):
+    search_result = both(replace(problem, start=result.cliques), stop)
+    evaluated = result.evaluated + search_result.evaluated
+    if not _is_better(search_result.value, result.value):
         return replace(result, evaluated=evaluated)
-    return replace(found, steps=(*result.steps, *found.steps), evaluated=evaluated, bound=result.bound)
+    return replace(search_result, steps=(*result.steps, *search_result.steps), evaluated=evaluated, bound=result.bound)
 
 
 def _by_way_of_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:
@@ -136,10 +136,10 @@ def _by_way_of_divergence(result: SearchResult, stages: Sequence[_Stage], proble
         detour = _gone_through(start, stages, unpriced, stop)
         if stop():  # what the divergence alone adds need not pay
             break
-        found = _gone_through(settled(detour, problem, stop), stages, problem, stop)
-        if not _is_better(found.value, best.value):
-            return replace(best, evaluated=found.evaluated)
-        best = replace(found, bound=best.bound)
+        search_result = _gone_through(settled(detour, problem, stop), stages, problem, stop)
+        if not _is_better(search_result.value, best.value):
+            return replace(best, evaluated=search_result.evaluated)
+        best = replace(search_result, bound=best.bound)
     return best
 
 

@@ -114,7 +114,7 @@ class Position:
         if pairs is None or len(self.cube.domain.attributes) != self.cube.domain.vertex_count:
             return None
         divergence, parameters = pairs
-        part = np.array([each.bit_length() for each in self.graph.parts])  # by its last vertex; 0 where there is none
+        part = np.array([part.bit_length() for part in self.graph.parts])  # by its last vertex; 0 where there is none
         joins = (part[:, None] != part) & (part[:, None] > 0) & (part > 0)
         second, first = np.nonzero(np.tril(joins & (divergence - price * parameters > LEAST_GAIN), -1))
         saved, added = divergence[second, first].tolist(), parameters[second, first].tolist()
@@ -155,10 +155,10 @@ class Position:
                 return self._with_clique(self.cube.domain.coarser_steps(vertex) | 1 << vertex)
             case RemoveEdge(first, second):
                 edge = 1 << first | 1 << second
-                kept = {c for c in self.cliques if edge & ~c}
+                kept_cliques = {c for c in self.cliques if edge & ~c}
                 (torn,) = (c for c in self.cliques if not edge & ~c)
                 halves = (torn ^ 1 << first, torn ^ 1 << second)
-                return frozenset(kept | {h for h in halves if not any(not h & ~c for c in kept)})
+                return frozenset(kept_cliques | {h for h in halves if not any(not h & ~c for c in kept_cliques)})
             case RemoveVertex(vertex):
                 return frozenset(maximal_masks(c & ~(1 << vertex) for c in self.cliques))
 
@@ -694,9 +694,9 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
     """
     domain = problem.cube.domain
     start = tuple(maximal_masks(problem.kept))
-    for own in domain.attribute_masks:
-        for step in reversed(list(vertices_of(own))):
-            margin = own & ((2 << step) - 1) | common
+    for attribute_mask in domain.attribute_masks:
+        for step in reversed(list(vertices_of(attribute_mask))):
+            margin = attribute_mask & ((2 << step) - 1) | common
             extended = tuple(maximal_masks((*start, margin)))
             if Collection.of(problem.cube, extended).is_decomposable and problem.constraint(extended, 0) is None:
                 start = extended

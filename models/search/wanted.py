@@ -138,7 +138,7 @@ class WantedAnalyses:
 
     def _cross_entropy(self, shown: Mask, cliques: frozenset[Mask]) -> float:
         """-sum of p ln q over the cells of a margin that some cliques show in pieces."""
-        ends = [shown & own for own in self.cube.domain.attribute_masks if shown & own]
+        ends = [shown & attribute_mask for attribute_mask in self.cube.domain.attribute_masks if shown & attribute_mask]
         if len(ends) == 2:
             return self._paths.cross_entropy(ends[0], ends[1], JunctionTree.of(self.cube.domain, cliques))
         p = self.cube.counts(shown) / max(self.cube.total, 1)

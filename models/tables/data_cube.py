@@ -101,7 +101,7 @@ class DataCube:
 
     def holds(self, mask: Mask) -> bool:
         """Whether some table at hand is at least as fine."""
-        return any(mask & ~own == 0 for own in self._tables)
+        return any(mask & ~table == 0 for table in self._tables)
 
     def _count_from(self, table: ContingencyTable) -> None:
         insort(self._ancestors, (len(table), len(self._ancestors), table.mask, table))
@@ -235,8 +235,8 @@ class DataCube:
         """
         if self._pairs is None:
             return None
-        alone = np.array([self.entropy(own) for own in self.domain.attribute_masks])
-        free = np.array([self.cell_count(own) - 1 for own in self.domain.attribute_masks])
+        alone = np.array([self.entropy(attribute_mask) for attribute_mask in self.domain.attribute_masks])
+        free = np.array([self.cell_count(attribute_mask) - 1 for attribute_mask in self.domain.attribute_masks])
         return alone[:, None] + alone - self._pairs, free[:, None] * free
 
     def log_leaves(self, attribute: str, level: int) -> float:
@@ -313,7 +313,11 @@ class InteractionCube(DataCube):
         """
         cells = self._cells.get(mask)
         if cells is None:
-            sizes = [self._value_count(mask & own) for own in self.domain.attribute_masks if mask & own]
+            sizes = [
+                self._value_count(mask & attribute_mask)
+                for attribute_mask in self.domain.attribute_masks
+                if mask & attribute_mask
+            ]
             cells = self._cells[mask] = prod(sizes) - sum(sizes) + len(sizes)
         return cells
 
@@ -377,7 +381,9 @@ class ScoredInteractions(ScoredCube):
     def complexity(self, mask: Mask) -> float:
         """What the score of a margin lacks of its log-likelihood beyond what those of its attributes lack, nats a row."""
         alone = (
-            super(ScoredInteractions, self).complexity(mask & own) for own in self.domain.attribute_masks if mask & own
+            super(ScoredInteractions, self).complexity(mask & attribute_mask)
+            for attribute_mask in self.domain.attribute_masks
+            if mask & attribute_mask
         )
         return super().complexity(mask) - sum(alone)
 

@@ -382,8 +382,8 @@ def _retained(
     """The information of each level of each hierarchy, times one number that makes all of them whole: fast and exact."""
     base_weights = [None] * len(hierarchies) if weights is None else weights
     shares = [
-        [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
-        for hierarchy, own in zip(hierarchies, base_weights)
+        [level_information(hierarchy, level, base_weight) for level in range(hierarchy.height + 1)]
+        for hierarchy, base_weight in zip(hierarchies, base_weights)
     ]
     whole = lcm(*(share.denominator for own in shares for share in own))
     return [[int(share * whole) for share in own] for own in shares]

@@ -425,8 +425,8 @@ class Hierarchy:
             tuple(level_labels[code] for code in own.tolist()) for level_labels, own in zip(self.labels, codes)
         )
         parents = tuple(
-            tuple(np.searchsorted(above, np.array(parents)[own]).tolist())
-            for parents, own, above in zip(self.parents, codes, codes[1:])
+            tuple(np.searchsorted(above, np.array(parents)[code]).tolist())
+            for parents, code, above in zip(self.parents, codes, codes[1:])
         )
         places = {code: place for place, code in enumerate(kept.tolist())}
         order = None if self.order is None else tuple(places[code] for code in self.order if code in places)
@@ -465,16 +465,16 @@ class Hierarchy:
         >>> towns.over_levels([], []).rows()
         [('*',)]
         """
-        kept = [level for level in levels if level != self.height]
-        if any(not 0 <= fine < coarse for fine, coarse in pairwise([*kept, self.height])):
+        kept_levels = [level for level in levels if level != self.height]
+        if any(not 0 <= fine < coarse for fine, coarse in pairwise([*kept_levels, self.height])):
             raise HierarchyError(f"levels of a hierarchy of height {self.height} must ascend, got {list(levels)}")
-        if not kept:
+        if not kept_levels:
             return Hierarchy(((SUPPRESSED,),), ())
         finest = sorted(set(codes))
-        paths = zip(*(self.lift(kept[0], level)[finest].tolist() for level in [*kept, self.height]))
-        labels = [self.labels[level] for level in [*kept, self.height]]
-        part = Hierarchy.from_rows([tuple(own[code] for own, code in zip(labels, path)) for path in paths])
-        return part.with_order(self._order_of_some(kept[0], finest), has_names=self.has_names)
+        paths = zip(*(self.lift(kept_levels[0], level)[finest].tolist() for level in [*kept_levels, self.height]))
+        labels = [self.labels[level] for level in [*kept_levels, self.height]]
+        part = Hierarchy.from_rows([tuple(label[code] for label, code in zip(labels, path)) for path in paths])
+        return part.with_order(self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
         """The order of some values of a level by their places among these; those of no base value in the order have none."""
@@ -664,8 +664,8 @@ class Domain:
     def levels(self, mask: Mask) -> dict[str, int]:
         """For each attribute, in the domain's order, the level at which a valid mask shows it: that of `*` if not at all."""
         levels = (
-            hierarchy.height - (mask & own).bit_count()
-            for hierarchy, own in zip(self.hierarchies, self.attribute_masks)
+            hierarchy.height - (mask & attribute_mask).bit_count()
+            for hierarchy, attribute_mask in zip(self.hierarchies, self.attribute_masks)
         )
         return dict(zip(self.attributes, levels))
 
@@ -731,7 +731,7 @@ class Domain:
 
     @cached_property
     def _own_masks(self) -> tuple[Mask, ...]:
-        return tuple(own for own in self.attribute_masks for _ in vertices_of(own))
+        return tuple(attribute_mask for attribute_mask in self.attribute_masks for _ in vertices_of(attribute_mask))
 
     def all_steps(self, vertex: int) -> Mask:
         """The steps of the attribute of an induced attribute."""

@@ -348,7 +348,7 @@ def test_what_was_not_decided_in_time_is_said(tmp_path: Path) -> None:
     certain = marginals.attack(tmp_path / "release", seconds=1e-9).certain["ill"]
     assert (certain.determined, certain.unread, certain.is_complete) == (0, 4, False)
     assert "at least 0 counts" in certain_in_words(certain)
-    assert "not decided in the time given: 0 cells and 4 tables" in certain_in_words(certain)
+    assert "undecided in the time given: 0 cells and 4 tables" in certain_in_words(certain)
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ def test_what_many_sensitive_attributes_keep_is_told_once_with_the_one_that_the_
     (verdict, lines), (failing, alone) = told_findings(findings)
     assert (verdict, failing) == (Verdict.HOLDS, Verdict.FAILS)
     assert lines[:3] == ["maxent-diversity of 3 sensitive attributes", "entropy:3: job, vote", "distinct:2: pay"]
-    assert [line.split(":")[0] for line in lines[3:4]] == ["of pay, nearest to failing"]
+    assert [line.split(":")[0] for line in lines[3:4]] == ["of pay, closest case"]
     assert "that of pay" in lines[3]
     assert lines[4].startswith("of pay, it still holds")
     assert "factor of at most 1.5." in lines[4]

@@ -105,7 +105,7 @@ def test_the_report_begins_with_its_claims_what_can_be_analysed_and_what_is_publ
         "should learn about a person. Nothing is published of shoe. The table itself is not published."
     )
     assert protected.startswith("2 of 2 claims are proven, by these tables alone, for a reader who has all of them:")
-    assert "Each class of a published table (disease set aside) has at least 5 rows. Nearest to failing: " in protected
+    assert "Each class of a published table (disease set aside) has at least 5 rows. Closest case: " in protected
     assert good_for == (
         "Of the 10 pairs of attributes 2 are published in one table, so their cross tables are exact; 1 is supported: a "
         "table shows both, but coarser than each is published by itself; 3 are assumed: no table shows both, so what is "

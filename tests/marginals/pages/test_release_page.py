@@ -221,7 +221,7 @@ def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_pat
     result = run("report", tmp_path / "release")
     assert result.exit_code == 1
     page = (tmp_path / "release" / "report.html").read_text()
-    assert "does not hold" in page
+    assert "fails</span>" in page
     assert "0 of 1" in page
     assert "What analysts can use" in page
 

@@ -112,14 +112,14 @@ def test_the_claims_tell_their_own_numbers_and_the_class_nearest_to_failing() ->
     page = page_of(KLink(3), KCombinatorial(2), KCombinatorial(1), KLink(4))
     link = article(page, "k-link anonymity, k = 3")
     assert "holds Each class of a published table (ill set aside) has at least 3 rows." in link
-    assert "Nearest to failing: town bay job x 3 rows; at least 3 are claimed." in link
+    assert "Closest case: town bay job x 3 rows (limit: at least 3)." in link
     together = article(page, "k-combinatorial anonymity, k = 2")
     assert "could be shared by at least 2 rows." in together
-    assert "Nearest to failing: town bay job x 3 rows; at least 2 are claimed." in together
+    assert "Closest case: town bay job x 3 rows (limit: at least 2)." in together
     assert "could be shared by at least 1 row." in article(page, "k-combinatorial anonymity, k = 1")
     failing = article(page, "k-link anonymity, k = 4")
-    assert "does not hold" in failing
-    assert "Worst: town bay job x 3 rows; at least 4 are claimed." in failing
+    assert "✗ fails" in failing
+    assert "Worst case: town bay job x 3 rows (limit: at least 4)." in failing
     assert "The smallest count is 3: binding." in article(page, "Minimality: k-link, k = 3")
     assert "Met with 1 row to spare." in article(page, "Minimality: k-combinatorial, k = 2")
     assert "Met with 2 rows to spare." in article(page, "Minimality: k-combinatorial, k = 1")
@@ -143,9 +143,7 @@ def test_the_worst_class_of_a_diversity_is_told_by_its_shares_beside_those_of_ev
     assert (town, sex) == ("oak", "f")
     content = report_html(published(diverse("recursive:3,2")))
     text = article(Page(content), "Maximum-entropy diversity of ill, recursive:3,2")
-    assert (
-        f"Nearest to failing: town oak sex f {ratio.max():.4g} times as probable; less than 3 times is claimed." in text
-    )
+    assert f"Closest case: town oak sex f {ratio.max():.4g} times as probable (limit: less than 3 times)." in text
     worst = shares.loc[town, sex]
     (rows,) = (rows for name, rows in Page(content).tables if name.startswith("ill in this class"))
     assert rows == [[label, f"{100 * share:.1f} %", ""] for label, share in worst.items()]
@@ -161,8 +159,8 @@ def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
     tables = TABLES | {("town", "ill"): [[6, 4, 0], [5, 5, 5], [4, 9, 2]], ("sex", "ill"): [[8, 18, 2], [7, 0, 5]]}
     page = Page(report_html(published(diverse("distinct:2"), tables=tables)))
     text = article(page, "Maximum-entropy diversity of ill, distinct:2")
-    assert "Worst: sex m town oak" in text or "Worst: town oak sex m" in text
-    assert re.search("1 values?; at least 2 are claimed", text)
+    assert "Worst case: sex m town oak" in text or "Worst case: town oak sex m" in text
+    assert re.search(r"1 values? \(limit: at least 2\)", text)
     assert text.endswith("Ruled out by the tables: cold, gout.")
 
 

@@ -1,4 +1,4 @@
-"""What could be wanted: each suggestion, written into the config, does what the steward's page says of it."""
+"""Suggested analyses: each suggestion, written into the config, does what the steward's page says of it."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -70,11 +70,11 @@ def test_the_page_says_what_to_write_and_what_it_costs(table: marginals.Table) -
     text = " ".join(" ".join(Page(given.page(given)).text).split())
     assert '[[search.wanted]] attributes = ["a", "b"] weight = 10' in text
     assert "0.2500 0.0100 +0.1250" in text
-    assert "No weight tried halves its error" in text
+    assert "No weight that was tried halves the error" in text
     assert "not tried in the time" in text
     assert tried.as_json()["price"] == 0.125
     without = replace(steward, suggest=no_suggestions)
-    assert "What could be wanted" not in " ".join(Page(without.page(without)).text)
+    assert "Suggested analyses" not in " ".join(Page(without.page(without)).text)
 
 
 def test_pairs_that_there_is_no_time_to_try_are_named(table: marginals.Table, monkeypatch: pytest.MonkeyPatch) -> None:
