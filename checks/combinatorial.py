@@ -71,16 +71,16 @@ def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
     """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
-    own = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
+    attribute_masks = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
     groups: list[SensitiveGroup] = []
     for clique in cliques:
-        shown = tuple(a for a, mask in own.items() if clique & mask)
+        shown = tuple(a for a, mask in attribute_masks.items() if clique & mask)
         if shown:
             joined = [group for group in groups if set(group.attributes) & {*shown}]
             attributes = {*shown}.union(*(group.attributes for group in joined))
             held = (mask for group in joined for mask in group.cliques)
             groups = [group for group in groups if group not in joined]
-            groups.append(SensitiveGroup(tuple(a for a in own if a in attributes), (*held, clique)))
+            groups.append(SensitiveGroup(tuple(a for a in attribute_masks if a in attributes), (*held, clique)))
     return groups
 
 
@@ -152,8 +152,8 @@ def slice_factors(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray,
     factors = []
     for classes in tree.classes:
         factor = np.full((len(classes), sum(width)), cap)
-        own = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
-        factor[:, own] = np.minimum(classes.counts, cap)
+        span = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
+        factor[:, span] = np.minimum(classes.counts, cap)
         factors.append(factor)
     return tuple(factors)
 

@@ -518,12 +518,12 @@ def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> s
 def determined_in_words(measures: DisclosureMeasures) -> str:
     """How many combinations of which attributes have a count that readers can determine."""
     known = measures.reconstruction
-    found = f"{known.determined:,}" if known.determined else "none"
+    result = f"{known.determined:,}" if known.determined else "none"
     has = "has a count" if known.determined < 2 else "have counts"
     sure = "" if known.sharp else ", as far as the bounds tell"
     combinations = "combination" if known.cells == 1 else "combinations"
     return (
-        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {found} {has} that readers can "
+        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {result} {has} that readers can "
         f"determine{sure}."
     )
 

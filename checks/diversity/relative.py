@@ -106,9 +106,9 @@ class ShareRange(Diversity):
         shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
         high, low = np.array(list(map(float, self.upper))), np.array(list(map(float, self.lower)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = shares / (1 - shares)
-            above = np.where((high >= 1) | (shares == 0), np.inf, high / (1 - high) / own)
-            below = np.where(low == 0, np.inf, own * (1 - low) / low)
+            value_odds = shares / (1 - shares)
+            above = np.where((high >= 1) | (shares == 0), np.inf, high / (1 - high) / value_odds)
+            below = np.where(low == 0, np.inf, value_odds * (1 - low) / low)
         return np.asarray(np.minimum(above, below).min(axis=1), dtype=np.float64)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:

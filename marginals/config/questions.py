@@ -114,13 +114,13 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
     'ages'
     """
     comments = _comments_by_header(text)
-    found = {}
+    unconfirmed_guesses = {}
     for name in names:
         for header in (name, json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f"), f"'{name}'"):
             if guess := _guess_of(comments.get(header, [])):
-                found[name] = guess
+                unconfirmed_guesses[name] = guess
                 break
-    return found
+    return unconfirmed_guesses
 
 
 def _comments_by_header(text: str) -> dict[str, list[str]]:

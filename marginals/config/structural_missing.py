@@ -39,7 +39,7 @@ def structurally_missing(
     >>> structurally_missing({"year": year}, {"dead": dead}, 2)
     [StructurallyMissing(column='year', by='dead')]
     """
-    found = []
+    missing_columns = []
     few = [(name, code) for name, code in codes.items() if 2 <= len(np.unique(code)) <= MOST_VALUES]
     few.sort(key=lambda column: len(np.unique(column[1])))
     for name, gone in lacking.items():
@@ -48,8 +48,8 @@ def structurally_missing(
             continue
         by = next((other for other, own in few if other != name and _says(own, gone)), None)
         if by is not None:
-            found.append(StructurallyMissing(name, by))
-    return found
+            missing_columns.append(StructurallyMissing(name, by))
+    return missing_columns
 
 
 def _says(codes: IndexArray, gone: BoolArray) -> bool:

@@ -147,12 +147,12 @@ class Reading:
             for text, n in zip(self._texts(column, texts), counts.tolist()):
                 if n and text is not None and text != MISSING:
                     rows_of[text] += n
-            own = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
-            if own is not None:
-                unreadable[column] = sum(n for text, n in rows_of.items() if not own.is_number(text))
+            column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            if column_numbers is not None:
+                unreadable[column] = sum(n for text, n in rows_of.items() if not column_numbers.is_number(text))
             attributes[column] = attribute
-            if own is not None and attribute.hierarchy is None and attribute.values:
-                words = {own.canonical(value): meaning for value, meaning in attribute.values.items()}
+            if column_numbers is not None and attribute.hierarchy is None and attribute.values:
+                words = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
                 attributes[column] = replace(attribute, values=words)
         return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
 

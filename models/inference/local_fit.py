@@ -114,8 +114,8 @@ class Box:
 
 
 def _occupied(collection: Collection, attribute: str, level: int) -> CodeArray:
-    own = collection.domain.mask({attribute: level})
-    return np.asarray(collection.cube.table(own).codes[0]) if own else np.zeros(1, dtype=np.intp)
+    level_mask = collection.domain.mask({attribute: level})
+    return np.asarray(collection.cube.table(level_mask).codes[0]) if level_mask else np.zeros(1, dtype=np.intp)
 
 
 def _dense(table: ContingencyTable, names: Sequence[str]) -> FloatArray:
