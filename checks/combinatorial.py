@@ -420,8 +420,8 @@ class _Judge:
         is_flow = self.group.packing.chain is not None
         self.algorithms[Algorithm.MAXIMUM_FLOW if is_flow else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
-        left = self.programs < self.budget.cell_programs
-        seconds = min(self.budget.seconds, self.group.deadline.left) if left else 0.0
+        remains = self.programs < self.budget.cell_programs
+        seconds = min(self.budget.seconds, self.group.deadline.left) if remains else 0.0
         rows = self.group.packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
         self.programs += rows.programs
         return rows
@@ -493,8 +493,8 @@ def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Fin
     try:
         worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
         screened = packing.screened(worked_up.vectors, float(k))
-        left = np.flatnonzero(screened.possible & (screened.surely < k))
-        worst = judge.failing(worked_up.chosen[left], worked_up.vectors[left])
+        remaining_indices = np.flatnonzero(screened.possible & (screened.surely < k))
+        worst = judge.failing(worked_up.chosen[remaining_indices], worked_up.vectors[remaining_indices])
     except TooManyVectorsError:
         return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
     judge.examined += worked_up.examined

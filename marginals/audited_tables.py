@@ -796,7 +796,7 @@ def _described(path: Path) -> _Marginal | None:
     if path.parent.name != "marginals" or not (folder / "datapackage.json").is_file():
         return None
     described = json.loads(bounded_content(folder / "datapackage.json", _MOST_BYTES))
-    resources = {each["path"]: each for each in described["resources"]}
+    resources = {resource["path"]: resource for resource in described["resources"]}
     if "release" not in described or f"marginals/{path.name}" not in resources:
         return None
     levels = {

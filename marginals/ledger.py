@@ -114,7 +114,7 @@ class Entry:
     @classmethod
     def read(cls, stated: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
         """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
-        claims = [MaxentDiversity.from_json(each) for each in stated["diversities"]]
+        claims = [MaxentDiversity.from_json(diversity) for diversity in stated["diversities"]]
         waiting = stated["waiting"]
         rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
         return cls(
@@ -175,11 +175,11 @@ def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
 def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
     """The domain and the roles. Raises KeyError, TypeError, ValueError or HierarchyError for something else."""
     hierarchies, roles = {}, {}
-    for each in stated["attributes"]:
-        labels, parents = (tuple(map(tuple, each[key])) for key in ("labels", "parents"))
-        order = tuple(map(int, each["order"])) if "order" in each else None
-        hierarchies[str(each["name"])] = Hierarchy(labels, parents, order, bool(each.get("has_names")))
-        roles[str(each["name"])] = Role(each["role"])
+    for attribute in stated["attributes"]:
+        labels, parents = (tuple(map(tuple, attribute[key])) for key in ("labels", "parents"))
+        order = tuple(map(int, attribute["order"])) if "order" in attribute else None
+        hierarchies[str(attribute["name"])] = Hierarchy(labels, parents, order, bool(attribute.get("has_names")))
+        roles[str(attribute["name"])] = Role(attribute["role"])
     return Domain.of(hierarchies), roles
 
 

@@ -428,10 +428,10 @@ class HarmModel:
         """The weights of some interactions: shape (interactions,), or (people, interactions) where one is personal."""
         if not any(isinstance(weight, str) for weight in weights):
             return np.array(weights, dtype=np.float64)
-        each = [
+        term_weights = [
             self._own(weight, people) if isinstance(weight, str) else np.full(len(people), weight) for weight in weights
         ]
-        return np.stack(each, axis=-1)
+        return np.stack(term_weights, axis=-1)
 
 
 def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:

@@ -812,8 +812,8 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
         yield f"{minimal} among {result.nodes:,}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
         levels = ",".join(f"{attribute}={level}" for attribute, level in table.levels.items())
-        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
-        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        shown_levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown_levels, domain) if shown_levels else 'every quasi-identifier suppressed'}"
         yield (
             f"    KL divergence {table.kl_divergence:.4f}, {number_of(table.classes, 'class', 'classes')} of "
             f"{table.average_class_size:,.1f} rows on average, height {table.height}, discernibility "
@@ -831,8 +831,8 @@ def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most:
     listed = found[:most]
     yield f"{number_of(len(found), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
-        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
-        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        shown_levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown_levels, domain) if shown_levels else 'every quasi-identifier suppressed'}"
         yield (
             f"    KL divergence {table.kl_divergence:.4f}, {number_of(len(table.recoding), 'class', 'classes')}, "
             f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "

@@ -508,9 +508,9 @@ class ProtectedValues(RelativeDiversity):
 
     def meaning(self) -> str:
         """The least share."""
-        each = "each of " if len(self.must_protect) > 1 else ""
+        prefix = "each of " if len(self.must_protect) > 1 else ""
         return (
-            f"{each}{spelled_labels(self.must_protect)} has a probability of at least {spelled(self.percent)} percent"
+            f"{prefix}{spelled_labels(self.must_protect)} has a probability of at least {spelled(self.percent)} percent"
         )
 
     def reached_in_words(self, value: float) -> str:
@@ -702,9 +702,9 @@ class Alpha(RelativeDiversity):
 
     def meaning(self) -> str:
         """The largest share."""
-        each = "none of " if len(self.of) > 1 else ""
-        verb = "has a probability above" if each else "has a probability of at most"
-        return f"{each}{spelled_labels(self.of)} {verb} {spelled(self.alpha)}"
+        prefix = "none of " if len(self.of) > 1 else ""
+        verb = "has a probability above" if prefix else "has a probability of at most"
+        return f"{prefix}{spelled_labels(self.of)} {verb} {spelled(self.alpha)}"
 
     def reached_in_words(self, value: float) -> str:
         """The largest share."""

@@ -442,15 +442,15 @@ def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, 
     """
     others: list[str | Claim] = []
     asked: list[int] = []
-    for each in elements_of(claims, "claims", _CLAIMS):
-        require(each, str | Claim, "one of the claims", _CLAIMS)
-        name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
+    for claim in elements_of(claims, "claims", _CLAIMS):
+        require(claim, str | Claim, "one of the claims", _CLAIMS)
+        name, _, text = claim.partition("=") if isinstance(claim, str) else ("", "", "")
         if name != CRITERION:
-            others.append(each)
+            others.append(claim)
         elif k := number_of_rows(text):
             asked.append(k)
         else:
-            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {each!r}")
+            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {claim!r}")
     return tuple(others), max(asked, default=None)
 
 

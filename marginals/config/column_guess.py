@@ -813,8 +813,8 @@ def _identifies(column: Column) -> str:
         return ""
     are_numbers_of = says_how_many(column.name) and _look_counted(column)
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
-        each = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
-        return f"its name says {' '.join(sorted(by_name))}: {each}"
+        reason = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
+        return f"its name says {' '.join(sorted(by_name))}: {reason}"
     if files := _numbers_files(column):
         return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)

@@ -125,9 +125,9 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
-    shown = {name: level for name, level in levels.items() if level is not None}
-    if len(shown) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
-        return shown
+    shown_levels = {name: level for name, level in levels.items() if level is not None}
+    if len(shown_levels) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
+        return shown_levels
     if any(part.class_size is not None and part.class_size > table.rows for part in parts):
         advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
     else:
@@ -290,7 +290,7 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     while not all(finding.holds for finding in findings):
         masks = search.result.cliques
         level_masks = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
-        most = max((sum(bool(mask & each) for mask in masks) for each in level_masks.values()), default=0)
+        most = max((sum(bool(mask & level_mask) for mask in masks) for level_mask in level_masks.values()), default=0)
         if most <= 1:
             break
         policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)

@@ -98,9 +98,11 @@ def _joined(frame: "nw.LazyFrame[Any]", rows: "nw.LazyFrame[Any]", lookup: Looku
     import pyarrow as pa
 
     value, summand = f"v{lookup.place}", f"c{lookup.place}"
-    kept = np.arange(len(lookup.summands)) if lookup.of_null >= 0 else np.flatnonzero(lookup.summands >= 0)
-    summands = pa.array(lookup.summands[kept].astype(np.int64))
-    table = _beside(frame, lookup.column, pa.table({value: lookup.values.take(pa.array(kept)), summand: summands}))
+    kept_indices = np.arange(len(lookup.summands)) if lookup.of_null >= 0 else np.flatnonzero(lookup.summands >= 0)
+    summands = pa.array(lookup.summands[kept_indices].astype(np.int64))
+    table = _beside(
+        frame, lookup.column, pa.table({value: lookup.values.take(pa.array(kept_indices)), summand: summands})
+    )
     if lookup.of_null < 0:
         return rows.join(table, on=value, how="inner")
     every = rows.join(table, on=value, how="left")

@@ -298,9 +298,9 @@ class Reading:
         singles = {}
         for column, recoding in recodings.items():
             codes = recoding[: len(counts[column])]
-            kept = codes >= 0
+            is_kept = codes >= 0
             singles[column] = ContingencyTable.from_cells(
-                domain, {column: 0}, {column: codes[kept]}, counts[column][kept]
+                domain, {column: 0}, {column: codes[is_kept]}, counts[column][is_kept]
             )
         finest = finest_levels(singles, self.roles, k)
         out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)

@@ -381,7 +381,7 @@ class Candidates:
     def found(self) -> Candidate | None:
         """What a search under the config as it is found in the files as they are; None where none did."""
         text = self._config.text
-        same = [each for each in self.all() if each.text == text and not each.error and each.made_of]
+        same = [job for job in self.all() if job.text == text and not job.error and job.made_of]
         made_of = _digest(_inputs(self._config.read())) if same else ""
         return next((each for each in reversed(same) if each.made_of == made_of), None)
 

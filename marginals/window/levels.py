@@ -59,7 +59,7 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        sizes=[hierarchy.size(each) for each in range(hierarchy.height + 1)],
+        sizes=[hierarchy.size(level) for level in range(hierarchy.height + 1)],
         picture=ladder_picture(hierarchy, counts, least),
         bars=bars(hierarchy.labels[level], at_level, _BARS),
         others=max(int((at_level > 0).sum()) - _BARS, 0),

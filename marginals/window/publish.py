@@ -76,7 +76,7 @@ def show(window: Window, request: Request) -> Response:
         has_key=(folder / _SECRET).is_file(),
         password=_password(window),
         has_public_key=(folder / _PUBLIC).is_file(),
-        ledgers=sorted(each.parent.name for each in folder.glob("*/head.json")),
+        ledgers=sorted(head_file.parent.name for head_file in folder.glob("*/head.json")),
     )
 
 

@@ -188,8 +188,10 @@ class Packing:
         for place, margin in enumerate(chain):
             margin_limits = limits[self.begins[margin] : self.begins[margin + 1]]
             before, after = self._shared[place], self._shared[place + 1]
-            kept = np.flatnonzero(margin_limits > 0)
-            tables.append(ChainTable(_whole(margin_limits[kept]), before[1][kept], after[0][kept]))
+            kept_indices = np.flatnonzero(margin_limits > 0)
+            tables.append(
+                ChainTable(_whole(margin_limits[kept_indices]), before[1][kept_indices], after[0][kept_indices])
+            )
         return most_inside(tables, [np.ones(len(table.counts), dtype=bool) for table in tables])
 
     @cached_property
