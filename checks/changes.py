@@ -88,10 +88,10 @@ class SharedAttribute:
     def of(cls, name: str, releases: tuple[Collection, Collection], overlaps: Overlaps) -> "SharedAttribute":
         """An attribute that at least one of two releases has."""
         has = [name in release.domain.attributes for release in releases]
-        own = [release.domain.hierarchy(name) if h else _NOWHERE for h, release in zip(has, releases)]
+        hierarchies = [release.domain.hierarchy(name) if h else _NOWHERE for h, release in zip(has, releases)]
         finest = [release.finest_level(name) if h else 0 for h, release in zip(has, releases)]
         rows = []
-        for release, hierarchy, level in zip(releases, own, finest):
+        for release, hierarchy, level in zip(releases, hierarchies, finest):
             counted = np.ones(hierarchy.size(level), dtype=np.bool_)
             if level < hierarchy.height:
                 counted[:] = False
@@ -100,11 +100,18 @@ class SharedAttribute:
         if name in overlaps:
             pairs = overlaps[name]
         else:
-            size = max(hierarchy.size(0) for hierarchy in own)
+            size = max(hierarchy.size(0) for hierarchy in hierarchies)
             pairs = np.array([np.arange(size) if h else np.zeros(size, dtype=np.intp) for h in has])
-        lifted = np.array([h.lift(0, level)[codes] for h, level, codes in zip(own, finest, pairs)], dtype=np.intp)
+        lifted = np.array(
+            [h.lift(0, level)[codes] for h, level, codes in zip(hierarchies, finest, pairs)], dtype=np.intp
+        )
         both = np.logical_and(*(counted[codes] for counted, codes in zip(rows, lifted)))
-        return cls((own[0], own[1]), (finest[0], finest[1]), np.unique(lifted[:, both], axis=1), (rows[0], rows[1]))
+        return cls(
+            (hierarchies[0], hierarchies[1]),
+            (finest[0], finest[1]),
+            np.unique(lifted[:, both], axis=1),
+            (rows[0], rows[1]),
+        )
 
     def is_all(self, release: int, level: int) -> bool:
         """Whether a level of a release tells nothing, since all its values are one."""
@@ -399,8 +406,8 @@ class Envelope:
             if people.total:
                 collection = self.collection(people)
                 for claim in (self.least, *self.diversities):
-                    found = claim.check(Question(collection, ()))
-                    yield replace(found, parameters={"of": who, **found.parameters})
+                    result = claim.check(Question(collection, ()))
+                    yield replace(result, parameters={"of": who, **result.parameters})
         least = 1 if self.turnover_known else self.least.least_count
         yield difference(self.collection(earlier), self.collection(later), least)
 
@@ -627,21 +634,21 @@ class _Rule:
             ):
                 if people.any():
                     for claim in (self.envelope.least, *self.envelope.diversities):
-                        if (found := self._failing(claim, people)) is not None:
-                            yield _Offence(of_leavers, *self._around(found.worst, batch))
+                        if (result := self._failing(claim, people)) is not None:
+                            yield _Offence(of_leavers, *self._around(result.worst, batch))
                             return
         for own in self.claims:
-            if (found := self._failing(own, batch.shown)) is not None:
-                yield _Offence(True, *self._around(found.worst, batch))
+            if (result := self._failing(own, batch.shown)) is not None:
+                yield _Offence(True, *self._around(result.worst, batch))
                 return
 
     def _failing(self, claim: Claim, counts: CountArray) -> Finding | None:
         collection = self.envelope.collection(self.cells.table(counts))
         try:
-            found = claim.check(Question(collection, self.sensitive, SEARCHING))
+            result = claim.check(Question(collection, self.sensitive, SEARCHING))
         except TimeOverError as over:
             return undecided(claim, str(over))
-        return None if found.holds else found
+        return None if result.holds else result
 
     def _around(self, worst: object, batch: _Batch) -> tuple[IndexArray, BoolArray]:
         """The base cells that share with a class what some margin shows of it, of the margin with the fewest changes there.
@@ -856,12 +863,12 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
     public = [position for position, name in enumerate(names) if name not in sensitive]
     sizes = [meet.values[names[position]].count for position in public]
     first, number = group(*pack([meet.codes[position] for position in public], sizes, len(meet.changes)))
-    own, values = meet.values[name], meet.codes[names.index(name)]
-    changes, rows = (np.zeros((len(first), own.count), dtype=np.int64) for _ in range(2))
+    meet_values, values = meet.values[name], meet.codes[names.index(name)]
+    changes, rows = (np.zeros((len(first), meet_values.count), dtype=np.int64) for _ in range(2))
     np.add.at(changes, (number, values), meet.changes)
     np.add.at(rows, (number, values), meet.before + meet.after)
     several = (rows > 0).sum(axis=1) > 1
-    classes, found = 0, []
+    classes, result = 0, []
     for sign in (1, -1):
         moved = np.maximum(sign * changes, 0)
         sizes_moved = np.where(several & ((moved > 0).sum(axis=1) == 1), moved.sum(axis=1), 0)
@@ -869,9 +876,9 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
         for place in _smallest(sizes_moved):
             labels = meet.cell(int(first[place]))
             cell = {names[position]: labels[names[position]] for position in public}
-            value = own.name(int(np.argmax(moved[place])))
-            found.append(OneValue(name, value, cell, sign * int(sizes_moved[place])))
-    return classes, found
+            value = meet_values.name(int(np.argmax(moved[place])))
+            result.append(OneValue(name, value, cell, sign * int(sizes_moved[place])))
+    return classes, result
 
 
 # Balancing: as few changes held back as possible, so that no published count differs little from what it was before.

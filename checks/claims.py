@@ -118,12 +118,12 @@ class Claim(ABC):
 def answer(claim: Claim, question: Question) -> Finding:
     """The finding of its check, with the odds of evidence that it bears; undecided where the deadline comes before."""
     try:
-        found = claim.check(question)
+        finding = claim.check(question)
     except TimeOverError as over:
         return undecided(claim, str(over))
-    if not found.holds or not isinstance(claim, AgainstEvidence):
-        return found
-    return replace(found, odds=claim.largest_odds(question))
+    if not finding.holds or not isinstance(claim, AgainstEvidence):
+        return finding
+    return replace(finding, odds=claim.largest_odds(question))
 
 
 def undecided(claim: Claim, note: str) -> Finding:
@@ -355,8 +355,8 @@ class MaxentDiversity(AttributeClaim):
 
     def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
-        own = shown.domain.attribute_masks[shown.domain.index(self.sensitive)]
-        showing = tuple(clique for clique in shown.cliques if clique & own)
+        attribute_mask = shown.domain.attribute_masks[shown.domain.index(self.sensitive)]
+        showing = tuple(clique for clique in shown.cliques if clique & attribute_mask)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -1206,9 +1206,9 @@ class Requirements:
 
     def about(self, attribute: str) -> "Requirements":
         """What is required of a table that shows one of the sensitive attributes and none of the others."""
-        own = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
-        register = self.register and (self.diversity is not None or bool(own))
-        return replace(self, sensitive=(attribute,), diversities=own, register=register)
+        claims_of_attribute = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
+        register = self.register and (self.diversity is not None or bool(claims_of_attribute))
+        return replace(self, sensitive=(attribute,), diversities=claims_of_attribute, register=register)
 
     @cached_property
     def class_size(self) -> int | None:

@@ -192,8 +192,8 @@ def uniqueness(classes: ContingencyTable) -> Uniqueness:
                 minimal[frozenset(chosen)] = unique
                 for name in chosen:
                     by_column[name] |= unique
-    found = max(int(np.logical_or.reduce(list(by_column.values())).sum()), 1) if names else 1
-    return Uniqueness(len(single), most, {name: int(unique.sum()) / found for name, unique in by_column.items()})
+    result = max(int(np.logical_or.reduce(list(by_column.values())).sum()), 1) if names else 1
+    return Uniqueness(len(single), most, {name: int(unique.sum()) / result for name, unique in by_column.items()})
 
 
 @dataclass(frozen=True, eq=False)

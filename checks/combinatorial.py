@@ -71,16 +71,16 @@ def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
     """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
-    own = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
+    attribute_masks = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
     groups: list[SensitiveGroup] = []
     for clique in cliques:
-        shown = tuple(a for a, mask in own.items() if clique & mask)
+        shown = tuple(a for a, mask in attribute_masks.items() if clique & mask)
         if shown:
             joined = [group for group in groups if set(group.attributes) & {*shown}]
             attributes = {*shown}.union(*(group.attributes for group in joined))
             held = (mask for group in joined for mask in group.cliques)
             groups = [group for group in groups if group not in joined]
-            groups.append(SensitiveGroup(tuple(a for a in own if a in attributes), (*held, clique)))
+            groups.append(SensitiveGroup(tuple(a for a in attribute_masks if a in attributes), (*held, clique)))
     return groups
 
 
@@ -152,8 +152,8 @@ def slice_factors(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray,
     factors = []
     for classes in tree.classes:
         factor = np.full((len(classes), sum(width)), cap)
-        own = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
-        factor[:, own] = np.minimum(classes.counts, cap)
+        span = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
+        factor[:, span] = np.minimum(classes.counts, cap)
         factors.append(factor)
     return tuple(factors)
 
@@ -420,8 +420,8 @@ class _Judge:
         is_flow = self.group.packing.chain is not None
         self.algorithms[Algorithm.MAXIMUM_FLOW if is_flow else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
-        left = self.programs < self.budget.cell_programs
-        seconds = min(self.budget.seconds, self.group.deadline.left) if left else 0.0
+        remains = self.programs < self.budget.cell_programs
+        seconds = min(self.budget.seconds, self.group.deadline.left) if remains else 0.0
         rows = self.group.packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
         self.programs += rows.programs
         return rows
@@ -493,8 +493,8 @@ def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Fin
     try:
         worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
         screened = packing.screened(worked_up.vectors, float(k))
-        left = np.flatnonzero(screened.possible & (screened.surely < k))
-        worst = judge.failing(worked_up.chosen[left], worked_up.vectors[left])
+        remaining_indices = np.flatnonzero(screened.possible & (screened.surely < k))
+        worst = judge.failing(worked_up.chosen[remaining_indices], worked_up.vectors[remaining_indices])
     except TooManyVectorsError:
         return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
     judge.examined += worked_up.examined

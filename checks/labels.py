@@ -79,14 +79,14 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
     """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
-    found = []
+    result = []
     for attribute in filter(collection.shows, collection.domain.attributes):
         hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
         counted = collection.cube.table(collection.domain.mask({attribute: finest}))
         below = hierarchy.leaf_counts(finest)[counted.codes[0]]
         if ((below > 1) & (counted.counts - below + 1 < least)).any():
-            found.append(attribute)
-    return tuple(found)
+            result.append(attribute)
+    return tuple(result)
 
 
 def _in_words(attribute: str, label: str, tells: LabelTells, rows: int, most: int) -> str:

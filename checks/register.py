@@ -203,9 +203,9 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
     tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
     own = _own(cube.domain, sensitive)
     finest = min(range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & own).bit_count())
-    found = list(tree.combinations(tree.conditional_factors, np.multiply))
-    combinations = np.concatenate([each for each, _ in found])
-    vectors = np.concatenate([each for _, each in found])
+    result = list(tree.combinations(tree.conditional_factors, np.multiply))
+    combinations = np.concatenate([each for each, _ in result])
+    vectors = np.concatenate([each for _, each in result])
     classes = tree.classes[finest]
     place_of = np.argsort(combinations[:, finest], kind="stable")
     combinations, vectors = combinations[place_of], vectors[place_of]

@@ -480,20 +480,22 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
     Raises TooManyCellsError where these are too many.
     """
     finest = reduce(or_, public, 0)
-    own = [domain.attribute_masks[place] for place in domain.places(finest)]
-    levels = {each: sorted({mask & each for mask in public} - {0}) for each in own}
+    attribute_masks = [domain.attribute_masks[place] for place in domain.places(finest)]
+    levels = {
+        attribute_mask: sorted({mask & attribute_mask for mask in public} - {0}) for attribute_mask in attribute_masks
+    }
     margins: set[Mask] = {finest}
     for number in range(2, _AT_ALL_LEVELS + 1):
-        for some in combinations(own, number):
+        for some in combinations(attribute_masks, number):
             margins.update(map(sum, product(*(levels[each] for each in some))))
             if len(margins) > MOST_MARGINS:
                 raise TooManyCellsError(
-                    f"combinations of {len(own)} attributes at their levels are more than the {MOST_MARGINS:,} tables "
-                    "that can be looked at; publish fewer columns or fewer levels"
+                    f"combinations of {len(attribute_masks)} attributes at their levels are more than the {MOST_MARGINS:,} "
+                    "tables that can be looked at; publish fewer columns or fewer levels"
                 )
-    if len(own) <= FEW_ATTRIBUTES:
-        for number in range(_AT_ALL_LEVELS + 1, len(own)):
-            margins.update(finest & sum(some) for some in combinations(own, number))
+    if len(attribute_masks) <= FEW_ATTRIBUTES:
+        for number in range(_AT_ALL_LEVELS + 1, len(attribute_masks)):
+            margins.update(finest & sum(some) for some in combinations(attribute_masks, number))
     if (cells := domain.cell_count(finest)) > _MOST_CELLS:
         raise TooManyCellsError(
             f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"

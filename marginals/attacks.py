@@ -756,8 +756,8 @@ def not_judged(published: BundleContent) -> str:
 def refused(published: BundleContent, collection: Collection) -> Refusals:
     """What a release tells by what it lacks. collection: its margins, over its own hierarchies or those of the table."""
     least, deadline = small_below(published), published.deadline.share(3)
-    each = published.rows_per_person
-    people = collection.cube.total / (each if isinstance(each, int) else 1)
+    rows_per_person = published.rows_per_person
+    people = collection.cube.total / (rows_per_person if isinstance(rows_per_person, int) else 1)
     # A release does not say what its search looked for, so that is what searches look for by default.
     price = CHANCE / max(people, 1.0)
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)

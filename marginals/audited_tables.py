@@ -517,8 +517,8 @@ def read_tables(spec: AuditSpec) -> list[PublishedTables]:
     }
     made = []
     for people in dict.fromkeys(table.people for table in spec.tables.values()):
-        own = {path: table for path, table in spec.tables.items() if table.people == people}
-        made.append(_tables(people, own, {path: cells[path] for path in own}, spec))
+        spec_tables = {path: table for path, table in spec.tables.items() if table.people == people}
+        made.append(_tables(people, spec_tables, {path: cells[path] for path in spec_tables}, spec))
     return made
 
 
@@ -620,11 +620,11 @@ def _table(
     for place, name in enumerate(attributes):
         classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
         labels = dict.fromkeys(cell.labels[place] for cell in cells)
-        own = {label: classification.members(label) for label in labels if not is_total(label, attribute)}
-        listed = reduce(or_, own.values(), 0)
+        members_by_label = {label: classification.members(label) for label in labels if not is_total(label, attribute)}
+        listed = reduce(or_, members_by_label.values(), 0)
         # A total counts the values that the table lists, unless there are people with others.
         total = classification.everything if classification.others or not listed or table.complete else listed
-        sets.append({**own, **{label: total for label in labels if label not in own}})
+        sets.append({**members_by_label, **{label: total for label in labels if label not in members_by_label}})
     ranges: dict[tuple[Members, ...], Interval] = {}
     for cell in cells:
         key = tuple(known[label] for known, label in zip(sets, cell.labels))
@@ -780,14 +780,14 @@ def _release_of(file: PublishedFile) -> _Marginal | None:
     if last != "count":
         return None
     try:
-        found = _described(file.path)
+        result = _described(file.path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error):
-        found = None  # whatever is wrong with a descriptor of somebody else
-    if found is None:
+        result = None  # whatever is wrong with a descriptor of somebody else
+    if result is None:
         pattern = "-".join(rf"{re.escape(name)}\.(\d+)" for name in sorted(attributes))
         match = re.fullmatch(pattern, file.path.stem) if attributes else None
-        found = _Marginal(dict(zip(sorted(attributes), map(int, match.groups())))) if match else None
-    return found if found is not None and found.levels.keys() == set(attributes) else None
+        result = _Marginal(dict(zip(sorted(attributes), map(int, match.groups())))) if match else None
+    return result if result is not None and result.levels.keys() == set(attributes) else None
 
 
 def _described(path: Path) -> _Marginal | None:
@@ -796,7 +796,7 @@ def _described(path: Path) -> _Marginal | None:
     if path.parent.name != "marginals" or not (folder / "datapackage.json").is_file():
         return None
     described = json.loads(bounded_content(folder / "datapackage.json", _MOST_BYTES))
-    resources = {each["path"]: each for each in described["resources"]}
+    resources = {resource["path"]: resource for resource in described["resources"]}
     if "release" not in described or f"marginals/{path.name}" not in resources:
         return None
     levels = {
@@ -839,14 +839,14 @@ def _groups_of_releases(releases: Mapping[Path, _Marginal]) -> dict[str, dict[st
 
     Raises InputError where a label stands for different values.
     """
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    result: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, release in releases.items():
         for name, level in release.levels.items():
             members: dict[str, dict[str, None]] = {}
             for row in release.rows.get(name, ()):
                 members.setdefault(row[level].strip(), {})[row[0].strip()] = None
             bases = {row[0].strip() for row in release.rows.get(name, ())}
-            groups = found.setdefault(name, {})
+            groups = result.setdefault(name, {})
             for label, values in members.items():
                 given = tuple(values)
                 if (label in bases and given != (label,)) or groups.get(label, given) != given:
@@ -856,7 +856,7 @@ def _groups_of_releases(releases: Mapping[Path, _Marginal]) -> dict[str, dict[st
                     )
                 if given != (label,):
                     groups[label] = given
-    return found
+    return result
 
 
 def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
@@ -994,7 +994,7 @@ def _attributes(
 def _subtotals(lines: Sequence[Mapping[str, Interval]]) -> dict[str, tuple[str, ...]]:
     """Labels that are the sum of those that stand right after them, in two or more lines that have something."""
     order = list(dict.fromkeys(label for line in lines for label in line))
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for place, label in enumerate(order):
         if is_total(label, AttributeSpec()):
             continue
@@ -1010,9 +1010,9 @@ def _subtotals(lines: Sequence[Mapping[str, Interval]]) -> dict[str, tuple[str, 
             if len(whole_lines) >= 3 and all(
                 line[label][0] == sum(line[part][0] for part in parts) for line in whole_lines
             ):
-                found[label] = tuple(parts)
+                result[label] = tuple(parts)
                 break
-    return found
+    return result
 
 
 def _exceeds(lines: Sequence[Mapping[str, Interval]], groups: Mapping[str, Sequence[str]]) -> bool:

@@ -228,8 +228,8 @@ def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: R
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
         return AuditedTables(found.people, linked, found.unlisted, None, (), pairs, {}, None, together)
-    own = {c.name for c in linked.classifications}
-    asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in own))
+    classification_names = {c.name for c in linked.classifications}
+    asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in classification_names))
     facts = certain_facts(linked, bounds, asked)
     estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, Reasons] = {}
@@ -280,13 +280,13 @@ def because(part: AuditedTables, fact: int) -> list[str]:
     reasons = part.reasons.get(fact)
     if reasons is None:
         return []
-    found = part.facts[fact]
+    result = part.facts[fact]
     sentences = []
     if reasons.lower is not None:
-        exactly = found.proven[0] == found.proven[1] and reasons.upper is None
-        sentences.append(_sentence(part.linked, reasons.lower, found.proven[0], "" if exactly else "at least "))
+        exactly = result.proven[0] == result.proven[1] and reasons.upper is None
+        sentences.append(_sentence(part.linked, reasons.lower, result.proven[0], "" if exactly else "at least "))
     if reasons.upper is not None:
-        sentences.append(_sentence(part.linked, reasons.upper, found.proven[1], "at most "))
+        sentences.append(_sentence(part.linked, reasons.upper, result.proven[1], "at most "))
     return sentences
 
 

@@ -708,14 +708,14 @@ class Labels:
         inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
         shares = np.zeros(len(inside))
         read = [] if numbers.is_empty else self._numbers
-        for code, own in enumerate(read):
-            if own is not None and numbers.meets(own):
-                is_whole = numbers.holds(own)
+        for code, reading in enumerate(read):
+            if reading is not None and numbers.meets(reading):
+                is_whole = numbers.holds(reading)
                 inside[code] = is_whole and not names_missing(self.hierarchy.labels[0][code])
-                shares[code] = 1.0 if is_whole else own.share_in(numbers)
+                shares[code] = 1.0 if is_whole else reading.share_in(numbers)
                 if not shares[code]:
                     raise self._touched(code, numbers, text)
-        is_open = [own is None and label != MISSING for own, label in zip(read, self.hierarchy.labels[0])]
+        is_open = [reading is None and label != MISSING for reading, label in zip(read, self.hierarchy.labels[0])]
         unjudged = np.array(is_open or np.zeros_like(inside), dtype=np.bool_)
         if not shares.any() and not unjudged.any():
             raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
@@ -725,8 +725,12 @@ class Labels:
         return Meaning(inside, (shares > 0) | unjudged, shares, low, high)
 
     def _touched(self, code: int, numbers: Range, text: str) -> InputError:
-        label, own = self.hierarchy.labels[0][code], self._numbers[code]
-        without = f"; to leave {own.low} out, write ..<{own.low}" if own and own.low == numbers.high else ""
+        label, base_number = self.hierarchy.labels[0][code], self._numbers[code]
+        without = (
+            f"; to leave {base_number.low} out, write ..<{base_number.low}"
+            if base_number and base_number.low == numbers.high
+            else ""
+        )
         return InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
 
     def no_value(self, text: str) -> InputError:
@@ -753,7 +757,7 @@ class Labels:
         read = numbers_of(self.hierarchy)
         if self.hierarchy.has_names or are_names(self.hierarchy):
             return read
-        return [own or named_numbers(label) for own, label in zip(read, self.hierarchy.labels[0])]
+        return [reading or named_numbers(label) for reading, label in zip(read, self.hierarchy.labels[0])]
 
     @property
     def _look_like_numbers(self) -> bool:
@@ -854,10 +858,10 @@ def spellings(texts: Iterable[str], decimal: str = ".") -> dict[str, list[str]]:
     """
     values = list(texts)
     number_format = NumberFormat.of([text for text in values if text], decimal)
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for text in values:
-        found.setdefault(text if number_format is None else number_format.canonical(text), []).append(text)
-    return found
+        result.setdefault(text if number_format is None else number_format.canonical(text), []).append(text)
+    return result
 
 
 def chosen_columns(formula: Formula) -> tuple[str, ...]:

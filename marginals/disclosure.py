@@ -324,9 +324,12 @@ def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
     if written is None:
         return column
     numbers = np.array([*map(written.real, texts), np.nan])
-    own = numbers[codes]
+    row_numbers = numbers[codes]
     is_whole = bool((codes >= 0).all()) and bool((numbers[:-1] == np.floor(numbers[:-1])).all())
-    return pd.Series(own.astype(np.int64) if is_whole and np.abs(own).max() < EXACT else own, index=column.index)
+    return pd.Series(
+        row_numbers.astype(np.int64) if is_whole and np.abs(row_numbers).max() < EXACT else row_numbers,
+        index=column.index,
+    )
 
 
 # Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).

@@ -59,10 +59,10 @@ class LabelNumbers:
             numbered = [label for label in labels if label != MISSING]
             if numbered and set(numbered) <= set(values) and labels != (SUPPRESSED,):
                 numbers = [_finite(attribute, label, values.get(label, 0.0)) for label in labels]
-                own = np.array(numbers)[hierarchy.lift(0, level)]
+                base_numbers = np.array(numbers)[hierarchy.lift(0, level)]
                 is_missing = np.array([label == MISSING and label not in values for label in labels])
                 is_missing = is_missing[hierarchy.lift(0, level)]
-                return cls(own, own, ~is_missing, is_missing, np.ones_like(is_missing))
+                return cls(base_numbers, base_numbers, ~is_missing, is_missing, np.ones_like(is_missing))
         raise InputError(f"values must give a number for each label of {attribute!r} at one level")
 
     def within(self, low: FloatArray | float, high: FloatArray | float) -> "LabelNumbers":

@@ -114,7 +114,7 @@ class Entry:
     @classmethod
     def read(cls, stated: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
         """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
-        claims = [MaxentDiversity.from_json(each) for each in stated["diversities"]]
+        claims = [MaxentDiversity.from_json(diversity) for diversity in stated["diversities"]]
         waiting = stated["waiting"]
         rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
         return cls(
@@ -175,11 +175,11 @@ def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
 def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
     """The domain and the roles. Raises KeyError, TypeError, ValueError or HierarchyError for something else."""
     hierarchies, roles = {}, {}
-    for each in stated["attributes"]:
-        labels, parents = (tuple(map(tuple, each[key])) for key in ("labels", "parents"))
-        order = tuple(map(int, each["order"])) if "order" in each else None
-        hierarchies[str(each["name"])] = Hierarchy(labels, parents, order, bool(each.get("has_names")))
-        roles[str(each["name"])] = Role(each["role"])
+    for attribute in stated["attributes"]:
+        labels, parents = (tuple(map(tuple, attribute[key])) for key in ("labels", "parents"))
+        order = tuple(map(int, attribute["order"])) if "order" in attribute else None
+        hierarchies[str(attribute["name"])] = Hierarchy(labels, parents, order, bool(attribute.get("has_names")))
+        roles[str(attribute["name"])] = Role(attribute["role"])
     return Domain.of(hierarchies), roles
 
 
@@ -273,7 +273,7 @@ class Ledger:
         bundle: its files by paths in its folder. Where the process dies in between, the entry is there, and counts. Raises
         InputError where another process writes, or has written since this ledger was read, or nothing can be written.
         """
-        folder, own = self.path, self.path / _name(entry.number)
+        folder, entry_folder = self.path, self.path / _name(entry.number)
         try:
             private_folder(folder)
             with self._held():
@@ -283,8 +283,8 @@ class Ledger:
                 last = {"number": entry.number, "entry": digest(files[ENTRY])}
                 try:
                     _put(folder / HEAD, {**self._stated_head, "pending": last})
-                    replace_folder(own, files, PRIVATE)
-                    _require_written(own, files)
+                    replace_folder(entry_folder, files, PRIVATE)
+                    _require_written(entry_folder, files)
                     _put(folder / HEAD, last)
                     yield
                 except BaseException:
@@ -294,7 +294,7 @@ class Ledger:
                     raise
                 # The bundle is out. An entry without the mark counts as well, so nothing is said where it fails.
                 with suppress(InputError):
-                    _put(folder / f"{own.name}-out.json", {"folder": entry.folder})
+                    _put(folder / f"{entry_folder.name}-out.json", {"folder": entry.folder})
         except OSError as error:
             raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
 
@@ -308,11 +308,11 @@ class Ledger:
 
         Raises InputError or OSError where that is not possible; then it stays, and counts.
         """
-        own, head = self.path / _name(number), self.path / HEAD
-        if own.exists():
+        entry_folder, head = self.path / _name(number), self.path / HEAD
+        if entry_folder.exists():
             _put(head, {**self._stated_head, "pending": last})
-            aside = own.with_name(prefix(own) + _TAKEN_BACK)
-            own.rename(aside)
+            aside = entry_folder.with_name(prefix(entry_folder) + _TAKEN_BACK)
+            entry_folder.rename(aside)
             sync_folder(self.path)
             shutil.rmtree(aside, ignore_errors=True)
         if self.head is None:
@@ -347,17 +347,17 @@ class Ledger:
                 f"release {number} of the ledger {self.path} is not to be settled; those whose writing was interrupted are "
                 f"{listed}"
             )
-        entry, own = self.entries[number - 1], self.path / _name(number)
+        entry, entry_folder = self.entries[number - 1], self.path / _name(number)
         before = Ledger(self.path, self.entries[:-1], self.previous, self.domain, self.roles)
         try:
             with self._held():
                 if Ledger.read(self.path).head != self.head:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
-                    _put(self.path / f"{own.name}-out.json", {"folder": entry.folder})
+                    _put(self.path / f"{entry_folder.name}-out.json", {"folder": entry.folder})
                     entries = [replace(each, is_out=True) if each is entry else each for each in self.entries]
                     return replace(self, entries=tuple(entries))
-                if _is_in_place(Path(entry.folder), bounded_content(own / BUNDLE / DESCRIPTOR, MAX_BYTES)):
+                if _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
                     raise InputError(
                         f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
                         "nobody has"

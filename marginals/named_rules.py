@@ -76,9 +76,9 @@ class AppliedRule:
 
     def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "JudgedRule":
         """The rule with what was found of its claims, all of which are among those given."""
-        found = list(zip(claims, findings))
+        result = list(zip(claims, findings))
         demands = (
-            JudgedDemand(d.says, tuple((c, next(f for claim, f in found if claim == c)) for c in d.claims))
+            JudgedDemand(d.says, tuple((c, next(f for claim, f in result if claim == c)) for c in d.claims))
             for d in self.demands
         )
         return JudgedRule(self, tuple(demands))

@@ -463,7 +463,7 @@ class _Spelled:
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         labels = hierarchy.labels[0]
-        self._ranges = sorted((own, code) for code, own in enumerate(numbers_of(hierarchy)) if own is not None)
+        self._ranges = sorted((number, code) for code, number in enumerate(numbers_of(hierarchy)) if number is not None)
         self._lows = [own.low for own, _ in self._ranges]
         self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]

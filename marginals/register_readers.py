@@ -74,17 +74,17 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     readers, budget = readers_of(collection, sensitive, published.sensitive), FULL.until(published.deadline)
     try:
-        found = [
+        result = [
             register_shares(collection.cube, tables, sensitive, budget) for tables in readers if tables is not None
         ]
     except (TimeOverError, TooManyCellsError) as reason:
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=str(reason))
-    if None in readers or None in found:
+    if None in readers or None in result:
         if _is_attested(published, sensitive):
             return RegisterReaders(sensitive, ATTESTED, people)
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
-    known = [shares for shares in found if shares is not None]
+    known = [shares for shares in result if shares is not None]
     most = max(known, key=lambda shares: float(shares.known.max()))
     place, value = divmod(int(most.known.argmax()), most.known.shape[1])
     return RegisterReaders(
@@ -101,6 +101,8 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
     """Whether the publisher says that a diversity holds of such readers, and nothing refutes it."""
-    found = zip(published.claims, published.verify().checks)
-    own = [finding for claim, finding in found if isinstance(claim, Register) and claim.about == sensitive]
-    return bool(own) and all(finding.verdict is Verdict.ATTESTED for finding in own)
+    result = zip(published.claims, published.verify().checks)
+    attribute_findings = [
+        finding for claim, finding in result if isinstance(claim, Register) and claim.about == sensitive
+    ]
+    return bool(attribute_findings) and all(finding.verdict is Verdict.ATTESTED for finding in attribute_findings)

@@ -428,10 +428,10 @@ class HarmModel:
         """The weights of some interactions: shape (interactions,), or (people, interactions) where one is personal."""
         if not any(isinstance(weight, str) for weight in weights):
             return np.array(weights, dtype=np.float64)
-        each = [
+        term_weights = [
             self._own(weight, people) if isinstance(weight, str) else np.full(len(people), weight) for weight in weights
         ]
-        return np.stack(each, axis=-1)
+        return np.stack(term_weights, axis=-1)
 
 
 def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
@@ -443,9 +443,9 @@ def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
 
 def _numbers(table: PeopleTable, column: str) -> FloatArray:
     """A column of weights: shape (rows,). Raises InputError naming the row of what is no weight."""
-    own = table.frame[column]
-    forbidden = own.astype(str).str.strip(BLANKS).str.lower().isin(["inf", "infinity", "+inf"]).to_numpy()
-    values = np.where(forbidden, np.inf, reals(own))
+    column_values = table.frame[column]
+    forbidden = column_values.astype(str).str.strip(BLANKS).str.lower().isin(["inf", "infinity", "+inf"]).to_numpy()
+    values = np.where(forbidden, np.inf, reals(column_values))
     if not np.all(values >= 0):
         at_fault = int(np.argmax(~(values >= 0))) + 1
         raise InputError(f"column {column!r} of {table.name}: the weight in row {at_fault} is no number of 0 or more")
@@ -1039,8 +1039,8 @@ def _with_values(attribute: Attribute, rows: Rows, name: str, base_values: set[s
     if not attribute.is_fitted:
         return wider
     counts = np.zeros(wider.size(0), dtype=np.int64)
-    own = [wider.code(label, 0) for label in rows.domain.hierarchy(name).labels[0]]
-    np.add.at(counts, np.array(own, dtype=np.intp)[rows.codes[name]], 1)
+    wider_codes = [wider.code(label, 0) for label in rows.domain.hierarchy(name).labels[0]]
+    np.add.at(counts, np.array(wider_codes, dtype=np.intp)[rows.codes[name]], 1)
     return attribute_ladder(GroupNaming.of(name, attribute, wider), counts, k)
 
 

@@ -399,13 +399,13 @@ def cliques_of(model: Any) -> Cliques:
 def _of_r(text: str) -> Cliques:
     inner = text.strip()
     inner = inner.removeprefix("list(").removesuffix(")") if inner.startswith("list(") else inner
-    found = [call.group(0) for call in _R_CALL.finditer(inner)]
-    unquoted = (_R_TEXT.sub("", call.removeprefix("c(").removesuffix(")")) for call in found)
+    result = [call.group(0) for call in _R_CALL.finditer(inner)]
+    unquoted = (_R_TEXT.sub("", call.removeprefix("c(").removesuffix(")")) for call in result)
     if any(rest.strip(" ,\n\t") for rest in (_R_CALL.sub("", inner), *unquoted)):
         raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
     return tuple(
         tuple(re.sub(r"\\(.)", r"\1", name[0] if name[0] is not None else name[1]) for name in _names(call))
-        for call in found
+        for call in result
     )
 
 
@@ -864,10 +864,10 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     rows = _noted(counted(data, counts))
     cliques = _groups(cliques_of(model), "the model", rows.domain)
     try:
-        found = fitted(rows.counts, cliques)
+        result = fitted(rows.counts, cliques)
     except NotDecomposableError as error:
         raise NotDecomposableError(f"only decomposable models can be fitted in closed form: {error}") from None
-    return Selection(found, rows, partial(fitted, cliques=cliques))
+    return Selection(result, rows, partial(fitted, cliques=cliques))
 
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:
@@ -922,10 +922,12 @@ def predicted(found: SelectedModel, counted: Counted, rows: pd.DataFrame, target
     cliques of a subtree. Shape (rows, values of the target).
     """
     domain = counted.domain
-    own = domain.mask({target: 0})
-    subtree = found.tree.containing(own)
+    level_mask = domain.mask({target: 0})
+    subtree = found.tree.containing(level_mask)
     around = MaximumEntropy(Collection.of(found.collection.cube, subtree.cliques))
-    neighbours = [a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~own]
+    neighbours = [
+        a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
+    ]
     missing = [name for name in neighbours if name not in rows.columns]
     if missing:
         raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")

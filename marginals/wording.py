@@ -518,12 +518,12 @@ def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> s
 def determined_in_words(measures: DisclosureMeasures) -> str:
     """How many combinations of which attributes have a count that readers can determine."""
     known = measures.reconstruction
-    found = f"{known.determined:,}" if known.determined else "none"
+    result = f"{known.determined:,}" if known.determined else "none"
     has = "has a count" if known.determined < 2 else "have counts"
     sure = "" if known.sharp else ", as far as the bounds tell"
     combinations = "combination" if known.cells == 1 else "combinations"
     return (
-        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {found} {has} that readers can "
+        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {result} {has} that readers can "
         f"determine{sure}."
     )
 
@@ -812,8 +812,8 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
         yield f"{minimal} among {result.nodes:,}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
         levels = ",".join(f"{attribute}={level}" for attribute, level in table.levels.items())
-        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
-        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        shown_levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown_levels, domain) if shown_levels else 'every quasi-identifier suppressed'}"
         yield (
             f"    KL divergence {table.kl_divergence:.4f}, {number_of(table.classes, 'class', 'classes')} of "
             f"{table.average_class_size:,.1f} rows on average, height {table.height}, discernibility "
@@ -831,8 +831,8 @@ def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most:
     listed = found[:most]
     yield f"{number_of(len(found), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
-        shown = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
-        yield f"  {margin_in_words(shown, domain) if shown else 'every quasi-identifier suppressed'}"
+        shown_levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
+        yield f"  {margin_in_words(shown_levels, domain) if shown_levels else 'every quasi-identifier suppressed'}"
         yield (
             f"    KL divergence {table.kl_divergence:.4f}, {number_of(len(table.recoding), 'class', 'classes')}, "
             f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "

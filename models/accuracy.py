@@ -263,8 +263,8 @@ def _shares_of_groups(hierarchy: Hierarchy, level: int, inside: BoolArray) -> Fl
     # Of counts, not of shares: adding them up is fastest where the values of a group lie side by side.
     ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
     first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
-    found = np.add.reduceat(ordered, first, axis=1, dtype=np.int32)
-    return np.asarray(found / hierarchy.leaf_counts(level))
+    result = np.add.reduceat(ordered, first, axis=1, dtype=np.int32)
+    return np.asarray(result / hierarchy.leaf_counts(level))
 
 
 # Contrasts: the two-by-two table in which two attributes go together most.

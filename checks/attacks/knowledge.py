@@ -85,7 +85,7 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> l
     narrowed = (low > linked.lower) | (high < linked.upper)
     narrow = shown & narrowed & ~exact & (high - low < asked.protection) & ~small
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
-    found = []
+    facts = []
     for kind, chosen in (
         (FactKind.RECOVERED, recovered),
         (FactKind.SMALL, small),
@@ -95,8 +95,8 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> l
     ):
         cells = np.flatnonzero(chosen)
         order = np.lexsort((cells, low[cells], high[cells]))
-        found += [_fact(linked, bounds, kind, int(cell)) for cell in cells[order]]
-    return found
+        facts += [_fact(linked, bounds, kind, int(cell)) for cell in cells[order]]
+    return facts
 
 
 def _fact(linked: LinkedTables, bounds: ProvenBounds, kind: FactKind, cell: int) -> Fact:
@@ -303,8 +303,8 @@ class TreeKnowledge(Knowledge):
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's."""
-        found = self.source.of_margin(margin)
-        return found.lower.ravel(), found.upper.ravel(), found.sharp
+        result = self.source.of_margin(margin)
+        return result.lower.ravel(), result.upper.ravel(), result.sharp
 
     def tables(self) -> Iterator[Rows]:
         """Glued along the junction tree, always the same."""
@@ -356,8 +356,8 @@ class ProgramKnowledge(Knowledge):
 
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Frechet's, of parts of the collection that have a junction tree, and those propagated from cell to cell."""
-        found = self.source.of_margin(margin)
-        lower, upper = found.lower.ravel(), found.upper.ravel()
+        result = self.source.of_margin(margin)
+        lower, upper = result.lower.ravel(), result.upper.ravel()
         if self.cells is not None:
             keys = self._keys(self.cells, margin)
             least, most = (np.zeros_like(lower) for _ in range(2))
@@ -366,7 +366,7 @@ class ProgramKnowledge(Knowledge):
             lower, upper = np.maximum(lower, least), np.minimum(upper, most)
             if np.any(lower > upper):
                 raise ContradictionError("no table has these marginals")
-        return lower, upper, found.sharp
+        return lower, upper, result.sharp
 
     @cached_property
     def _propagated(self) -> tuple[CountArray, CountArray]:
@@ -390,10 +390,10 @@ class ProgramKnowledge(Knowledge):
         deadline = self.source.deadline
         least = extreme_count(cells, inside, -1, seconds / 2, deadline=deadline)
         most = extreme_count(cells, inside, 1, seconds / 2, deadline=deadline)
-        found = [self._rows(cells, extreme.table) for extreme in (least, most) if extreme.table is not None]
-        self._found.extend(found[: max(TABLES - len(self._found), 0)])
+        result = [self._rows(cells, extreme.table) for extreme in (least, most) if extreme.table is not None]
+        self._found.extend(result[: max(TABLES - len(self._found), 0)])
         lower, upper = ceil(least.bound - _WHOLE), floor(most.bound + _WHOLE)
-        return CountBounds(lower, upper, least.attained and most.attained), found
+        return CountBounds(lower, upper, least.attained and most.attained), result
 
     def _rows(self, cells: PossibleCells, table: FloatArray) -> Rows:
         def rows(margin: Mapping[str, int]) -> CountArray:
@@ -477,28 +477,28 @@ def certain_cells(
     in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
     decided by then stays undecided.
     """
-    found = _Found(k, len(views[sensitive][0]))
+    result = _Found(k, len(views[sensitive][0]))
     finest = {attribute: view[:1] for attribute, view in views.items()}
     left: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
-            found.unread += 1
+            result.unread += 1
             continue
         try:
             known = about(knowledge, margin)
             search = _searched(known, margin, deadline)
         except TooManyCellsError:
-            found.unread += 1
+            result.unread += 1
             continue
         if len(search.waiting) and sum(len(other.lower) for *_, other in left) < MOST_CELLS:
             left.append((known, margin, search))
         else:
-            found.add(known, margin, search)
+            result.add(known, margin, search)
     # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
     for place, (known, margin, search) in enumerate(left):
         _programmed(known, margin, search, deadline.share(len(left) - place))
-        found.add(known, margin, search)
-    worst = found.worst
+        result.add(known, margin, search)
+    worst = result.worst
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
         if deadline.is_over:
@@ -506,14 +506,14 @@ def certain_cells(
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
     return CertainCells(
-        found.determined,
-        found.exists,
-        found.small,
-        found.undecided,
-        found.unread,
+        result.determined,
+        result.exists,
+        result.small,
+        result.undecided,
+        result.unread,
         worst,
-        one_value=found.one_value,
-        shared=found.shared,
+        one_value=result.one_value,
+        shared=result.shared,
     )
 
 

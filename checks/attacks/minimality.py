@@ -532,19 +532,19 @@ class _Step:
         by_parent = np.argsort(parent_of, kind="stable")
         width = np.bincount(parent_of, minlength=self.hierarchy.size(level))
         begin = np.concatenate([[0], np.cumsum(width)[:-1]])
-        own = classes.column(self.attribute, level).astype(np.intp)
-        class_of = np.repeat(np.arange(len(classes)), width[own])
-        place = np.arange(len(class_of)) - np.repeat(np.cumsum(width[own]) - width[own], width[own])
-        code = by_parent[begin[own[class_of]] + place]
+        column = classes.column(self.attribute, level).astype(np.intp)
+        class_of = np.repeat(np.arange(len(classes)), width[column])
+        place = np.arange(len(class_of)) - np.repeat(np.cumsum(width[column]) - width[column], width[column])
+        code = by_parent[begin[column[class_of]] + place]
         at = tuple(
             code if a == self.attribute else classes.column(a, classes.margin[a]).astype(np.intp)[class_of]
             for a in classes.margin
         )
         rows = classes.counts[class_of]
-        alone = width[own[class_of]] == 1
+        alone = width[column[class_of]] == 1
         lower, upper = np.where(alone, rows, bounds.lower[at]), np.minimum(bounds.upper[at], rows)
         leaves = self.hierarchy.leaf_counts(self.finer)[code]
-        weight = leaves / self.hierarchy.leaf_counts(level)[own[class_of]]
+        weight = leaves / self.hierarchy.leaf_counts(level)[column[class_of]]
         return _Parts(class_of, code, lower, upper, weight)
 
     def _small(self, parts: _Parts) -> Iterator[Suspect]:
@@ -562,8 +562,10 @@ class _Step:
 
     def _diversities(self) -> list[tuple[AttributeClaim, Diversity]]:
         """The claims about a sensitive attribute of the margin, with what they demand of its classes."""
-        own = [claim for claim in self.claims if isinstance(claim, AttributeClaim) and claim.about in self.shown]
-        return [(claim, claim.class_diversity) for claim in own if claim.class_diversity is not None]
+        attribute_claims = [
+            claim for claim in self.claims if isinstance(claim, AttributeClaim) and claim.about in self.shown
+        ]
+        return [(claim, claim.class_diversity) for claim in attribute_claims if claim.class_diversity is not None]
 
     def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[Suspect]:
         """Diversities that a part can miss though all parts are large enough.

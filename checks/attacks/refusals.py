@@ -320,14 +320,14 @@ class _Rules:
         """Why it cannot be judged whether an addition would be allowed; empty where it can."""
         after = maximal_masks([*self.cliques, clique])
         for attribute in self.sensitive:
-            own = self.domain.attribute_masks[self.domain.index(attribute)]
+            attribute_mask = self.domain.attribute_masks[self.domain.index(attribute)]
             claimed = any(isinstance(claim, AttributeClaim) and claim.about == attribute for claim in self.claims)
-            if clique & own and not claimed and not any(mask & own for mask in self.cliques):
+            if clique & attribute_mask and not claimed and not any(mask & attribute_mask for mask in self.cliques):
                 # No release claims anything of what it does not show, whatever its publisher demanded.
                 return f"the release claims nothing of {attribute}, so what would have had to hold of it is not known"
-            if clique & own and any(claim.criterion == "register" for claim in self.claims):
+            if clique & attribute_mask and any(claim.criterion == "register" for claim in self.claims):
                 return "it had to hold for readers with a register too, which the published files alone do not tell"
-            if clique & own and sum(bool(mask & own) for mask in after) > USUAL_SENSITIVE_MARGINS:
+            if clique & attribute_mask and sum(bool(mask & attribute_mask) for mask in after) > USUAL_SENSITIVE_MARGINS:
                 return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {attribute}, which no search tries by default"
         return ""
 
@@ -481,8 +481,8 @@ class _Scope:
             return _dense(self.rules.collection, mask)[_keys(domain, margin, codes, mask)]
 
         if one.second < 0:
-            own, parent = _leaves(domain, one, codes)
-            return np.asarray(np.all(cells * parent == published(one.separator) * own, axis=1))
+            leaf, parent = _leaves(domain, one, codes)
+            return np.asarray(np.all(cells * parent == published(one.separator) * leaf, axis=1))
         first, second = map(published, one.sides)
         nothing = np.asarray(np.all(cells * published(one.separator) == first * second, axis=1))
         if not (cost := self.rules.cost(one.clique, *one.sides)):
@@ -515,11 +515,11 @@ class _Scope:
         number = prod(self.domain.hierarchy(a).height - level + 1 for a, level in levels.items()) - 1
         # Of all tables, or of none, nothing more is in common.
         unexamined = [number - len(examined) if kept.any() and not kept.all() else 0 for kept in sets]
-        found = [_Common([], [], cut) for cut in unexamined]
+        result = [_Common([], [], cut) for cut in unexamined]
         for margin in examined.values():
             rows = self.rows(margin)
             before = _small(rows, self.rules.least)
-            for kept, common in zip(sets, found):
+            for kept, common in zip(sets, result):
                 if not kept.any():
                     continue
                 own = rows[kept]
@@ -527,7 +527,7 @@ class _Scope:
                     low, high = int(own[:, cell].min()), int(own[:, cell].max())
                     common.small.append(CertainRange(_labels(self.domain, margin, cell), margin, low, high))
                 common.values.extend(self._values(margin, rows, kept))
-        return found
+        return result
 
     def _margins(self) -> Iterator[dict[str, int]]:
         finest = self.domain.margin(self.mask)
@@ -725,8 +725,8 @@ def _may_gain_nothing(
     """Whether there are whole numbers of which an addition tells nothing."""
     if len(sides) == 2:
         return bool(np.all(sides[0] * sides[1] % np.maximum(total, 1) == 0))
-    own, parent = _leaves(collection.domain, one, codes)
-    return bool(np.all(total * own % parent == 0))
+    leaf, parent = _leaves(collection.domain, one, codes)
+    return bool(np.all(total * leaf % parent == 0))
 
 
 def _leaves(domain: Domain, one: _Possible, codes: Mapping[str, IndexArray]) -> tuple[CountArray, CountArray]:

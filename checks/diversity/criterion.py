@@ -548,8 +548,8 @@ class Diversity(ABC):
         As it stands, `parameters` are numbers, and the fields in their order. Raises CriterionError for parameters that
         make no sense.
         """
-        found, expected = numbers(text), cls.parameters.count(",") + 1 if cls.parameters else 0
-        return cls(*found) if len(found) == expected and (found or not text) else None
+        result, expected = numbers(text), cls.parameters.count(",") + 1 if cls.parameters else 0
+        return cls(*result) if len(result) == expected and (result or not text) else None
 
     @property
     def facts(self) -> int:

@@ -146,11 +146,11 @@ class Corners(Diversity):
         slack, reached = np.full(len(vectors), np.inf), np.zeros(len(vectors))
         for raised in self._raised(np.asarray(vectors.any(axis=0))):
             weighed = np.asarray(vectors * np.where(raised, float(self.odds), 1.0), dtype=np.float64)
-            own = self.plain.slack(weighed)
-            worse = own < slack
+            weighed_slack = self.plain.slack(weighed)
+            worse = weighed_slack < slack
             if worse.any():
                 reached[worse] = self.plain.reached(weighed[worse])
-                slack = np.where(worse, own, slack)
+                slack = np.where(worse, weighed_slack, slack)
         return slack, reached
 
     def slack(self, vectors: Vectors) -> FloatArray:
@@ -541,9 +541,9 @@ class ClosenessAtOdds(Diversity):
             return False
         for number in np.flatnonzero(excesses >= -BOUNDARY).tolist():
             held = [value for bit, value in enumerate(self._places) if number >> bit & 1]
-            own = sum((Fraction(vector[value]) for value in held), Fraction(0)) / rows
+            held_weight = sum((Fraction(vector[value]) for value in held), Fraction(0)) / rows
             expected = Fraction(sum(self.overall[value] for value in held), total)
-            if self.odds * own / (1 + (self.odds - 1) * own) - expected > self.t:
+            if self.odds * held_weight / (1 + (self.odds - 1) * held_weight) - expected > self.t:
                 return False
         return True
 

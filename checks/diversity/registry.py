@@ -236,12 +236,12 @@ def _criterion(name: str) -> type[Diversity] | None:
     """
     if (known := _known().get(name)) is not None or not _NAME.fullmatch(name):
         return known
-    found = installed(CRITERIA, name)
-    if found is None:
+    result = installed(CRITERIA, name)
+    if result is None:
         return None
-    if not (isinstance(found, type) and issubclass(found, Diversity) and found.name == name):
+    if not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
         raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")
-    return found
+    return result
 
 
 def require_readable(criterion: Diversity) -> None:

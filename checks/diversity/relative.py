@@ -106,9 +106,9 @@ class ShareRange(Diversity):
         shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
         high, low = np.array(list(map(float, self.upper))), np.array(list(map(float, self.lower)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            own = shares / (1 - shares)
-            above = np.where((high >= 1) | (shares == 0), np.inf, high / (1 - high) / own)
-            below = np.where(low == 0, np.inf, own * (1 - low) / low)
+            value_odds = shares / (1 - shares)
+            above = np.where((high >= 1) | (shares == 0), np.inf, high / (1 - high) / value_odds)
+            below = np.where(low == 0, np.inf, value_odds * (1 - low) / low)
         return np.asarray(np.minimum(above, below).min(axis=1), dtype=np.float64)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
@@ -508,9 +508,9 @@ class ProtectedValues(RelativeDiversity):
 
     def meaning(self) -> str:
         """The least share."""
-        each = "each of " if len(self.must_protect) > 1 else ""
+        prefix = "each of " if len(self.must_protect) > 1 else ""
         return (
-            f"{each}{spelled_labels(self.must_protect)} has a probability of at least {spelled(self.percent)} percent"
+            f"{prefix}{spelled_labels(self.must_protect)} has a probability of at least {spelled(self.percent)} percent"
         )
 
     def reached_in_words(self, value: float) -> str:
@@ -702,9 +702,9 @@ class Alpha(RelativeDiversity):
 
     def meaning(self) -> str:
         """The largest share."""
-        each = "none of " if len(self.of) > 1 else ""
-        verb = "has a probability above" if each else "has a probability of at most"
-        return f"{each}{spelled_labels(self.of)} {verb} {spelled(self.alpha)}"
+        prefix = "none of " if len(self.of) > 1 else ""
+        verb = "has a probability above" if prefix else "has a probability of at most"
+        return f"{prefix}{spelled_labels(self.of)} {verb} {spelled(self.alpha)}"
 
     def reached_in_words(self, value: float) -> str:
         """The largest share."""

@@ -98,11 +98,11 @@ def _screen(
         gap = log_tree.minima(tried.coefficients) - tried.bounds
         better = gap > best_gap
         best, best_gap = np.where(better, weights, best), np.where(better, gap, best_gap)
-        left = best_gap <= 0
-        if not left.any():
+        remains = best_gap <= 0
+        if not remains.any():
             return None
-        cases, best, best_gap, weights = cases.kept(left), best[:, left], best_gap[left], weights[:, left]
-        forms = tried.coefficients[:, left]
+        cases, best, best_gap, weights = cases.kept(remains), best[:, remains], best_gap[remains], weights[:, remains]
+        forms = tried.coefficients[:, remains]
         if witness_is_enough:
             likely = log_tree.minimizers(forms[:, np.argsort(best_gap, kind="stable")[:_LIKELY]])
             worst.look_at(likely, log_tree.vectors(likely))

@@ -108,11 +108,11 @@ class FittingClasses(Generic[Classes]):
         pending: list[Iterator[tuple[IndexArray, FloatArray]]] = [first]
         while pending:
             self.deadline.check()
-            found = next(pending[-1], None)
-            if found is None:
+            result = next(pending[-1], None)
+            if result is None:
                 pending.pop()
                 continue
-            chosen, combined = found
+            chosen, combined = result
             pursued = screen(chosen, combined)
             if not len(pursued):
                 continue

@@ -345,9 +345,11 @@ class _Search:
             keys, rank = np.unique(self.rank[chosen] * size + nodes[chosen], return_inverse=True)
             generalized = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
             place = _places(keys, self.ranks * size, self.held_rank * size + generalized)
-            kept = np.flatnonzero(place >= 0)
-            columns = tuple(c[kept] if a in left else c for a, c in enumerate(self.columns))
-            search = _Search(self.rows[chosen], rank, len(keys), columns, self.counts[kept], place[kept])
+            kept_indices = np.flatnonzero(place >= 0)
+            columns = tuple(c[kept_indices] if a in left else c for a, c in enumerate(self.columns))
+            search = _Search(
+                self.rows[chosen], rank, len(keys), columns, self.counts[kept_indices], place[kept_indices]
+            )
             yield search._merged(sought.space, left)
 
     def _merged(self, space: RecordSpace, left: Sequence[int]) -> "_Search":

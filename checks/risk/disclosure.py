@@ -380,11 +380,11 @@ class _Incumbent:
     def optimum(self) -> Optimum:
         """What was best. Records for which nothing was allowed are suppressed."""
         allowed = self._scores[0] == 0
-        left = np.flatnonzero(~allowed)
-        if len(left):
+        remaining_indices = np.flatnonzero(~allowed)
+        if len(remaining_indices):
             suppressed = self._problem.originals.space.heights
-            self._loss[left] = self._problem.loss(left, suppressed)
-            self._utility[left] = self._problem.utility(left, suppressed)
+            self._loss[remaining_indices] = self._problem.loss(remaining_indices, suppressed)
+            self._utility[remaining_indices] = self._problem.utility(remaining_indices, suppressed)
         disclosure = Disclosure(self._problem.originals, self._levels)
         weights = self._problem.weights
         return Optimum(disclosure, allowed, self._loss, self._utility, self._evaluated, weights)

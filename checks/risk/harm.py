@@ -639,9 +639,9 @@ def _expected_product(expectations: CellExpectations, group: _Group, weights: We
     for number, (axis,) in enumerate(weights.terms):
         attribute = group.records.space.domain.attributes[axis]
         for name, share in _factors(expectations, group.records, weights, (axis,)).items():
-            own = weights.of_terms[group.rows, number] if personal else weights.of_terms[number]
+            term_weight = weights.of_terms[group.rows, number] if personal else weights.of_terms[number]
             before = factors.get(attribute)
-            factors[name] = _exponential(share, own, before)
+            factors[name] = _exponential(share, term_weight, before)
     length = group.size if people is None else len(people)
     sums = expectations.expected_counts(group.levels, codes, length, factors)
     return sums if personal else group.of_rows(sums)

@@ -386,9 +386,9 @@ def minimal_tables(
         _settle_all(lattice, within_spare, _no_progress)
         evaluated = _look_at_candidates(lattice, passes, progress)
     levels = (dict(zip(attributes, node)) for node in lattice.minimal())
-    found = [single_table(cube, node, requirements) for node in levels]
-    found.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
-    return LatticeResult(lattice.passes.size, evaluated, tuple(found))
+    result = [single_table(cube, node, requirements) for node in levels]
+    result.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
+    return LatticeResult(lattice.passes.size, evaluated, tuple(result))
 
 
 def minimal_levels(
@@ -462,10 +462,10 @@ def best_full_domain(table: Table, requirement: Functional, *, k: int | None = N
     Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
     """
     requirements = Requirements(table.sensitive, k_link=k, diversity=requirement)
-    found = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
-    if not found:
+    result = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
+    if not result:
         raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
-    recoded = (LocalRecoding.full_domain(table, single.levels) for single in found)
+    recoded = (LocalRecoding.full_domain(table, single.levels) for single in result)
     return max(recoded, key=lambda one: one.information_utility)
 
 

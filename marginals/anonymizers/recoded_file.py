@@ -129,10 +129,10 @@ class PublishedTable:
     def among(self, columns: Sequence[str]) -> dict[Labels, int]:
         """Rows by their labels in some columns, in this order."""
         places = [self.columns.index(column) for column in columns]
-        found: Counter[Labels] = Counter()
+        result: Counter[Labels] = Counter()
         for labels, count in self.cells.items():
-            found[tuple(labels[place] for place in places)] += count
-        return dict(found)
+            result[tuple(labels[place] for place in places)] += count
+        return dict(result)
 
 
 def read_published_table(path: str | Path, attributes: Collection[str]) -> PublishedTable:
@@ -212,10 +212,10 @@ class _Classes:
 
     def held(self, sensitive: str) -> dict[Labels, Counter[str]]:
         """For each class its rows by the published value of a sensitive attribute."""
-        found: dict[Labels, Counter[str]] = {}
+        result: dict[Labels, Counter[str]] = {}
         for (*labels, value), count in self.table.among([*self.quasi_identifiers, sensitive]).items():
-            found.setdefault(tuple(labels), Counter())[value] = count
-        return found
+            result.setdefault(tuple(labels), Counter())[value] = count
+        return result
 
 
 def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Claim) -> Finding:
@@ -324,15 +324,15 @@ def _worst(
 
 def _node(published: _Classes, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[int, int]:
     """The finest level of a hierarchy that has a label, and its code there. A level that merges nothing repeats labels."""
-    found = [(level, labels.index(label)) for level, labels in enumerate(hierarchy.labels) if label in labels]
-    under = {tuple(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in found}
+    result = [(level, labels.index(label)) for level, labels in enumerate(hierarchy.labels) if label in labels]
+    under = {tuple(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in result}
     if len(under) != 1:
         problem = "no value" if not under else "several values"
         raise InputError(
             f"{published.table.name} shows in the column {sensitive!r} a label that is {problem} of its hierarchy; give the "
             "hierarchy that it was made with, as a file"
         )
-    return found[0]
+    return result[0]
 
 
 def _inductions(hierarchy: Hierarchy, nodes: Sequence[tuple[int, int]]) -> Iterator[Induction]:

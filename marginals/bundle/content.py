@@ -152,7 +152,9 @@ class BundleContent:
     def known_labels(self) -> ToldByLabels:
         """What labels tell of the values that they stand for, as the release says, else as older releases gave names."""
         stated = self.labels or {}
-        known = {name: {**told_by_older_labels(own), **stated.get(name, {})} for name, own in self.domain.items()}
+        known = {
+            name: {**told_by_older_labels(hierarchy), **stated.get(name, {})} for name, hierarchy in self.domain.items()
+        }
         return {name: told for name, told in known.items() if told}
 
     @property
@@ -197,8 +199,8 @@ class BundleContent:
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
             judged = self._deciding(claim)
-            found = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
-            findings.append(self._as_far_as_said(counted, found))
+            result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
+            findings.append(self._as_far_as_said(counted, result))
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
 
     def _deciding(self, claim: Claim) -> Collection:
@@ -250,8 +252,8 @@ def further_fault(published: BundleContent) -> str:
     if not published.further:
         return ""
     domain, sensitive = published.domain, published.sensitive
-    own = {name: domain.attribute_masks[domain.index(name)] for name in sensitive}
-    for name, mask in own.items():
+    attribute_masks = {name: domain.attribute_masks[domain.index(name)] for name in sensitive}
+    for name, mask in attribute_masks.items():
         if any(mask & further for further in published.further):
             return f"a further table shows {name!r}, which is sensitive; further tables are of nonsensitive attributes alone"
         if len(maximal_masks(each for each in published.collection.masks if each & mask)) > 1:

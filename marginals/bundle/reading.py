@@ -873,7 +873,9 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
     if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
         raise other
     truth = _named_as(published, truth)
-    hierarchies = {name: CountedHierarchy(own, 0, _base_counts(truth, name)) for name, own in truth.domain.items()}
+    hierarchies = {
+        name: CountedHierarchy(hierarchy, 0, _base_counts(truth, name)) for name, hierarchy in truth.domain.items()
+    }
     try:
         collection = in_common(everything, hierarchies)
         levels = _common_levels(everything, hierarchies)
@@ -881,7 +883,7 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
         raise other from None
     if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
         raise other
-    margins = ({a: levels[a][own] for a, own in margin.items()} for margin in published.collection.margins)
+    margins = ({a: levels[a][level] for a, level in margin.items()} for margin in published.collection.margins)
     core = Collection.of(collection.cube, map(collection.domain.mask, margins))
     return OverTable(collection, core), truth
 

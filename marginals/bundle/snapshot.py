@@ -446,8 +446,8 @@ def _found(
 
 def own_leftovers(folder: Path, paths: Iterable[str]) -> list[str]:
     """Those of some paths in the folder of a bundle that a report has left which was killed while it was replaced."""
-    own = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
-    return [path for path in paths if any(is_leftover(path, folder / name) for name in own)]
+    bundle_files = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
+    return [path for path in paths if any(is_leftover(path, folder / name) for name in bundle_files)]
 
 
 @dataclass(frozen=True)

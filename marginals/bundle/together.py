@@ -471,14 +471,14 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
         members = np.split(order, np.cumsum(np.bincount(above))[:-1])
         for label, member in zip(other.labels[level], members):
             meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
-    found = {}
+    result = {}
     for code, label in enumerate(one.labels[0]):
         if not tell_all and THE_REST.fullmatch(label):
             continue
         parts = [label] if label in meanings else label.split(", ")
         if all(part in meanings and (tell_all or not THE_REST.fullmatch(part)) for part in parts):
-            found[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
-    return found
+            result[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
+    return result
 
 
 _Value: TypeAlias = tuple[str, Range | None]
@@ -670,14 +670,14 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
 
 def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing) -> Finding:
     """Undecided also where labels do not tell which values overlap."""
-    found = difference(before, after, least, overlaps.pairs, narrowed)
-    if found.verdict is Verdict.FAILS:
-        return found
+    finding = difference(before, after, least, overlaps.pairs, narrowed)
+    if finding.verdict is Verdict.FAILS:
+        return finding
     if overlaps.unclear:
         names = ", ".join(map(repr, overlaps.unclear))
         why = f"labels do not tell how the values of {names} in one release overlap with those in the other; {_REUSE}"
-        return replace(found, verdict=Verdict.UNDECIDED, note=why)
-    return replace(found, note=f"{found.note}; {_REUSE}") if found.verdict is Verdict.UNDECIDED else found
+        return replace(finding, verdict=Verdict.UNDECIDED, note=why)
+    return replace(finding, note=f"{finding.note}; {_REUSE}") if finding.verdict is Verdict.UNDECIDED else finding
 
 
 _REUSE = "publish the second again with the ladders of the first (the key data.ladders of its config)"

@@ -231,8 +231,8 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
 
 def _rounding(decimals: int) -> Decimal:
     """By how much a number of so many decimals may differ from the same number as bundles state it, rounded again."""
-    own = Decimal(10) ** -INFORMATION_DECIMALS
-    return own if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + own / 2
+    resolution = Decimal(10) ** -INFORMATION_DECIMALS
+    return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
 
 
 def _decimals(number: float) -> int:
@@ -350,15 +350,15 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
     judged = published.claiming(
         claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
     )
-    found = judged.verify()
-    noted = (_noted(*each, published.claims) for each in zip(judged.claims, found.checks))
-    return replace(found, checks=tuple(noted))
+    result = judged.verify()
+    noted = (_noted(*each, published.claims) for each in zip(judged.claims, result.checks))
+    return replace(result, checks=tuple(noted))
 
 
 def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Sequence[Finding]:
     """The findings on the claims of a reader, or where there are none on those of the bundle."""
-    found = published.verify(claims).checks
-    return found if claims is None else [_noted(*each, published.claims) for each in zip(claims, found)]
+    result = published.verify(claims).checks
+    return result if claims is None else [_noted(*each, published.claims) for each in zip(claims, result)]
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
@@ -442,15 +442,15 @@ def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, 
     """
     others: list[str | Claim] = []
     asked: list[int] = []
-    for each in elements_of(claims, "claims", _CLAIMS):
-        require(each, str | Claim, "one of the claims", _CLAIMS)
-        name, _, text = each.partition("=") if isinstance(each, str) else ("", "", "")
+    for claim in elements_of(claims, "claims", _CLAIMS):
+        require(claim, str | Claim, "one of the claims", _CLAIMS)
+        name, _, text = claim.partition("=") if isinstance(claim, str) else ("", "", "")
         if name != CRITERION:
-            others.append(each)
+            others.append(claim)
         elif k := number_of_rows(text):
             asked.append(k)
         else:
-            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {each!r}")
+            raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {claim!r}")
     return tuple(others), max(asked, default=None)
 
 

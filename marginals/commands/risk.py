@@ -328,15 +328,15 @@ def audit(
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
-    found = audited(
+    result = audited(
         *tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names, jobs=jobs
     )
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
-        file.write(audit_html(found))
+        file.write(audit_html(result))
     if as_json:
-        print_json(found.as_json())
+        print_json(result.as_json())
     else:
         from marginals.auditing import audit_lines
 
@@ -347,8 +347,8 @@ def audit(
                     "the guess to a file and review it."
                 ]
             )
-        print_lines(audit_lines(found))
-    if not found.ok:
+        print_lines(audit_lines(result))
+    if not result.ok:
         click.get_current_context().exit(FAILED)
 
 

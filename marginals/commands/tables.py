@@ -386,8 +386,8 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     waits = [publication.steward.waiting for publication, _ in made]
     paths = [str(publication.release.path) for publication, _ in made]
     if as_json:
-        each = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
-        print_json({"ledger": str(ledger), "months": each})
+        releases = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
+        print_json({"ledger": str(ledger), "months": releases})
         return
     for release, waiting in zip((publication.release for publication, _ in made), waits):
         if waiting is not None:

@@ -160,22 +160,26 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     if not candidates:
         return ContentKeys((), frozenset())
     codes = {column.name: factorized(frame[column.name], missing)[0] for column in columns if len(column.values) > 1}
-    found: dict[str, tuple[Column, str]] = {}
+    result: dict[str, tuple[Column, str]] = {}
     numbering: set[str] = set()
     for column in candidates:
         some = _rows_of_first(codes[column.name])
-        own = codes[column.name][some]
+        column_codes = codes[column.name][some]
         for other in columns:
-            if other.name in codes and other is not column and _numbers_rows(own, other, frame[other.name], some):
-                found[column.name] = (column, f"{other.name} numbers the rows of each")
+            if (
+                other.name in codes
+                and other is not column
+                and _numbers_rows(column_codes, other, frame[other.name], some)
+            ):
+                result[column.name] = (column, f"{other.name} numbers the rows of each")
                 numbering.add(other.name)
                 break
     keys = {column.name for column in candidates if _repeats(column)}
     for column in candidates:
-        is_open = column.name in keys and column.name not in found and column.name not in numbering
+        is_open = column.name in keys and column.name not in result and column.name not in numbering
         if is_open and (reason := _told_apart(column, codes, keys)):
-            found[column.name] = (column, reason)
-    ordered = sorted(found.values(), key=lambda named: -len(named[0].values))
+            result[column.name] = (column, reason)
+    ordered = sorted(result.values(), key=lambda named: -len(named[0].values))
     return ContentKeys(
         tuple(RepeatingKey(column.name, len(column.values), column.rows, why) for column, why in ordered),
         frozenset(numbering),
@@ -276,8 +280,8 @@ def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexA
 def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collection[str]) -> str:
     """Why the rows of each value are those of one thing at several times, or nothing."""
     some = _rows_of_first(codes[column.name])
-    own = codes[column.name][some]
-    counts = np.bincount(own)
+    column_codes = codes[column.name][some]
+    counts = np.bincount(column_codes)
     values, most = int((counts > 0).sum()), int(counts.max())
     times, constant = "", ""
     for name, all_codes in codes.items():
@@ -285,8 +289,8 @@ def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collectio
         size = int(other.max()) + 1
         if name == column.name or (other < 0).any() or not len(np.unique(other)) >= 2:
             continue
-        pairs = len(np.unique(own.astype(np.int64) * size + other))
-        if pairs == len(own) and len(np.unique(other)) <= 3 * most and name not in keys and not times:
+        pairs = len(np.unique(column_codes.astype(np.int64) * size + other))
+        if pairs == len(column_codes) and len(np.unique(other)) <= 3 * most and name not in keys and not times:
             times = name
         elif pairs == values and len(np.unique(other)) < values and not constant:
             constant = name
@@ -809,8 +813,8 @@ def _identifies(column: Column) -> str:
         return ""
     are_numbers_of = says_how_many(column.name) and _look_counted(column)
     if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
-        each = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
-        return f"its name says {' '.join(sorted(by_name))}: {each}"
+        reason = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
+        return f"its name says {' '.join(sorted(by_name))}: {reason}"
     if files := _numbers_files(column):
         return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)

@@ -442,8 +442,8 @@ def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey
 
 def _said_key(columns: Sequence[Column], person: str) -> list[RepeatingKey]:
     """The column that somebody says tells whose row it is."""
-    (own,) = (column for column in columns if column.name == person)
-    return [RepeatingKey(person, len(own.values), own.rows, "you said so")]
+    (person_column,) = (column for column in columns if column.name == person)
+    return [RepeatingKey(person, len(person_column.values), person_column.rows, "you said so")]
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:

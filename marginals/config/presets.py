@@ -71,7 +71,7 @@ MORE_PAIRS = Preset(
     MappingProxyType({"max_sensitive_margins": 1, "further_tables": PAIRS}),
 )
 
-PRESETS: Mapping[str, Preset] = MappingProxyType({own.name: own for own in (JOINT_PROOF, MORE_PAIRS)})
+PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)})
 
 
 def preset_of(policy: "Policy") -> Preset:

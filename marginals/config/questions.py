@@ -32,20 +32,22 @@ class Question:
     role: Role
 
     def __str__(self) -> str:
-        each = ", ".join(map(column_name, self.columns))
+        columns = ", ".join(map(column_name, self.columns))
         if not self.role.is_used:
             one = len(self.columns) == 1
-            return f"{each}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
+            return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
-                f"{each}: is one of these, of whose names init knows nothing, something that nobody should learn about a "
+                f"{columns}: is one of these, of whose names init knows nothing, something that nobody should learn about a "
                 "person? Until you say yes: quasi-identifiers."
             )
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
         }[self.role]
-        return f"{each}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
+        return (
+            f"{columns}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
+        )
 
     def as_json(self) -> dict[str, object]:
         """As plain values, without a value of the table."""
@@ -114,13 +116,13 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
     'ages'
     """
     comments = _comments_by_header(text)
-    found = {}
+    unconfirmed_guesses = {}
     for name in names:
         for header in (name, json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f"), f"'{name}'"):
             if guess := _guess_of(comments.get(header, [])):
-                found[name] = guess
+                unconfirmed_guesses[name] = guess
                 break
-    return found
+    return unconfirmed_guesses
 
 
 def _comments_by_header(text: str) -> dict[str, list[str]]:

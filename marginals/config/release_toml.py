@@ -579,7 +579,7 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
         return
     for name, by_level in demanded.items():
         if name not in attributes or attributes[name].role is not Role.SENSITIVE:
-            sensitive = [each for each, attribute in attributes.items() if attribute.role is Role.SENSITIVE]
+            sensitive = [column for column, attribute in attributes.items() if attribute.role is Role.SENSITIVE]
             raise InputError(
                 f'the key privacy.diversity.{name} names no attribute whose role is "sensitive"; these are '
                 f"{', '.join(sensitive)}"

@@ -86,8 +86,8 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], r
         name: _asked_as_sensitive(guess, evidence.get(name, ""), columns[name], rare) for name, guess in guesses.items()
     }
     question = _most_others(result)
-    left = {name: question for name, own in result.items() if question and own.question == UNKNOWN}
-    return {name: _asked_as_sensitive(own, left.get(name, ""), columns[name], rare) for name, own in result.items()}
+    left = {name: question for name, guess in result.items() if question and guess.question == UNKNOWN}
+    return {name: _asked_as_sensitive(guess, left.get(name, ""), columns[name], rare) for name, guess in result.items()}
 
 
 def _asked_as_sensitive(own: Guess, why: str, column: Column, rare: int) -> Guess:
@@ -101,14 +101,14 @@ def _numbered_along(guesses: Mapping[str, Guess]) -> dict[str, str]:
     """Why columns are sensitive that are called as a sensitive one, but for figures or a last letter: `readk`, `read1`."""
     sensitive = [name for name, guess in guesses.items() if guess.role is Role.SENSITIVE]
     of_stem = {_stem(name): name for name in reversed(sensitive) if len(_stem(name)) >= _SHORTEST_STEM}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, guess in guesses.items():
         if guess.question == UNKNOWN:
             stem = _stem(name)
             like = of_stem.get(stem) or of_stem.get(stem[:-1])
             if like is not None and any(c.isdigit() for c in name + like):
-                found[name] = f"it is called like {like}, which is sensitive"
-    return found
+                result[name] = f"it is called like {like}, which is sensitive"
+    return result
 
 
 def _stem(name: str) -> str:
@@ -174,7 +174,7 @@ def by_counting(
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     values = {name: Values.of(some[name], missing, columns[name].decimal) for name in used}
     result = _without_copies(values, guesses, columns, rare, chosen) if _any_sensitive(guesses) else dict(guesses)
-    open_ones = [name for name, own in result.items() if own.question == UNKNOWN and own.role.is_used]
+    open_ones = [name for name, guess in result.items() if guess.question == UNKNOWN and guess.role.is_used]
     known = [name for name in used if name not in open_ones and _may_be_known(name, result[name])]
     fine, coarse = {name: values[name].fine for name in known}, {name: values[name].coarse for name in open_ones}
     for name in open_ones:
@@ -206,12 +206,12 @@ def _without_copies(
         members = (found.total, *found.parts)
         secret = [name for name in members if result[name].role is Role.SENSITIVE]
         for name in members if secret else ():
-            own = result[name]
-            if own.role is Role.QUASI_IDENTIFIER and name not in chosen.roles and not is_recognizable(name):
+            guess = result[name]
+            if guess.role is Role.QUASI_IDENTIFIER and name not in chosen.roles and not is_recognizable(name):
                 others = " and ".join(other for other in members if other != name)
                 why = f"it adds up with {others}, of which {secret[0]} is sensitive"
                 result[name] = replace(
-                    protected(columns[name], why, "", rare, own.said), missing=own.missing, said=own.said
+                    protected(columns[name], why, "", rare, guess.said), missing=guess.missing, said=guess.said
                 )
     sensitive = [name for name in values if result[name].role is Role.SENSITIVE]
     pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]
@@ -219,13 +219,13 @@ def _without_copies(
         name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in values
     }
     for name, pair in kept_of(pairs, sorted(values, key=lambda name: first[name])).items():
-        own = result[name]
+        guess = result[name]
         if result[pair.of].role is Role.QUASI_IDENTIFIER:
             why = f"{pair.why}, which others may know"
-            result[name] = replace(own, role=Role.IGNORED, why=f"{own.why}; {why}", question=why)
+            result[name] = replace(guess, role=Role.IGNORED, why=f"{guess.why}; {why}", question=why)
         else:
             why = f"{pair.why}, which nobody should learn"
-            result[name] = set_apart(own, columns[name], f"{why}, so it has a table of its own only", why, rare)
+            result[name] = set_apart(guess, columns[name], f"{why}, so it has a table of its own only", why, rare)
     return result
 
 

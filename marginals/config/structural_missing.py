@@ -39,7 +39,7 @@ def structurally_missing(
     >>> structurally_missing({"year": year}, {"dead": dead}, 2)
     [StructurallyMissing(column='year', by='dead')]
     """
-    found = []
+    missing_columns = []
     few = [(name, code) for name, code in codes.items() if 2 <= len(np.unique(code)) <= MOST_VALUES]
     few.sort(key=lambda column: len(np.unique(column[1])))
     for name, gone in lacking.items():
@@ -48,8 +48,8 @@ def structurally_missing(
             continue
         by = next((other for other, own in few if other != name and _says(own, gone)), None)
         if by is not None:
-            found.append(StructurallyMissing(name, by))
-    return found
+            missing_columns.append(StructurallyMissing(name, by))
+    return missing_columns
 
 
 def _says(codes: IndexArray, gone: BoolArray) -> bool:
@@ -73,27 +73,27 @@ def with_structure(
     name, without what is missing. rare: as `guess` takes it.
     """
     result = dict(guesses)
-    for each in found:
-        own, by = result[each.column], result[each.by]
-        if by.role is Role.SENSITIVE and by.question.startswith(UNKNOWN) and each.by not in chosen:
-            says = f"it says where {each.column} lacks a value, which would give it away"
-            by = result[each.by] = replace(
+    for dependence in found:
+        own, by = result[dependence.column], result[dependence.by]
+        if by.role is Role.SENSITIVE and by.question.startswith(UNKNOWN) and dependence.by not in chosen:
+            says = f"it says where {dependence.column} lacks a value, which would give it away"
+            by = result[dependence.by] = replace(
                 by, role=Role.QUASI_IDENTIFIER, why=f"{UNKNOWN}; {says}", question=f"{UNKNOWN}; {says}"
             )
         if by.role is not Role.SENSITIVE:
-            says = f"{own.why}; {each.why}, so that it is missing tells nothing else, and the two belong in one table"
-            result[each.column] = replace(own, why=says, missing="as a value")
-        elif each.column not in chosen:
-            gives_away = f"{each.why}, so it would give that away beside others, and has a table of its own only"
-            apart = set_apart(own, columns[each.column], gives_away, "", rare)
-            result[each.column] = replace(apart, missing="as a value")
+            says = f"{own.why}; {dependence.why}, so that it is missing tells nothing else, and the two belong in one table"
+            result[dependence.column] = replace(own, why=says, missing="as a value")
+        elif dependence.column not in chosen:
+            gives_away = f"{dependence.why}, so it would give that away beside others, and has a table of its own only"
+            apart = set_apart(own, columns[dependence.column], gives_away, "", rare)
+            result[dependence.column] = replace(apart, missing="as a value")
     return result
 
 
 def together(guesses: Mapping[str, Guess], found: Collection[StructurallyMissing]) -> list[tuple[str, str]]:
     """The columns that belong in one table, since one lacks a value where the other says so."""
     return [
-        (each.by, each.column)
-        for each in found
-        if guesses[each.column].role.is_used and guesses[each.by].role is Role.QUASI_IDENTIFIER
+        (dependence.by, dependence.column)
+        for dependence in found
+        if guesses[dependence.column].role.is_used and guesses[dependence.by].role is Role.QUASI_IDENTIFIER
     ]

@@ -81,11 +81,11 @@ class Kind:
 
     def sure_word(self, words: Sequence[str]) -> str:
         """The word among some that tells this kind; empty where none does."""
-        own = set(words)
-        if own & self.excluded:
+        word_set = set(words)
+        if word_set & self.excluded:
             return ""
         for pair in self.pairs:
-            if pair <= own:
+            if pair <= word_set:
                 return " ".join(word for word in words if word in pair)
         for word in words:
             ends = len(word) >= _SHORTEST and bool(self.ends) and word.endswith(self.ends)

@@ -118,7 +118,7 @@ def _grid(
 
 
 def _found(table: Table, row: _Row) -> dict[str, Any]:
-    own = {"k": row.k, "diversity": row.diversity, "strategy": name_of(row.policy.strategy)}
+    settings = {"k": row.k, "diversity": row.diversity, "strategy": name_of(row.policy.strategy)}
     requirements = row.policy.requirements_of(table)
     begun = time.perf_counter()
     try:
@@ -132,9 +132,9 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
             "margins": 0,
             "base": False,
         }
-        return own | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
+        return settings | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
-    return own | {
+    return settings | {
         "kl_divergence": result.kl_divergence,
         "value": result.value,
         "gap": np.nan if result.gap is None else result.gap,

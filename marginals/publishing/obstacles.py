@@ -64,16 +64,16 @@ class Obstacles:
         """
         domain = self.table.domain
         level = domain.hierarchy(attribute).height - 1
-        own = domain.mask({attribute: level})
-        refusal = self.allows([own], 0)
+        level_mask = domain.mask({attribute: level})
+        refusal = self.allows([level_mask], 0)
         if refusal is None:
-            together = self.allows(maximal_masks([*published, own]), 0)
+            together = self.allows(maximal_masks([*published, level_mask]), 0)
             if together is not None:
                 return f"it would pass by itself, but not beside what is published: {together.reason}"
             return "it would pass, but the search ended without it; give it more time_limit, or name it in must_publish"
-        if self._has_rare_values(attribute, own):
+        if self._has_rare_values(attribute, level_mask):
             return self._rare_values(attribute, level, naming)
-        unmet = unmet_demands(self.table.cube.table(own), self.requirements)
+        unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         if attribute in self.table.sensitive and unmet:
             return f"{'; '.join(unmet)}; weaken that, or leave the column out"
         return refusal.reason
@@ -185,8 +185,8 @@ class Obstacles:
         shown = []
         for attribute, label in classes.labels(smallest).items():
             level = classes.margin[attribute]
-            own = self.table.cube.table(self.table.domain.mask({attribute: level}))
-            rows = own.counts_of({attribute: classes.column(attribute, level)[[smallest]]})
+            one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
+            rows = one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})
             named = self._tells_of_nobody(label, int(rows[0]))
             shown.append(
                 f"{attribute}={label}" if named else f"{attribute}=(a value of {number_of(int(rows[0]), 'row')})"

@@ -184,22 +184,22 @@ def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint
     It is refined step by step, each time by the one that tells most of these attributes.
     """
     domain = cube.domain
-    own = {name: domain.attribute_masks[domain.index(name)] for name in attributes}
-    margin = sum(mask & -mask for mask in own.values())
+    attribute_masks = {name: domain.attribute_masks[domain.index(name)] for name in attributes}
+    margin = sum(mask & -mask for mask in attribute_masks.values())
     if allows([margin], 0) is not None:
         return None
     open_attributes = list(attributes)
     while open_attributes:
         gains: list[tuple[float, int, str]] = []
         for place, name in enumerate(open_attributes):
-            step = own[name] & ~margin & -(own[name] & ~margin)
+            step = attribute_masks[name] & ~margin & -(attribute_masks[name] & ~margin)
             if step:
                 level = domain.levels(margin)[name]
                 leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
                 gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, name))
         open_attributes = [name for _, _, name in sorted(gains)]
         for name in list(open_attributes):
-            finer = margin | (own[name] & ~margin & -(own[name] & ~margin))
+            finer = margin | (attribute_masks[name] & ~margin & -(attribute_masks[name] & ~margin))
             if allows([finer], 0) is None:
                 margin = finer
                 break
@@ -589,9 +589,9 @@ class Policy:
         >>> Policy(min_cell=5, rules="cms-11").least("min_cell")
         11
         """
-        own = getattr(self, key)
+        setting = getattr(self, key)
         ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
-        return max([*ruled, *([] if own is None else [own])], default=None)
+        return max([*ruled, *([] if setting is None else [setting])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:
         """What a collection of a table's margins must satisfy.
@@ -784,12 +784,12 @@ class Population:
     def findings(self, classes: ContingencyTable) -> tuple[Finding, ...]:
         """On what is demanded of the classes of a table."""
         sizes, people = self.sizes(classes)
-        own = slice(len(classes))
-        found = [] if self.k_map is None else [k_map(sizes[own], people[own], self.k_map)]
+        span = slice(len(classes))
+        result = [] if self.k_map is None else [k_map(sizes[span], people[span], self.k_map)]
         if self.delta_presence is not None:
             low, high = (Fraction(str(bound)) for bound in self.delta_presence)
-            found.append(delta_presence(sizes, people, (low, high)))
-        return tuple(found)
+            result.append(delta_presence(sizes, people, (low, high)))
+        return tuple(result)
 
     def beliefs(self, table: Table, levels: Mapping[str, int]) -> tuple[Finding, ...]:
         """On what people learn who know the population, of each sensitive attribute; of no person's values a word.
@@ -800,14 +800,14 @@ class Population:
         if self.bayes_optimal is None:
             return ()
         low, high = (Fraction(str(rho)) for rho in self.bayes_optimal)
-        found = []
+        result = []
         for sensitive in table.sensitive:
             shown = [*table.quasi_identifiers, sensitive]
             rows, people = _in_one_domain(table, self.people, shown)
             finding = bayes_optimal(rows, people, sensitive, levels, low, high)
             belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
-            found.append(replace(finding, worst=belief))
-        return tuple(found)
+            result.append(replace(finding, worst=belief))
+        return tuple(result)
 
 
 def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tuple[ContingencyTable, ContingencyTable]:

@@ -347,7 +347,7 @@ def _content(
 
     def anew(mask: Mask) -> Mask:
         margin = table.domain.margin(mask)
-        return marginals.domain.mask({a: told[a].index(own) if a in told else own for a, own in margin.items()})
+        return marginals.domain.mask({a: told[a].index(level) if a in told else level for a, level in margin.items()})
 
     core = Collection.of(marginals.cube, map(anew, margins.core))
 

@@ -126,9 +126,9 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
-    shown = {name: level for name, level in levels.items() if level is not None}
-    if len(shown) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
-        return shown
+    shown_levels = {name: level for name, level in levels.items() if level is not None}
+    if len(shown_levels) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
+        return shown_levels
     if any(part.class_size is not None and part.class_size > table.rows for part in parts):
         advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
     else:
@@ -169,8 +169,8 @@ def _masks(
     levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
     """
     public = table.domain.mask(levels)
-    own = {name: table.domain.mask({name: level}) for name, level in shown.items()}
-    return tuple(mask if name in alone else public | mask for name, mask in own.items()) or (public,)
+    level_masks = {name: table.domain.mask({name: level}) for name, level in shown.items()}
+    return tuple(mask if name in alone else public | mask for name, mask in level_masks.items()) or (public,)
 
 
 def _nothing(table: Table, parts: list[Requirements]) -> str:
@@ -290,8 +290,8 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     findings = attested(prepared, search.result.cliques, deadline)
     while not all(finding.holds for finding in findings):
         masks = search.result.cliques
-        own = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
-        most = max((sum(bool(mask & each) for mask in masks) for each in own.values()), default=0)
+        level_masks = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
+        most = max((sum(bool(mask & level_mask) for mask in masks) for level_mask in level_masks.values()), default=0)
         if most <= 1:
             break
         policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)

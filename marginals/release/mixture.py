@@ -199,8 +199,8 @@ def _codes(domain: Domain, attribute: str, level: int, values: "pd.Series[Any]")
     def code(value: str) -> int:
         if value in known:
             return known[value]
-        own = interval(value)
-        around = [code for numbers, code in intervals if own and numbers.holds(own)]
+        label_interval = interval(value)
+        around = [code for numbers, code in intervals if label_interval and numbers.holds(label_interval)]
         if len(around) != 1:
             raise InputError(f"a value of {attribute!r} in the rows is none that the releases show")
         return around[0]

@@ -88,8 +88,8 @@ class DistinctRows:
 
     def taken(self, counts: CountArray) -> "DistinctRows":
         """The same rows in the same order, so many of each; those of which there are none are left out. Shape (rows,)."""
-        kept = counts > 0
-        return DistinctRows(self.values, {c: codes[kept] for c, codes in self.codes.items()}, counts[kept])
+        is_kept = counts > 0
+        return DistinctRows(self.values, {c: codes[is_kept] for c, codes in self.codes.items()}, counts[is_kept])
 
     def without(self, column: str) -> "DistinctRows":
         """The distinct rows of the other columns."""

@@ -75,12 +75,12 @@ def keyed(
                 for number, pack in enumerate(packs)
             )
         )
-    found = {lookup.place: text for lookup in lookups if (text := in_place(frame.to_native(), lookup))}
+    result = {lookup.place: text for lookup in lookups if (text := in_place(frame.to_native(), lookup))}
     for lookup in lookups:
-        if lookup.place not in found:
+        if lookup.place not in result:
             rows = _joined(frame, rows, lookup)
     sums = (
-        " + ".join(found.get(lookup.place, f"c{lookup.place}") for lookup in pack) + f" AS key{number}"
+        " + ".join(result.get(lookup.place, f"c{lookup.place}") for lookup in pack) + f" AS key{number}"
         for number, pack in enumerate(packs)
     )
     native: Any = rows.to_native().project(", ".join(sums))
@@ -98,9 +98,11 @@ def _joined(frame: "nw.LazyFrame[Any]", rows: "nw.LazyFrame[Any]", lookup: Looku
     import pyarrow as pa
 
     value, summand = f"v{lookup.place}", f"c{lookup.place}"
-    kept = np.arange(len(lookup.summands)) if lookup.of_null >= 0 else np.flatnonzero(lookup.summands >= 0)
-    summands = pa.array(lookup.summands[kept].astype(np.int64))
-    table = _beside(frame, lookup.column, pa.table({value: lookup.values.take(pa.array(kept)), summand: summands}))
+    kept_indices = np.arange(len(lookup.summands)) if lookup.of_null >= 0 else np.flatnonzero(lookup.summands >= 0)
+    summands = pa.array(lookup.summands[kept_indices].astype(np.int64))
+    table = _beside(
+        frame, lookup.column, pa.table({value: lookup.values.take(pa.array(kept_indices)), summand: summands})
+    )
     if lookup.of_null < 0:
         return rows.join(table, on=value, how="inner")
     every = rows.join(table, on=value, how="left")
@@ -132,8 +134,8 @@ def in_place(relation: "duckdb.DuckDBPyRelation", lookup: Lookup) -> str:
         # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
         position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
     summands = ", ".join("NULL" if summand < 0 else str(summand) for summand in lookup.summands.tolist())
-    found = f"list_extract(CAST([{summands}] AS BIGINT[]), {position})"
-    return found if lookup.of_null < 0 else f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {found} END"
+    result = f"list_extract(CAST([{summands}] AS BIGINT[]), {position})"
+    return result if lookup.of_null < 0 else f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {result} END"
 
 
 def _type_of(relation: "duckdb.DuckDBPyRelation", column: str) -> str:

@@ -216,8 +216,8 @@ def _outside(hierarchy: Hierarchy, read: _Read) -> Iterator[tuple[int, int, int]
 
 def _are_codes(hierarchy: Hierarchy, read: _Read) -> bool:
     """Whether base values look like ranges and run backwards, or lie in each other."""
-    backwards = (own is None and (_RANGE.fullmatch(label)) for own, label in zip(read[0], hierarchy.labels[0]))
+    backwards = (reading is None and (_RANGE.fullmatch(label)) for reading, label in zip(read[0], hierarchy.labels[0]))
     if any(backwards):
         return True
-    ascending = sorted(own for own in read[0] if own is not None)
+    ascending = sorted(reading for reading in read[0] if reading is not None)
     return any(low.high > high.low for low, high in pairwise(ascending))

@@ -428,8 +428,8 @@ def worth_counting(rows_of_each: CountArray) -> range:
         people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
     )  # people with more than 0, 1, ...
     kept = np.cumsum(more_than)  # rows, with 1, 2, ... of each
-    each = np.arange(1, most + 1)
-    is_worth = (kept * _COARSER >= people * each) & (kept >= _WORTH * people)
+    row_numbers = np.arange(1, most + 1)
+    is_worth = (kept * _COARSER >= people * row_numbers) & (kept >= _WORTH * people)
     enough = int(np.searchsorted(kept, _NEARLY_ALL * rows) + 1)
-    worth = each[is_worth & (each <= enough)]
+    worth = row_numbers[is_worth & (row_numbers <= enough)]
     return range(int(worth.max()), int(worth.min()) - 1, -1) if len(worth) else range(0)

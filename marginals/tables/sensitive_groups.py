@@ -162,12 +162,12 @@ def heaps(
     for number, rows in zip(band.tolist(), counts.tolist()):
         of_band[number] += rows
     enough = _SPIKE * counts.sum()
-    found = sorted(
+    result = sorted(
         number
         for number, own, rows in zip(numbers, band.tolist(), counts.tolist())
         if rows >= max(enough, _OF_ITS_BAND * (of_band[own] - rows)) and of_band[own] > rows and number
     )
-    return tuple(map(int, found)) if isinstance(width, int) else tuple(found)
+    return tuple(map(int, result)) if isinstance(width, int) else tuple(result)
 
 
 def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Sequence[Decimal], CountArray]:

@@ -147,12 +147,12 @@ class Reading:
             for text, n in zip(self._texts(column, texts), counts.tolist()):
                 if n and text is not None and text != MISSING:
                     rows_of[text] += n
-            own = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
-            if own is not None:
-                unreadable[column] = sum(n for text, n in rows_of.items() if not own.is_number(text))
+            column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            if column_numbers is not None:
+                unreadable[column] = sum(n for text, n in rows_of.items() if not column_numbers.is_number(text))
             attributes[column] = attribute
-            if own is not None and attribute.hierarchy is None and attribute.values:
-                words = {own.canonical(value): meaning for value, meaning in attribute.values.items()}
+            if column_numbers is not None and attribute.hierarchy is None and attribute.values:
+                words = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
                 attributes[column] = replace(attribute, values=words)
         return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
 
@@ -298,9 +298,9 @@ class Reading:
         singles = {}
         for column, recoding in recodings.items():
             codes = recoding[: len(counts[column])]
-            kept = codes >= 0
+            is_kept = codes >= 0
             singles[column] = ContingencyTable.from_cells(
-                domain, {column: 0}, {column: codes[kept]}, counts[column][kept]
+                domain, {column: 0}, {column: codes[is_kept]}, counts[column][is_kept]
             )
         finest = finest_levels(singles, self.roles, k)
         out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)

@@ -89,16 +89,16 @@ class NumberFormat:
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
             return None
-        written = next((own for own in formats(decimal) if own._is_of(numerals)), None)
+        written = next((number_format for number_format in formats(decimal) if number_format._is_of(numerals)), None)
         known = frozenset(numerals)
         return None if any(_without_end_zeros(text, decimal) in known for text in numerals) else written
 
     @classmethod
     def nearest(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat":
         """The format in which most of some values are numbers, for a column that is declared to hold numbers."""
-        whole = next((own for own in formats(decimal) if own._is_of(texts)), None)
+        whole = next((number_format for number_format in formats(decimal) if number_format._is_of(texts)), None)
         return whole or max(
-            (own for own in formats(decimal) if own.is_shown_by(texts)),
+            (number_format for number_format in formats(decimal) if number_format.is_shown_by(texts)),
             key=lambda own: sum(map(own.is_number, texts)),
         )
 
@@ -257,7 +257,9 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     """
     if not has_digit(text):
         return None
-    return next((number for own in formats(decimal) if (number := own.number(text)) is not None), None)
+    return next(
+        (number for number_format in formats(decimal) if (number := number_format.number(text)) is not None), None
+    )
 
 
 def base_text(text: str, decimal: str = ".") -> str:
@@ -312,11 +314,11 @@ is_percent=False), None)
     if not has_digit(text):
         return None
     for sign in decimal or DECIMAL_SIGNS:
-        for own in formats(sign):
-            if (plain := own.plain(text)) is not None and (decimal or own.is_shown_by([text])):
-                number = own.number(text) or Decimal(0)
+        for number_format in formats(sign):
+            if (plain := number_format.plain(text)) is not None and (decimal or number_format.is_shown_by([text])):
+                number = number_format.number(text) or Decimal(0)
                 behind = plain.partition(".")[2] if "e" not in plain.lower() else ""
-                return Figure(number, len(behind), own.percent)
+                return Figure(number, len(behind), number_format.percent)
     return None
 
 
@@ -520,10 +522,10 @@ def _of_dates(texts: Sequence[str]) -> list[Place] | None:
     whens = [when for text in texts if (when := date_text(text)) is not None]
     if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
         return [(when,) for when in whens]
-    if not (found := _all(_DAY, texts)):
+    if not (result := _all(_DAY, texts)):
         return None
-    one = _days([(each[4], each[3], each[1], each.groups()[4:]) for each in found])
-    other = _days([(each[4], each[1], each[3], each.groups()[4:]) for each in found])
+    one = _days([(each[4], each[3], each[1], each.groups()[4:]) for each in result])
+    other = _days([(each[4], each[1], each[3], each.groups()[4:]) for each in result])
     return (one or other) if one is None or other is None else None
 
 
@@ -539,14 +541,14 @@ def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[P
 
 
 def _of_times(texts: Sequence[str]) -> list[Place] | None:
-    found = _all(_TIME_OF_DAY, texts)
-    return [tuple(Decimal(part or 0) for part in each.groups()) for each in found] if found else None
+    result = _all(_TIME_OF_DAY, texts)
+    return [tuple(Decimal(part or 0) for part in each.groups()) for each in result] if result else None
 
 
 def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
     """The matches of all texts; none where one does not match."""
-    found = [match for text in texts if (match := form.fullmatch(text.strip()))]
-    return found if len(found) == len(texts) else []
+    result = [match for text in texts if (match := form.fullmatch(text.strip()))]
+    return result if len(result) == len(texts) else []
 
 
 _KINDS: tuple[Callable[[Sequence[str]], list[Place] | None], ...] = (_of_numbers, _of_dates, _of_times, _of_bands)

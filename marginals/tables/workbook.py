@@ -77,13 +77,13 @@ class Sheet:
 
     def table(self) -> dict[int, "npt.NDArray[np.object_]"]:
         """For each column with something in it, by its number, its values in all rows with something; NaN for nothing."""
-        found = {}
+        result = {}
         for number in sorted(self.columns):
             rows, values = self.columns[number]
-            found[number] = np.full(len(self.rows), np.nan, dtype=object)
+            result[number] = np.full(len(self.rows), np.nan, dtype=object)
             for place, value in zip(np.searchsorted(self.rows, np.frombuffer(rows, np.int32)), values):
-                found[number][place] = value
-        return found
+                result[number][place] = value
+        return result
 
 
 def sheets_of(stream: BinaryIO, name: str) -> list[Sheet]:
@@ -192,18 +192,18 @@ class _Workbook:
 
     def _relations(self, folder: str, part: str) -> dict[str, tuple[str, str]]:
         """What a part refers to, by its key: of which kind it is, and its path in the archive."""
-        found: dict[str, tuple[str, str]] = {}
+        result: dict[str, tuple[str, str]] = {}
 
         def begin(name: str, attributes: Attributes) -> None:
             self._count_element()
             if name == "Relationship" and attributes.get("TargetMode") != "External":
                 target = attributes.get("Target", "")
                 path = posixpath.normpath(target[1:] if target.startswith("/") else posixpath.join(folder, target))
-                found[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
+                result[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
 
         if part in self._archive.namelist():
             self._parse(part, _Parser(begin))
-        return found
+        return result
 
     def _listed(self, part: str) -> tuple[list[str], bool]:
         """The keys of the sheets, and whether days are counted from 1904 on."""

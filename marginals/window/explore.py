@@ -205,15 +205,15 @@ def cross_table(asked: Asked) -> CrossTable | None:
     if asked.frame is None or len(asked.margin) != 2:
         return None
     frame = asked.frame
-    found = dict(zip(frame.index, zip(frame["expected"].tolist(), frame["exact"].tolist())))
-    rows, columns = (list(dict.fromkeys(labels)) for labels in zip(*found)) if found else ([], [])
+    result = dict(zip(frame.index, zip(frame["expected"].tolist(), frame["exact"].tolist())))
+    rows, columns = (list(dict.fromkeys(labels)) for labels in zip(*result)) if result else ([], [])
     if len(columns) > len(rows):
         rows, columns = columns, rows
-        found = {(second, first): cell for (first, second), cell in found.items()}
+        result = {(second, first): cell for (first, second), cell in result.items()}
     if len(columns) > _MOST_ACROSS or len(rows) > _MOST_DOWN:
         return None
-    highest = max([expected for expected, _ in found.values()], default=0.0) or 1.0
-    lines = tuple(tuple(_shaded(found.get((row, column), (0.0, True)), highest) for column in columns) for row in rows)
+    highest = max([expected for expected, _ in result.values()], default=0.0) or 1.0
+    lines = tuple(tuple(_shaded(result.get((row, column), (0.0, True)), highest) for column in columns) for row in rows)
     return CrossTable(tuple(map(str, rows)), tuple(map(str, columns)), lines)
 
 

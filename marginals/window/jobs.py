@@ -332,9 +332,9 @@ class Candidates:
             del self._kept[number]
         for number, folder in folders.items():
             if number not in self._kept:
-                found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+                result = json.loads((folder / "found.json").read_text(encoding="utf-8"))
                 self._kept[number] = Candidate(
-                    number, folder, found["config"], found["answer"], found["seconds"], found.get("made_of", "")
+                    number, folder, result["config"], result["answer"], result["seconds"], result.get("made_of", "")
                 )
         return [self._kept[number] for number in sorted(self._kept)]
 
@@ -359,20 +359,20 @@ class Candidates:
             number = max([*taken, *self._begun()], default=0) + 1
             folder = self._project.private / f"candidate-{number}"
             private_folder(folder)
-        own = self._project.folder / f".{self._config.path.stem}.candidate-{number}.toml"
-        replace_file(own, text.encode(), PRIVATE)
+        candidate_path = self._project.folder / f".{self._config.path.stem}.candidate-{number}.toml"
+        replace_file(candidate_path, text.encode(), PRIVATE)
 
         def keep(job: Job) -> None:
-            own.unlink(missing_ok=True)
+            candidate_path.unlink(missing_ok=True)
             if job.state == "stopped" or (job.status and not job.answer):
                 shutil.rmtree(folder, ignore_errors=True)
                 return
-            found = {"config": text, "answer": job.answer, "seconds": job.seconds}
-            found["made_of"] = made_of if made_of == _digest(inputs) else ""
-            replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
+            result = {"config": text, "answer": job.answer, "seconds": job.seconds}
+            result["made_of"] = made_of if made_of == _digest(inputs) else ""
+            replace_file(folder / "found.json", json.dumps(result).encode(), PRIVATE)
 
         out = f"{NOTES}/candidate-{number}/release"
-        job = self._jobs.command("search", ["publish", own.name, "--out", out], keep)
+        job = self._jobs.command("search", ["publish", candidate_path.name, "--out", out], keep)
         job.shown = f"marginals publish {self._config.path.name} --out {out}"
         if changed := difference(self._config.text, text, self._config.path.name):
             job.shown += f"   # with\n{changed}"
@@ -381,7 +381,7 @@ class Candidates:
     def found(self) -> Candidate | None:
         """What a search under the config as it is found in the files as they are; None where none did."""
         text = self._config.text
-        same = [each for each in self.all() if each.text == text and not each.error and each.made_of]
+        same = [job for job in self.all() if job.text == text and not job.error and job.made_of]
         made_of = _digest(_inputs(self._config.read())) if same else ""
         return next((each for each in reversed(same) if each.made_of == made_of), None)
 
@@ -414,8 +414,8 @@ class Candidates:
         for folder in self._project.private.glob("candidate-*"):
             if not (folder / "found.json").is_file():
                 shutil.rmtree(folder, ignore_errors=True)
-        for own in self._project.folder.glob(f".{self._config.path.stem}.candidate-*.toml"):
-            own.unlink(missing_ok=True)
+        for candidate_path in self._project.folder.glob(f".{self._config.path.stem}.candidate-*.toml"):
+            candidate_path.unlink(missing_ok=True)
         for candidate in self.all()[:-MOST]:
             self.drop(candidate.number)
 

@@ -44,8 +44,8 @@ def show(window: Window, request: Request) -> Response:
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
     least = config.k
     counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-    own = table.cube.table(table.domain.mask({name: 0}))
-    counts[own.column(name, 0)] = own.counts
+    one_way_table = table.cube.table(table.domain.mask({name: 0}))
+    counts[one_way_table.column(name, 0)] = one_way_table.counts
     at_level = np.bincount(hierarchy.lift(0, level), counts, minlength=hierarchy.size(level)).astype(np.int64)
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     parents = hierarchy.labels[level + 1] if level < hierarchy.height else ()
@@ -59,7 +59,7 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        sizes=[hierarchy.size(each) for each in range(hierarchy.height + 1)],
+        sizes=[hierarchy.size(level) for level in range(hierarchy.height + 1)],
         picture=ladder_picture(hierarchy, counts, least),
         bars=bars(hierarchy.labels[level], at_level, _BARS),
         others=max(int((at_level > 0).sum()) - _BARS, 0),
@@ -111,19 +111,19 @@ def save(window: Window, request: Request) -> Response:
     kind, back = form.get("kind", "none"), _address(name, 0)
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        own = _own(document, name)
+        attribute_toml = _own(document, name)
         if kind != "hierarchy":
             for key in ("intervals", "start", "prefixes", "dates", "hierarchy", "labels"):
                 if key != kind or not form.get(kind, "").strip():
-                    own.pop(key, None)
+                    attribute_toml.pop(key, None)
         if kind in ("intervals", "prefixes"):
-            put(own, kind, [_number(text, kind) for text in _listed(form.get(kind, ""))])
+            put(attribute_toml, kind, [_number(text, kind) for text in _listed(form.get(kind, ""))])
         if kind == "intervals" and form.get("start", "0").strip() not in ("", "0"):
-            own["start"] = _number(form["start"].strip(), "start")
+            attribute_toml["start"] = _number(form["start"].strip(), "start")
         if kind == "dates":
-            put(own, "dates", _listed(form.get("dates", "")))
-        fitted = own.get("ladder") if own.get("ladder") in FITTED else FITTED[0]
-        put(own, "ladder", fitted if form.get("ladder") == "fitted" else None)
+            put(attribute_toml, "dates", _listed(form.get("dates", "")))
+        fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
+        put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
 
     return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
 
@@ -181,10 +181,10 @@ def _write(window: Window, request: Request, name: str, rows: list[list[str]], l
             path, number = f"{stem}_{number}.csv", number + 1
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        own = _own(document, name)
+        attribute_toml = _own(document, name)
         for key in ("intervals", "start", "prefixes", "dates", "ladder"):
-            own.pop(key, None)
-        put(own, "hierarchy", path)
+            attribute_toml.pop(key, None)
+        put(attribute_toml, "hierarchy", path)
 
     return window.edit(request, change, _address(name, level), {path: hierarchy_file(rows)}, sentence)
 
@@ -208,8 +208,8 @@ def _hierarchy(window: Window, name: str) -> Hierarchy:
 
 def _file_of(window: Window, name: str) -> str:
     """The hierarchy file that the config names for an attribute; empty for none."""
-    own = window.file.plain.get("attributes", {}).get(name, {})
-    return str(own.get("hierarchy", ""))
+    settings = window.file.plain.get("attributes", {}).get(name, {})
+    return str(settings.get("hierarchy", ""))
 
 
 def _address(name: str, level: int) -> str:

@@ -251,8 +251,10 @@ def save(window: Window, request: Request) -> Response:
             put(privacy, key, value)
         _put_diversity(privacy, of_each)
         put(privacy, "odds", _positive(odds, "odds") if odds else None)
-        own = privacy.get("rules", [])
-        files = [rule for rule in ([own] if isinstance(own, str) else own) if rule not in RULES]
+        stated_rules = privacy.get("rules", [])
+        files = [
+            rule for rule in ([stated_rules] if isinstance(stated_rules, str) else stated_rules) if rule not in RULES
+        ]
         put(privacy, "rules", [*files, *rules])
 
     return window.edit(request, change, "/policy", sentence="The policy is written.")
@@ -280,8 +282,8 @@ def demand_proposed(window: Window, request: Request) -> Response:
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
     """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
-    own = privacy.get("diversity")
-    now = own.unwrap() if hasattr(own, "unwrap") else own
+    stated_diversity = privacy.get("diversity")
+    now = stated_diversity.unwrap() if hasattr(stated_diversity, "unwrap") else stated_diversity
     kept: dict[str, object] = (
         {name: value for name, value in now.items() if isinstance(value, list)} if isinstance(now, dict) else {}
     )

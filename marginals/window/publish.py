@@ -37,7 +37,7 @@ def show(window: Window, request: Request) -> Response:
     job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
     changing = window.jobs.latest("ledger")
     sensitive = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.SENSITIVE]
-    found = window.candidates.found()
+    result = window.candidates.found()
     least = max(config.policy.least("min_cell") or 1, config.policy.min_published_cell or 1)
     return window.page(
         "publish.html",
@@ -48,7 +48,7 @@ def show(window: Window, request: Request) -> Response:
         sensitive=sensitive,
         silent=config.policy.silent_on(list(sensitive)),
         undemanded=config.policy.undemanded(sensitive),
-        smallest=None if found is None else found.smallest_sensitive_count,
+        smallest=None if result is None else result.smallest_sensitive_count,
         small=counts_below(least) if least > 1 else "",
         table=table,
         dropped=[]
@@ -76,7 +76,7 @@ def show(window: Window, request: Request) -> Response:
         has_key=(folder / _SECRET).is_file(),
         password=_password(window),
         has_public_key=(folder / _PUBLIC).is_file(),
-        ledgers=sorted(each.parent.name for each in folder.glob("*/head.json")),
+        ledgers=sorted(head_file.parent.name for head_file in folder.glob("*/head.json")),
     )
 
 
@@ -119,9 +119,9 @@ def publish(window: Window, request: Request) -> Response:
         change = partial(_entitle, title=title)
         window.tell(window.file.edit(form.get("version", ""), change), "The title is written.")
     window.config().require_collections()
-    if not ledger and (found := window.candidates.found()) is not None:
-        job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(found, out, sign))
-        window.say(f"Candidate {found.number} was searched under this config, so it is not searched again.", job.shown)
+    if not ledger and (result := window.candidates.found()) is not None:
+        job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, out, sign))
+        window.say(f"Candidate {result.number} was searched under this config, so it is not searched again.", job.shown)
     else:
         job = window.jobs.command("publish", command)
         window.say("The release is being made.", job.shown)

@@ -236,14 +236,16 @@ def frontier_picture(
     series = list(dict.fromkeys(row["diversity"] for row in shown_rows))
     lines, dots = [], []
     for number, diversity in enumerate(series):
-        own = sorted((row for row in shown_rows if row["diversity"] == diversity), key=lambda row: row["k"])
-        lines.append((number % 10, " ".join(f"{x(row['k']):.1f},{y(row['kl_divergence']):.1f}" for row in own)))
+        diversity_rows = sorted((row for row in shown_rows if row["diversity"] == diversity), key=lambda row: row["k"])
+        lines.append(
+            (number % 10, " ".join(f"{x(row['k']):.1f},{y(row['kl_divergence']):.1f}" for row in diversity_rows))
+        )
         dots += [
             Dot(
                 round(x(row["k"]), 1), round(y(row["kl_divergence"]), 1), number % 10,
                 f"k = {row['k']}, {diversity}: {row['kl_divergence']:.3f} nats, {row['margins']} tables",
             )
-            for row in own
+            for row in diversity_rows
         ]  # fmt: skip
     placed = tuple(
         Dot(round(x(k), 1), round(y(value), 1), 0, f"candidate {name}: {value:.3f} nats", name)
@@ -294,22 +296,22 @@ class _Form(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Copy a tag, or what was typed instead."""
-        own = dict(attrs)
+        attributes = dict(attrs)
         if tag == "form":
-            self._is_inside = own.get("action") == self._action
+            self._is_inside = attributes.get("action") == self._action
         if not self._is_inside or tag not in ("input", "select", "textarea", "option"):
             self._copy(self.get_starttag_text() or "")
             return
-        typed = self._typed.get(own.get("name") or "")
+        typed = self._typed.get(attributes.get("name") or "")
         if tag == "select":
             self._chosen = typed
         elif tag == "option" and self._chosen is not None:
-            self._option = len(self.parts), own
-        elif tag == "input" and own.get("type") in ("checkbox", "radio"):
-            _mark(own, "checked", (own.get("value") or "on") in (typed or ()))
-        elif tag == "input" and typed and own.get("type") not in _NEVER_REFILLED:
-            own["value"] = typed.pop(0)
-        self._copy(_tag(tag, own))
+            self._option = len(self.parts), attributes
+        elif tag == "input" and attributes.get("type") in ("checkbox", "radio"):
+            _mark(attributes, "checked", (attributes.get("value") or "on") in (typed or ()))
+        elif tag == "input" and typed and attributes.get("type") not in _NEVER_REFILLED:
+            attributes["value"] = typed.pop(0)
+        self._copy(_tag(tag, attributes))
         if tag == "textarea" and typed:
             self._copy(f"\n{escape(typed.pop(0))}")
             self._is_replaced = True

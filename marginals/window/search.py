@@ -116,24 +116,26 @@ def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]
     def own(name: str, meaning: str, values: Sequence[object]) -> tuple[str, str, list[str]]:
         return name, meaning, [NOTHING if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
 
-    found = candidates
-    wanted = [c.answer.get("wanted", []) for c in found]
+    result = candidates
+    wanted = [c.answer.get("wanted", []) for c in result]
     rows = [
         own(
-            "Tables", "published together", [len(c.answer["margins"]) if "margins" in c.answer else None for c in found]
+            "Tables",
+            "published together",
+            [len(c.answer["margins"]) if "margins" in c.answer else None for c in result],
         ),
         row("KL divergence", "nats to the data; smaller is nearer", "kl_divergence", form="{:.3f}"),
         row("Two-way tables", "mean total variation at base values", "errors", "two_way", "mean"),
         row("Random counts", "median relative error", "errors", "counts", "median"),
-        own("Odds", "evidence about a person that every diversity bears", [c.odds for c in found]),
-        own("Largest risk", "1 in the fewest rows that share a cell", [c.largest_risk for c in found]),
+        own("Odds", "evidence about a person that every diversity bears", [c.odds for c in result]),
+        own("Largest risk", "1 in the fewest rows that share a cell", [c.largest_risk for c in result]),
         own(
             "Smallest sensitive count",
             "rows of a published cell that includes what is sensitive",
-            [c.smallest_sensitive_count for c in found],
+            [c.smallest_sensitive_count for c in result],
         ),
         row("Left out", "rows that lack a value", "dropped", "rows", form="{:,}"),
-        own("Seconds", "of the search", [round(c.seconds, 1) for c in found]),
+        own("Seconds", "of the search", [round(c.seconds, 1) for c in result]),
     ]
     named: dict[tuple[str, ...], None] = {}
     for tables in wanted:
@@ -178,9 +180,9 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, 
 
 
 def _for_attribute(settings: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, str]]]:
-    own = settings.get("attributes", {}).get(name, {})
+    attribute_settings = settings.get("attributes", {}).get(name, {})
     buttons = []
-    if own.get("ladder") not in FITTED:
+    if attribute_settings.get("ladder") not in FITTED:
         buttons.append((f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}))
     buttons.append((f"Leave {name} out", {"remedy": "ignore", "attribute": name}))
     return buttons

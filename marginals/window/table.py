@@ -111,12 +111,12 @@ def save_roles(window: Window, request: Request) -> Response:
                     continue
                 attributes[name] = tomlkit.table()
                 attributes[name]["ladder"] = "fitted"
-            own = attributes[name]
-            put(own, "role", role)
+            attribute = attributes[name]
+            put(attribute, "role", role)
             if missing is not None and config.source.attributes.get(name):
-                put(own, "missing", missing if missing != "drop" else None)
+                put(attribute, "missing", missing if missing != "drop" else None)
             if f"description:{name}" in form:
-                put(own, "description", description or None)
+                put(attribute, "description", description or None)
         no_one_sensitive(document)
         if form.get("reviewed"):
             put(section(document, "data"), "reviewed", True)

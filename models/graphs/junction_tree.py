@@ -498,5 +498,7 @@ def triangulated_tree(collection: Collection) -> JunctionTree:
     masks = [*collection.masks, *(domain.mask(support.cells.margin) for support in collection.supports)]
     cliques = eliminated(sum([1 << number[place] for place in domain.places(mask)]) for mask in masks) or []
     finest = reduce(or_, collection.masks, 0)
-    own = [domain.attribute_masks[place] & finest for place in by_name]
-    return JunctionTree.of(domain, [sum([own[vertex] for vertex in vertices_of(clique)]) for clique in cliques])
+    attribute_masks = [domain.attribute_masks[place] & finest for place in by_name]
+    return JunctionTree.of(
+        domain, [sum([attribute_masks[vertex] for vertex in vertices_of(clique)]) for clique in cliques]
+    )

@@ -428,9 +428,9 @@ class TreeMargins:
         """Number of values, or parts, of an item."""
         size = self._sizes.get(item)
         if size is None:
-            own = self.parts.get(item)
+            part = self.parts.get(item)
             whole = self.tree.domain.hierarchies[item[0]].size(item[1])
-            size = self._sizes[item] = whole if own is None else own.count
+            size = self._sizes[item] = whole if part is None else part.count
         return size
 
     def shape(self, items: tuple[Item, ...]) -> tuple[int, ...]:
@@ -502,7 +502,7 @@ class TreeMargins:
 
         beyond: what lies on each of the clique's ways to items that it does not hold.
         """
-        own = [item for item in items if self.tree.holders(item) >> clique & 1]
+        clique_items = [item for item in items if self.tree.holders(item) >> clique & 1]
         apart = [item for _, others in beyond for item in others]
         messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
         counts = self.tree.cliques[clique].expected
@@ -511,17 +511,17 @@ class TreeMargins:
         if back is not None:
             link = self.tree.links[back.link]
             keys, cells = link.positions[back.side], len(link)
-        size = cells * prod(self.shape(tuple(own)))
+        size = cells * prod(self.shape(tuple(clique_items)))
         if size * prod(self.shape(tuple(apart))) > CELL_LIMIT:
             raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
-        for item in own:
+        for item in clique_items:
             codes = self.tree.codes(clique, item)
             if (parts := self.parts.get(item)) is not None:
                 codes = parts.codes[codes]
                 counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
         counted = self.coupling.through(counts, keys, size, messages)
-        order = (*own, *apart)
+        order = (*clique_items, *apart)
         lengths = [self.size(item) for item in order]
         if order == items:
             return counted.reshape(cells, prod(lengths))
@@ -667,8 +667,8 @@ def expectation(tree: CalibratedTree, weights: Mapping[str, FloatArray]) -> floa
         if clique is None or level == hierarchy.height:
             mean *= float(means[0])
         else:
-            own = means[tree.codes(clique, (index, level))]
-            mass[clique] = mass.get(clique, tree.cliques[clique].expected) * own
+            clique_means = means[tree.codes(clique, (index, level))]
+            mass[clique] = mass.get(clique, tree.cliques[clique].expected) * clique_means
     if not mass:
         return mean * tree.total
     for link in reversed(tree.links):
@@ -745,13 +745,13 @@ class CellExpectations:
         mean = np.ones(len(cells))
         messages: dict[int, _Message] = {}
         for clique in reversed(range(len(self.tree.cliques))):
-            own = self.tree.cliques[clique]
-            cell, place = match(*cells.keys_with(own.cells))
-            mass = own.expected[place] ** self.power
-            for attribute, level in own.margin.items():
+            clique_mask = self.tree.cliques[clique]
+            cell, place = match(*cells.keys_with(clique_mask.cells))
+            mass = clique_mask.expected[place] ** self.power
+            for attribute, level in clique_mask.margin.items():
                 if attribute in factors and level == finest[attribute]:
                     factor = factors.pop(attribute)
-                    mass = _times(mass, factor(block[cell], own.codes[attribute][place]))
+                    mass = _times(mass, factor(block[cell], clique_mask.codes[attribute][place]))
             for child in self.tree.tree.children[clique]:
                 mass = _times(mass, messages.pop(child).at(cell, place))
             if self.tree.tree.parents[clique] < 0:

@@ -199,11 +199,11 @@ def _layers(
         reached: dict[_State, int] = {}
         for state, number in states.items():
             deadline.check()
-            found = _filled(state, size, low, high, inside)
-            left -= len(found) * (1 + size // _LARGE)
+            result = _filled(state, size, low, high, inside)
+            left -= len(result) * (1 + size // _LARGE)
             if left < 0:
                 return None
-            for filled in found:
+            for filled in result:
                 after = list(state)
                 for of_table in inside:
                     for place, rows in zip(of_table, filled):
@@ -235,15 +235,15 @@ def _filled(
     needed = [0] * (len(high) + 1)
     for v in reversed(range(len(high))):
         ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + lower[v]
-    found: list[_State] = [()]
+    result: list[_State] = [()]
     for v in range(len(high)):
-        found = [
+        result = [
             (*head, own)
-            for head in found
+            for head in result
             for left in [rows - sum(head)]
             for own in range(max(lower[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
         ]
-    return found
+    return result
 
 
 # The maximum-entropy distribution of given sums, with a proof of how near it is.
@@ -314,8 +314,8 @@ class _Fit:
 
     def _moved(self, step: Sequence[FloatArray]) -> FloatArray:
         moved = np.zeros(self.possible.shape)
-        for table, own in zip(self.sums.tables, step):
-            moved += table.spread(own)
+        for table, table_step in zip(self.sums.tables, step):
+            moved += table.spread(table_step)
         return moved
 
     def scale(self) -> None:
@@ -356,8 +356,8 @@ class _Fit:
         tables = self.sums.tables
         residual = [table.counts - table.sums(expected) for table in tables]
         scale = [np.where(table.counts > 0, 1 / np.maximum(table.counts, 1), 0.0) for table in tables]
-        step = [np.zeros_like(own) for own in residual]
-        towards = [own * by for own, by in zip(residual, scale)]
+        step = [np.zeros_like(table_part) for table_part in residual]
+        towards = [table_part * by for table_part, by in zip(residual, scale)]
         product = _dot(residual, towards)
         solved = max(_SOLVED * self.sizes.sum(), _PROGRESS * product)
         for _ in range(_SOLVING):
@@ -369,11 +369,11 @@ class _Fit:
             if not curvature > 0:
                 break
             length = product / curvature
-            step = [own + length * way for own, way in zip(step, towards)]
-            residual = [own - length * way for own, way in zip(residual, image)]
-            scaled = [own * by for own, by in zip(residual, scale)]
+            step = [table_step + length * way for table_step, way in zip(step, towards)]
+            residual = [table_part - length * way for table_part, way in zip(residual, image)]
+            scaled = [table_part * by for table_part, by in zip(residual, scale)]
             before, product = product, _dot(residual, scaled)
-            towards = [own + product / before * way for own, way in zip(scaled, towards)]
+            towards = [table_part + product / before * way for table_part, way in zip(scaled, towards)]
         return step, np.where(self.possible, centred(step), 0.0)
 
     def distance(self, change: FloatArray) -> float:
@@ -411,4 +411,4 @@ _ROUNDED = 1e-13
 
 
 def _dot(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    return sum((float((own * way).sum()) for own, way in zip(one, other)), 0.0)
+    return sum((float((table_part * way).sum()) for table_part, way in zip(one, other)), 0.0)

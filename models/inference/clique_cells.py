@@ -426,10 +426,10 @@ class _Join:
         sizes = [prod(shape[axis] for axis in own) for own in (both, rows, inner, columns)]
         shared = sizes[:1] if both else []
         order = ordered(both, rows, columns)
-        found = {*both, *rows, *columns}
+        result = {*both, *rows, *columns}
         work = (
             STEP
-            + CELL * (_size(first, shape) + _size(second, shape) + _size(frozenset(found), shape))
+            + CELL * (_size(first, shape) + _size(second, shape) + _size(frozenset(result), shape))
             + PRODUCT * prod(sizes)
         )
         return cls(
@@ -437,7 +437,7 @@ class _Join:
             other,
             (ordered(both, rows, inner), (*shared, sizes[1], sizes[2])),
             (ordered(both, inner, columns), (*shared, sizes[2], sizes[3])),
-            (tuple(shape[axis] if axis in found else 1 for axis in order), tuple(np.argsort(order).tolist())),
+            (tuple(shape[axis] if axis in result else 1 for axis in order), tuple(np.argsort(order).tolist())),
             work,
         )
 

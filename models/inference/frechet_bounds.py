@@ -281,14 +281,14 @@ class Box:
         unknown = False
         for attribute in sorted({**self.margin, **margin}, key=domain.index):
             index, hierarchy = domain.index(attribute), domain.hierarchy(attribute)
-            own = margin.get(attribute, hierarchy.height)
-            item = (index, max(min(own, self.margin.get(attribute, own)), tree.finest_levels[index]))
+            margin_level = margin.get(attribute, hierarchy.height)
+            item = (index, max(min(margin_level, self.margin.get(attribute, margin_level)), tree.finest_levels[index]))
             if item[1] == hierarchy.height:
                 unknown |= attribute in self.margin
                 continue
             items.append(item)
-            if attribute in self.margin or own > item[1]:
-                target = max(own, item[1])
+            if attribute in self.margin or margin_level > item[1]:
+                target = max(margin_level, item[1])
                 codes, size = hierarchy.lift(item[1], target).astype(np.intp), hierarchy.size(target)
                 share = self.share(attribute, item[1]) if attribute in self.margin else np.ones(len(codes))
                 possible[item] = Parts(np.where(share > 0, codes, -1), size)

@@ -114,8 +114,8 @@ class Box:
 
 
 def _occupied(collection: Collection, attribute: str, level: int) -> CodeArray:
-    own = collection.domain.mask({attribute: level})
-    return np.asarray(collection.cube.table(own).codes[0]) if own else np.zeros(1, dtype=np.intp)
+    level_mask = collection.domain.mask({attribute: level})
+    return np.asarray(collection.cube.table(level_mask).codes[0]) if level_mask else np.zeros(1, dtype=np.intp)
 
 
 def _dense(table: ContingencyTable, names: Sequence[str]) -> FloatArray:
@@ -269,12 +269,12 @@ class LocalFit:
         domain = self.domain
         domain.mask(margin)
         levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
-        shown = {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
+        shown_levels = {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
         if domain.size(margin) > _CELLS_OF_SOME:
             raise TooManyCellsError(
                 f"a margin of {domain.size(margin):,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
             )
-        counts, kind = self._shown(shown)
+        counts, kind = self._shown(shown_levels)
         return Answer(read_only(_spread(domain, counts, levels, margin)), kind)
 
     def _shown(self, margin: Mapping[str, int]) -> tuple[FloatArray, Kind]:
@@ -321,11 +321,11 @@ class LocalFit:
     def whole(self) -> tuple[Box, FloatArray] | None:
         """All attributes that do not hang on one margin, fitted to all tables; None where these are too many cells."""
         levels = {a: level for a, level in self.finest_levels.items() if a not in self._hanging}
-        shown = {a: level for a, level in levels.items() if level < self.domain.hierarchy(a).height}
-        cells = prod(len(_occupied(self.everything, a, level)) for a, level in shown.items())
+        shown_levels = {a: level for a, level in levels.items() if level < self.domain.hierarchy(a).height}
+        cells = prod(len(_occupied(self.everything, a, level)) for a, level in shown_levels.items())
         if cells > self.cells:
             return None
-        box = Box.of(self.everything, shown)
+        box = Box.of(self.everything, shown_levels)
         beliefs = self._product(box)
         self._demands(box).fit(beliefs, _SWEEPS_OF_ALL, _CONVERGED_OF_ALL, self.deadline)
         return box, beliefs

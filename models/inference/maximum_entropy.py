@@ -368,13 +368,13 @@ class ExpectedCells:
     def refined(self, attribute: str, level: int) -> "ExpectedCells":
         """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
         hierarchy = self.domain.hierarchy(attribute)
-        own = self.margin.get(attribute, hierarchy.height)
-        if own <= level:
+        margin_level = self.margin.get(attribute, hierarchy.height)
+        if margin_level <= level:
             return self
         codes = self.codes.get(attribute, np.zeros(len(self), dtype=np.int64))
-        parents = hierarchy.lift(level, own)
+        parents = hierarchy.lift(level, margin_level)
         cell, child = match(codes, parents)
-        share = hierarchy.leaf_counts(level)[child] / hierarchy.leaf_counts(own)[parents[child]]
+        share = hierarchy.leaf_counts(level)[child] / hierarchy.leaf_counts(margin_level)[parents[child]]
         refined = {a: column[cell] for a, column in self.codes.items()} | {attribute: child}
         cells = CodedCells(self.domain, Margin({**self.margin, attribute: level}), refined, len(cell))
         return ExpectedCells(cells, np.asarray(self.expected[cell] * share, dtype=np.float64))

@@ -171,7 +171,7 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
         [linked.equations.matrix(size).astype(np.float64), csr_array((len(linked.equations), number))], format="csr"
     )
     solve: Any = linprog  # its stubs know no sparse matrices
-    found = solve(
+    result = solve(
         np.concatenate([np.zeros(size), np.ones(number)]),
         A_ub=inequalities,
         b_ub=np.concatenate([-lower, upper[bounded].astype(np.float64)]),
@@ -181,7 +181,7 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
         method="highs",
         options={"time_limit": deadline.left} if np.isfinite(deadline.left) else {},
     )
-    return float(found.fun) if found.status == 0 and found.fun > _TOLERANCE else 0.0
+    return float(result.fun) if result.status == 0 and result.fun > _TOLERANCE else 0.0
 
 
 # Estimates: the maximum-entropy counts within proven bounds, which say what is likely where little is certain.
@@ -201,7 +201,7 @@ def estimated_counts(
     linked: LinkedTables, lower: CountArray, upper: CountArray, deadline: Deadline = NEVER
 ) -> FloatArray:
     """An estimate of each count within its bounds: shape (cells,); NaN for counts without one when time is over."""
-    found = np.full(len(linked), np.nan)
+    result = np.full(len(linked), np.nan)
     exact = lower == upper
     for table, finest in enumerate(linked.finest):
         if deadline.is_over:
@@ -211,11 +211,11 @@ def estimated_counts(
         for cells, places in every[::-1]:
             inside = places >= 0
             summed = np.bincount(places[inside], counts[inside], minlength=len(cells))
-            found[cells] = np.where(np.isnan(found[cells]), summed, found[cells])
-    found[exact] = lower[exact]
+            result[cells] = np.where(np.isnan(result[cells]), summed, result[cells])
+    result[exact] = lower[exact]
     ends = upper.astype(np.float64)
     ends[upper >= UNBOUNDED] = np.inf
-    return np.asarray(np.clip(found, lower, ends), dtype=np.float64)
+    return np.asarray(np.clip(result, lower, ends), dtype=np.float64)
 
 
 def _fitted(sums: tuple[Sums, ...], lower: CountArray, upper: CountArray) -> FloatArray:

@@ -313,15 +313,15 @@ def _places(fine: Sequence[Members], coarse: Sequence[Members]) -> IndexArray | 
     if tuple(fine) == tuple(coarse):
         return np.arange(len(fine))
     known = {members: place for place, members in enumerate(coarse)}
-    found, covered = [], [0] * len(coarse)
+    result, covered = [], [0] * len(coarse)
     for part in fine:
         place = known.get(part, -1)
         if place < 0:
             place = next((number for number, whole in enumerate(coarse) if not part & ~whole), -1)
-        found.append(place)
+        result.append(place)
         if place >= 0:
             covered[place] |= part
-    return np.array(found, dtype=np.intp) if covered == list(coarse) else None
+    return np.array(result, dtype=np.intp) if covered == list(coarse) else None
 
 
 def layers(shown: Sequence[Members]) -> list[tuple[Members, ...]]:
@@ -331,16 +331,16 @@ def layers(shown: Sequence[Members]) -> list[tuple[Members, ...]]:
     [(1, 2, 4), (3, 4), (7,)]
     """
     finest = parts(shown)
-    found: list[list[Members]] = []
+    result: list[list[Members]] = []
     for members in sorted(set(shown) - set(finest), key=int.bit_count):
-        free = (layer for layer in found if not any(members & other for other in layer))
+        free = (layer for layer in result if not any(members & other for other in layer))
         layer = next(free, None)
         if layer is None:
-            found.append([members])
+            result.append([members])
         else:
             layer.append(members)
     completed = []
-    for layer in found:
+    for layer in result:
         covered = reduce(or_, layer)
         completed.append(
             tuple(sorted((*layer, *(p for p in finest if not p & covered)), key=lambda part: part & -part))
@@ -374,14 +374,14 @@ class TableFamilies:
         All pairs that differ in one attribute, and for families without such parts the finest cells.
         """
         for total in self.families:
-            found = False
+            result = False
             for fine in self.families:
                 if fine is not total and fine.differs_in(total) == 1:
                     places = fine.parts_of(total)
                     if places is not None:
-                        found = True
+                        result = True
                         yield total, fine, places
-            if not found and total != self.finest:
+            if not result and total != self.finest:
                 places = self.finest.parts_of(total)
                 if places is not None:
                     yield total, self.finest, places
@@ -760,7 +760,7 @@ def _unknowns(
     if np.prod([float(len(known)) for known in registry.places]) > 2.0**62:
         raise TooManyCellsError("the tables have too many attributes and values to number their combinations")
     shown = [_published_codes(registry, table) for table in tables]
-    codes = [*shown, *(registry.family_codes(family) for each in linked for family in each.families)]
+    codes = [*shown, *(registry.family_codes(family) for table_set in linked for family in table_set.families)]
     unique = np.unique(np.concatenate(codes))
     published = PublishedCells(
         np.searchsorted(unique, np.concatenate(shown)),
@@ -780,8 +780,8 @@ def _unknowns(
         names,
         len(tables),
         published,
-        tuple(np.searchsorted(unique, registry.family_codes(each.finest)) for each in linked),
-        tuple(tuple(_sums(registry, each, unique)) for each in linked),
+        tuple(np.searchsorted(unique, registry.family_codes(table_set.finest)) for table_set in linked),
+        tuple(tuple(_sums(registry, table_set, unique)) for table_set in linked),
         _equations(registry, linked, unique),
         covered,
         joints.left_out,

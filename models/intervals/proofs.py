@@ -189,10 +189,10 @@ class _LinearProgram:
         # Without any end, one block could make the program of all unbounded.
         upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
         settings: dict[str, Any] = {"time_limit": deadline.left} if np.isfinite(deadline.left) else {}
-        found: Any = None
+        result: Any = None
         for presolve in (True, False):
             solve: Any = linprog  # its stubs know no sparse matrices
-            found = solve(
+            result = solve(
                 np.concatenate(objectives).astype(np.float64),
                 A_eq=self.matrix if self.matrix.shape[0] else None,
                 b_eq=self.known if self.matrix.shape[0] else None,
@@ -200,17 +200,17 @@ class _LinearProgram:
                 method="highs",
                 options={"presolve": presolve, **settings},
             )
-            if found.status != 2:
+            if result.status != 2:
                 break
-        if found.status == 2:
+        if result.status == 2:
             raise ContradictionError("the tables contradict each other")
-        if found.status != 0:
+        if result.status != 0:
             return None
-        duals: NDArray[np.float64] = found.eqlin.marginals if self.matrix.shape[0] else np.zeros(0)
+        duals: NDArray[np.float64] = result.eqlin.marginals if self.matrix.shape[0] else np.zeros(0)
         proven = []
         for number, (bound, objective) in enumerate(zip(self.bounds, objectives)):
             cells, rows = (slice(begin[number], begin[number + 1]) for begin in (self.cells, self.rows))
-            bound.see(found.x[cells])
+            bound.see(result.x[cells])
             proven.append(bound.prove(objective, duals[rows]))
         return proven
 
@@ -392,10 +392,10 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
     mixed[0][place], mixed[1][place] = linked.lower[cell], linked.upper[cell]
     best = Explanation((), is_whole=False)
     for low, high in (published, mixed):
-        found = _solved(linked, near, equations, (low, high), (place, upper, goal))
-        if found is not None and found.is_whole:
-            return found
-        best = found if found is not None and not best.terms else best
+        explanation = _solved(linked, near, equations, (low, high), (place, upper, goal))
+        if explanation is not None and explanation.is_whole:
+            return explanation
+        best = explanation if explanation is not None and not best.terms else best
     return best
 
 
@@ -435,16 +435,16 @@ def _solved(
     objective[place] = -1 if is_upper else 1
     widened = np.stack([lower - _SLACK, np.where(upper >= UNBOUNDED, np.inf, upper + _SLACK)], axis=1)
     solve: Any = linprog  # its stubs know no sparse matrices
-    found = solve(
+    result = solve(
         objective.astype(np.float64),
         A_eq=equations.matrix(len(near)).astype(np.float64),
         b_eq=np.zeros(len(equations)),
         bounds=widened,
         method="highs",
     )
-    if found.status != 0:
+    if result.status != 0:
         return None
-    reduced, _ = reduced_objective(objective, equations, found.eqlin.marginals)
+    reduced, _ = reduced_objective(objective, equations, result.eqlin.marginals)
     proven = -(-proven_sum(reduced, lower, upper) // MULTIPLE)
     sign = -1 if is_upper else 1
     terms: Sequence[Term] = [

@@ -134,9 +134,9 @@ def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
     touched = cells.constraints @ inside.astype(np.float64)
     outside = cells.constraints @ (~inside).astype(np.float64)
     for table in cells.tables:
-        own = slice(begin, begin + len(table))
-        most = min(most, int(table.counts[touched[own] > 0].sum()))
-        fewest = max(fewest, int(table.counts[outside[own] == 0].sum()))
+        span = slice(begin, begin + len(table))
+        most = min(most, int(table.counts[touched[span] > 0].sum()))
+        fewest = max(fewest, int(table.counts[outside[span] == 0].sum()))
         begin += len(table)
     return fewest, most
 

@@ -186,10 +186,12 @@ class Packing:
     def _largest_flow(self, limits: FloatArray, chain: Sequence[int]) -> int:
         tables = []
         for place, margin in enumerate(chain):
-            own = limits[self.begins[margin] : self.begins[margin + 1]]
+            margin_limits = limits[self.begins[margin] : self.begins[margin + 1]]
             before, after = self._shared[place], self._shared[place + 1]
-            kept = np.flatnonzero(own > 0)
-            tables.append(ChainTable(_whole(own[kept]), before[1][kept], after[0][kept]))
+            kept_indices = np.flatnonzero(margin_limits > 0)
+            tables.append(
+                ChainTable(_whole(margin_limits[kept_indices]), before[1][kept_indices], after[0][kept_indices])
+            )
         return most_inside(tables, [np.ones(len(table.counts), dtype=bool) for table in tables])
 
     @cached_property
@@ -217,9 +219,9 @@ def _in_a_chain(masks: Sequence[Mask]) -> tuple[int, ...] | None:
             return order
         for place, mask in enumerate(masks):
             if place not in order and (not order or not seen & mask & ~masks[order[-1]]):
-                found = continued((*order, place), seen | mask)
-                if found is not None:
-                    return found
+                result = continued((*order, place), seen | mask)
+                if result is not None:
+                    return result
         return None
 
     return continued((), 0)

@@ -284,14 +284,14 @@ def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool])
     Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError where more would have to be
     looked at than can be.
     """
-    own = [mask & domain.attribute_masks[place] for place in domain.places(mask)]
-    start = sum(each & -each for each in own)
+    attribute_masks = [mask & domain.attribute_masks[place] for place in domain.places(mask)]
+    start = sum(attribute_mask & -attribute_mask for attribute_mask in attribute_masks)
     waiting, looked_at, maximal = [start], {start}, []
     while waiting:
         margin = waiting.pop()
         if not allowed(margin):
             continue
-        finer = [margin | rest & -rest for each in own if (rest := each & ~margin)]
+        finer = [margin | rest & -rest for attribute_mask in attribute_masks if (rest := attribute_mask & ~margin)]
         if not any(map(allowed, finer)):
             maximal.append(margin)
         waiting += [each for each in finer if each not in looked_at]

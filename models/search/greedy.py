@@ -484,10 +484,10 @@ def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
     Decomposable, since two parts that are apart are joined by one attribute of each, which some clique of its part shows
     as finely as the part shows it at all.
     """
-    own = problem.cube.domain.attribute_masks
-    part = {place: place for place in range(len(own))}
+    attribute_masks = problem.cube.domain.attribute_masks
+    part = {place: place for place in range(len(attribute_masks))}
     for clique in problem.initial:
-        shown = [place for place, mask in enumerate(own) if mask & clique]
+        shown = [place for place, mask in enumerate(attribute_masks) if mask & clique]
         _join(part, shown)
     cliques = tuple(maximal_masks(problem.initial))
     if problem.constraint(cliques, 0):
@@ -501,7 +501,7 @@ def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
         if problem.constraint(extended, margin) is None:
             cliques = extended
             _join(part, pair)
-    for place in range(len(own)):
+    for place in range(len(attribute_masks)):
         if not stop() and (margin := _alone(problem, cliques, place)):
             extended = tuple(maximal_masks((*cliques, margin)))
             if problem.constraint(extended, margin) is None:
@@ -512,12 +512,16 @@ def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
 def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
     """The margin of one attribute by which a collection gains most; 0 where it gains by none."""
     cube, domain = problem.cube, problem.cube.domain
-    attribute, hierarchy, own = domain.attributes[place], domain.hierarchies[place], domain.attribute_masks[place]
-    shown = max((clique & own for clique in cliques), default=0)
+    attribute, hierarchy, attribute_mask = (
+        domain.attributes[place],
+        domain.hierarchies[place],
+        domain.attribute_masks[place],
+    )
+    shown = max((clique & attribute_mask for clique in cliques), default=0)
     leaves = cube.log_leaves(attribute, hierarchy.height - shown.bit_count())
     best, margin = LEAST_GAIN, 0
-    for step in vertices_of(own & ~shown):
-        finer = own & ((2 << step) - 1)
+    for step in vertices_of(attribute_mask & ~shown):
+        finer = attribute_mask & ((2 << step) - 1)
         if problem.refuses(finer):
             break
         saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())

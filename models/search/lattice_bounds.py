@@ -272,9 +272,9 @@ class BlockBound:
 
     def to_go(self, vertices: Mask) -> float:
         """The remaining nats of a collection that shows these induced attributes, where every resolution is told apart."""
-        own = self.problem.cube.domain.attribute_masks
+        attribute_masks = self.problem.cube.domain.attribute_masks
         return sum(
-            float(remaining[tuple((vertices & own[place]).bit_count() for place in block)])
+            float(remaining[tuple((vertices & attribute_masks[place]).bit_count() for place in block)])
             for block, remaining in zip(self.blocks, self.remaining)
         )
 
@@ -708,19 +708,19 @@ def counted_margins(problem: Problem, grid: Grid, judged: ClassSize, stop: Stop)
     if judge is None:
         return None
     alone = np.array([problem.cube.entropy(mask) for mask in steps.fine])
-    found = [MarginSets(steps, np.arange(len(steps))[:, None], alone)]
+    result = [MarginSets(steps, np.arange(len(steps))[:, None], alone)]
     rows = len(problem.cube.table(sum(problem.cube.domain.attribute_masks)))
-    while len(found[-1]):
-        if stop() or _too_many(found[-1], rows):
+    while len(result[-1]):
+        if stop() or _too_many(result[-1], rows):
             return None
         if isinstance(judge, RowCounts):
-            one_more = _of_ladders(found[-1], asked, judge, stop)
+            one_more = _of_ladders(result[-1], asked, judge, stop)
         else:
-            one_more = _all_at_once(found[-1], judge, stop)
+            one_more = _all_at_once(result[-1], judge, stop)
         if one_more is None:
             return None
-        found.append(one_more)
-    return found[:-1]
+        result.append(one_more)
+    return result[:-1]
 
 
 def _too_many(margins: MarginSets, rows: int) -> bool:

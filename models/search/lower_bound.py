@@ -92,9 +92,9 @@ def _one_step_finer(
     Each is made once: of the one that shows less of its last attribute. None where there are more than so many.
     """
     position = {mask: number for number, mask in enumerate(frontier)}
-    found: list[tuple[int, int, Mask, _Shown]] = []
+    result: list[tuple[int, int, Mask, _Shown]] = []
     for mask, shown in frontier.items():
-        if len(found) > most:
+        if len(result) > most:
             return None
         last, place = shown[-1] if shown else (0, 0)
         for i in range(last, len(grid)):
@@ -111,8 +111,8 @@ def _one_step_finer(
                 if coarser < first:
                     first, step = coarser, other
             else:
-                found.append((first, step, candidate, extended))
-    return None if len(found) > most else [(mask, shown) for *_, mask, shown in sorted(found)]
+                result.append((first, step, candidate, extended))
+    return None if len(result) > most else [(mask, shown) for *_, mask, shown in sorted(result)]
 
 
 def resolved(problem: Problem, place: int, resolution: int) -> Mask:
@@ -200,8 +200,8 @@ class LowerBound:
 
     def to_go(self, vertices: Mask) -> float:
         """The remaining nats of a collection that shows these induced attributes."""
-        own = self.problem.cube.domain.attribute_masks
-        return float(self.remaining[tuple((vertices & m).bit_count() for m in own)])
+        attribute_masks = self.problem.cube.domain.attribute_masks
+        return float(self.remaining[tuple((vertices & m).bit_count() for m in attribute_masks)])
 
 
 def score(problem: Problem, mask: Mask) -> float:
@@ -464,7 +464,7 @@ def of_margins(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> li
     scores = {mask: score(problem, mask) for mask in allowed}
     nodes = np.array(list(allowed.values()), dtype=np.intp)
     own, masks, sizes = np.array(list(scores.values())), list(allowed), np.count_nonzero(nodes, axis=1)
-    found = []
+    last_steps = []
     for size in range(1, int(sizes.max(initial=0)) + 1):
         numbers = np.flatnonzero(sizes == size)
         places = np.nonzero(nodes[numbers])[1].reshape(-1, size)
@@ -474,8 +474,8 @@ def of_margins(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> li
             for number, *of_margin in zip(numbers.tolist(), places.tolist(), resolutions.tolist())
         ]
         costs = own[numbers, None] - np.array(coarser, dtype=np.float64).reshape(-1, size)
-        found.append(LastSteps(places, resolutions, costs, own[numbers]))
-    return found
+        last_steps.append(LastSteps(places, resolutions, costs, own[numbers]))
+    return last_steps
 
 
 def of_sets(found: Sequence[MarginSets]) -> list[LastSteps]:

@@ -65,13 +65,15 @@ class _PairSearch:
     def run(self, pairs: Sequence[tuple[int, int]], trial: _Trial) -> None:
         """Every pair of attributes in turn, until all were tried since the last better collection."""
         domain = self.problem.cube.domain
-        names, own = domain.attributes, domain.attribute_masks
+        names, attribute_masks = domain.attributes, domain.attribute_masks
         place = tried = 0
         while tried < len(pairs) and not self.stop():
             first, second = pairs[place % len(pairs)]
             place, tried = place + 1, tried + 1
             what = f"make anew what {names[first]} and {names[second]} share"
-            if any(self._is_better(start, what) for start in trial(self, own[first], own[second])):
+            if any(
+                self._is_better(start, what) for start in trial(self, attribute_masks[first], attribute_masks[second])
+            ):
                 tried = 0
 
     def joined_or_apart(self, first: Mask, second: Mask) -> Iterator[Position]:

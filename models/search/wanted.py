@@ -65,9 +65,9 @@ class WantedAnalyses:
         self._alone: dict[tuple[Mask, Mask, Mask], float] = {}
         self._places: dict[tuple[Mask, Mask], tuple[IndexArray, FloatArray]] = {}
         self._paths = PathMargins(cube)
-        own = cube.domain.attribute_masks
+        attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
-            if sum(mask for mask in own if mask & margin.mask) != margin.mask:
+            if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
                 raise SelectionError("a wanted margin shows its attributes at their base values")
 
     def __len__(self) -> int:

@@ -239,9 +239,9 @@ class CodedCells:
 
     def column(self, attribute: str, level: int) -> CodeArray:
         """The codes of one attribute at a level not below the margin's: shape (length,)."""
-        own = self.margin[attribute]
+        margin_level = self.margin[attribute]
         codes = self.codes[attribute]
-        return codes if own == level else self.domain.hierarchy(attribute).lift(own, level)[codes]
+        return codes if margin_level == level else self.domain.hierarchy(attribute).lift(margin_level, level)[codes]
 
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each.

@@ -276,11 +276,11 @@ class _Relatives:
                     own.append(heappop(heap))
                 else:
                     break
-            found = heap[0][1] if heap else None
+            result = heap[0][1] if heap else None
             for entry in own:
                 heappush(heap, entry)
-            if found is not None:
-                return found
+            if result is not None:
+                return result
         raise AssertionError("all values lie under the root")
 
     def _most_alike(self, name: int, node: tuple[int, int]) -> int | None:
@@ -291,9 +291,9 @@ class _Relatives:
         under = sorted({o for rows, o in heap if self._rows.get(o) == rows and self._paths[o, level] == at} - {name})
         if not under:
             return None
-        own, others = self._profiles[name], self._profiles[under]
+        profile, others = self._profiles[name], self._profiles[under]
         rows, their_rows = self._rows[name], np.array([self._rows[other] for other in under])
-        lost = np.abs(own * their_rows[:, None] - others * rows).sum(axis=1) / (rows + their_rows)
+        lost = np.abs(profile * their_rows[:, None] - others * rows).sum(axis=1) / (rows + their_rows)
         return min(zip(np.round(lost, 9).tolist(), their_rows.tolist(), under))[2]
 
     def _merge(self, one: int, other: int) -> None:

@@ -116,14 +116,16 @@ class Taxonomy:
 
     def shares_under(self, node: int) -> FloatArray:
         """For each node which share of its leaves lies under a given one: shape (nodes,)."""
-        own = int(self.levels[node])
+        node_level = int(self.levels[node])
         shares = np.zeros(self.size)
         for level in range(self.hierarchy.height + 1):
             codes = slice(self.offsets[level], self.offsets[level + 1])
-            if level <= own:
-                shares[codes] = self.hierarchy.lift(level, own) == node - self.offsets[own]
+            if level <= node_level:
+                shares[codes] = self.hierarchy.lift(level, node_level) == node - self.offsets[node_level]
             else:
-                above = self.offsets[level] + int(self.hierarchy.lift(own, level)[node - self.offsets[own]])
+                above = self.offsets[level] + int(
+                    self.hierarchy.lift(node_level, level)[node - self.offsets[node_level]]
+                )
                 shares[above] = self.leaf_counts[node] / self.leaf_counts[above]
         return shares
 

@@ -679,9 +679,9 @@ class Domain:
         mask &= (1 << self.vertex_count) - 1
         while mask:
             index = self._attribute_of[(mask & -mask).bit_length() - 1]
-            own = self.attribute_masks[index]
-            yield self.attributes[index], (mask & own).bit_count()
-            mask &= ~own
+            attribute_mask = self.attribute_masks[index]
+            yield self.attributes[index], (mask & attribute_mask).bit_count()
+            mask &= ~attribute_mask
 
     @cached_property
     def _attribute_of(self) -> tuple[int, ...]:
@@ -714,9 +714,9 @@ class Domain:
             cells, rest = 1, mask & ((1 << self.vertex_count) - 1)
             while rest:  # as `resolutions`, which searches have no time for
                 index = self._attribute_of[(rest & -rest).bit_length() - 1]
-                hierarchy, own = self.hierarchies[index], self.attribute_masks[index]
-                cells *= hierarchy.size(hierarchy.height - (rest & own).bit_count())
-                rest &= ~own
+                hierarchy, attribute_mask = self.hierarchies[index], self.attribute_masks[index]
+                cells *= hierarchy.size(hierarchy.height - (rest & attribute_mask).bit_count())
+                rest &= ~attribute_mask
             self._cell_counts[mask] = cells
         return cells
 
