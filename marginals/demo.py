@@ -290,6 +290,7 @@ CENSUS_CONFIG = """\
 
 [release]
 title = "A simulated census"   # what the report and the descriptor call the release
+# publisher = "City of Ulm"    # also date, contact and licence: readers are told them as you type them
 
 [data]
 path = "census.csv"          # CSV or Parquet; all paths are relative to this file
