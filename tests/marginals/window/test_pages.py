@@ -651,3 +651,10 @@ def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) 
     browser.post("/policy/preset", {**browser.fields_of(page, "/policy/preset"), "preset": "joint-proof"})
     after, old = marginals.read_config(path).policy, config_of(path, before).policy
     assert (after.k_combinatorial, after.min_cell, after.further_tables) == (old.k_combinatorial, old.min_cell, "none")
+
+
+def test_closing_the_window_takes_two_steps_and_says_what_is_lost(browser: Browser) -> None:
+    page = browser.get("/table").get_data(as_text=True)
+    closing = page[page.index("<summary>Close the window</summary>") :]
+    assert closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
+    assert page.count('/stop"') == 1
