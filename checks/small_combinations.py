@@ -10,7 +10,7 @@ Looked at are combinations of up to three values, each at any level that a table
 finest published levels; where at most ten attributes are shown, of any number of them at these levels.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -309,12 +309,22 @@ class Witnesses:
         """Whether no combination is certain to be small."""
         return not self.open
 
-    def blamed(self, domain: Domain, further: Sequence[Mask]) -> Mask | None:
-        """The table that shows two attributes or more of the most open combinations; the first of those. None for none."""
-        shown = [{*domain.places(own.margin)} for own in self.open]
-        blame = [sum(len(places & {*domain.places(mask)}) > 1 for places in shown) for mask in further]
-        most = max(blame, default=0)
-        return further[blame.index(most)] if most else None
+    def blamed(self, domain: Domain, further: Sequence[Mask]) -> frozenset[Mask]:
+        """Few further tables, such that one of them shows two attributes of each open combination; else all.
+
+        One after the other that which does so for most of the combinations that are left, the first of those.
+        """
+        shown = {mask: frozenset(domain.places(mask)) for mask in further}
+        waiting = Counter(frozenset(domain.places(combination.margin)) for combination in self.open)
+        blamed: list[Mask] = []
+        while waiting:
+            shares = [sum(n for places, n in waiting.items() if len(places & shown[mask]) > 1) for mask in further]
+            most = max(shares, default=0)
+            if not most:
+                return frozenset(further)
+            blamed.append(further[shares.index(most)])
+            waiting = Counter({places: n for places, n in waiting.items() if len(places & shown[blamed[-1]]) < 2})
+        return frozenset(blamed)
 
 
 def witnessed(
@@ -333,28 +343,70 @@ def witnessed(
     published, what is claimed, and how long to look for witnesses. Raises TooManyCellsError for more margins of
     combinations than can be looked at.
     """
-    domain = cube.domain
-    public = sorted({nonsensitive_part(domain, mask, sensitive) for mask in masks} - {0})
-    finest = domain.margin(reduce(or_, public, 0))
-    table = cube.table(domain.mask(finest))
-    waiting = deque(_open_margins(table, public, k))
-    small = sum(len(own.keys) for own in waiting)
-    codes = {a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in finest.items()}
-    rows = ExchangedRows(domain, finest, codes, list(map(domain.margin, maximal_masks(public))))
-    rng = np.random.default_rng(seed)
-    made = 0
-    while waiting and rows.moves and made < rounds and not deadline.is_over:
-        for place in rng.integers(len(rows.moves), size=_MOVES).tolist():
-            rows.make(rows.moves[place], rng)
-        made += 1
-        counted = _Counted(ContingencyTable.from_cells(domain, finest, rows.codes, np.ones(table.total)))
-        for _ in range(min(_LOOKS, len(waiting))):
-            if left := waiting.popleft().left(counted, k):
-                waiting.append(left)
-    found = (each for own in waiting for each in own.combinations(domain))
-    return Witnesses(
-        small, made, tuple(sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes)))
-    )
+    return Witnessing(cube, masks, sensitive, k, seed).look(rounds, deadline)
+
+
+class Witnessing:
+    """The search for witnesses, which can go on where it ended, and beside fewer tables: its parameters are those of
+    `witnessed`.
+    """
+
+    def __init__(
+        self, cube: DataCube, masks: AnyCollection[Mask], sensitive: AnyCollection[str], k: int, seed: int = 0
+    ) -> None:
+        self._domain, self._sensitive, self._k = cube.domain, sensitive, k
+        public = self._public(masks)
+        self._finest = self._domain.margin(reduce(or_, public, 0))
+        self._table = table = cube.table(self._domain.mask(self._finest))
+        self._looked_at: set[Mask] = set()
+        self._waiting: deque[_OpenMargin] = deque()
+        self._small = 0
+        self._open(public)
+        codes = {
+            a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in self._finest.items()
+        }
+        self._rows = self._exchanged(codes, public)
+        self._rng = np.random.default_rng(seed)
+        self._made = 0
+
+    def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
+        """What is open after so many rounds more; fewer where nothing is, or the deadline comes."""
+        rows, waiting, last = self._rows, self._waiting, self._made + rounds
+        while waiting and rows.moves and self._made < last and not deadline.is_over:
+            for place in self._rng.integers(len(rows.moves), size=_MOVES).tolist():
+                rows.make(rows.moves[place], self._rng)
+            self._made += 1
+            codes, ones = rows.codes, np.ones(len(next(iter(rows.codes.values()))))
+            counted = _Counted(ContingencyTable.from_cells(self._domain, self._finest, codes, ones))
+            for _ in range(min(_LOOKS, len(waiting))):
+                if left := waiting.popleft().left(counted, self._k):
+                    waiting.append(left)
+        found = (each for own in waiting for each in own.combinations(self._domain))
+        ordered = sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes))
+        return Witnesses(self._small, self._made, tuple(ordered))
+
+    def keep(self, masks: AnyCollection[Mask]) -> None:
+        """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
+        too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
+        """
+        public = self._public(masks)
+        self._rows = self._exchanged(self._rows.codes, public)
+        self._open(public)
+
+    def _open(self, public: Sequence[Mask]) -> None:
+        """All small combinations of which tables tell wait, but for those of margins that were looked at."""
+        new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
+        self._looked_at.update(new)
+        opened = list(_open_margins(self._table, new, self._k))
+        self._small += sum(len(own.keys) for own in opened)
+        self._waiting.extend(opened)
+
+    def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
+        """What tables show of attributes that are not sensitive."""
+        return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
+
+    def _exchanged(self, codes: Mapping[str, CodeArray], public: Sequence[Mask]) -> ExchangedRows:
+        return ExchangedRows(self._domain, self._finest, codes, list(map(self._domain.margin, maximal_masks(public))))
 
 
 class _Counted:
@@ -409,10 +461,10 @@ class _OpenMargin:
             yield OpenCombination(self.margin, tuple(cell), count)
 
 
-def _open_margins(table: ContingencyTable, public: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
-    """The margins of combinations that have small cells, which are all open."""
+def _open_margins(table: ContingencyTable, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
+    """Those of some margins that have small cells, which are all open. Margins of the same attributes stand together."""
     domain, counted = table.domain, _Counted(table)
-    for mask in combined_margins(domain, public):
+    for mask in margins:
         finest = table.mask & sum(domain.attribute_masks[place] for place in domain.places(mask))
         part = counted(finest)
         keys, space = part.keys(mask)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
-from checks.small_combinations import Witnesses, witnessed
+from checks.small_combinations import Witnessing
 from marginals.errors import InputError
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
@@ -21,10 +21,14 @@ from models.deadline import Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
-from models.tables.hierarchy import Domain, Mask
+from models.tables.hierarchy import Mask
 
-_ONE_BY_ONE = 4
-"""Further tables that are left out one after the other where combinations stay open beside them."""
+_EXCHANGED = 8_000_000
+_ROUNDS_MORE = 100
+"""Rows that are exchanged beside all further tables, one or two minutes of work, and rounds each time after some were left
+out: numbers, no time, so that a seed gives one release at any speed.
+"""
+_FEWEST_ROUNDS, _MOST_ROUNDS = 100, 3_000
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -99,39 +103,24 @@ def _attestable(
     table, least = prepared.table, prepared.policy.least_certain
     if least == 1:
         return FurtherBeside(tuple(chosen))
-    kept = list(chosen)
-    left_out: list[FurtherTable] = []
-    small = rounds = looks = 0
-    while kept:
-        progress("witnesses", len(left_out), len(chosen))
-        masks = [own.mask for own in kept]
-        try:
-            found = witnessed(
-                table.cube,
-                [*core.masks, *masks],
-                table.sensitive,
-                least,
-                prepared.policy.seed,
-                deadline=deadline.share(2),
-            )
-        except TooManyCellsError as error:
-            return FurtherBeside((), tuple(chosen), least=least, note=str(error))
-        small, rounds, looks = found.small, rounds + found.rounds, looks + 1
-        if found.clear_all:
-            break
-        removed = _blamed(found, table.domain, masks, looks)
+    kept, left_out = list(chosen), list[FurtherTable]()
+    progress("witnesses", 0, 0)
+    try:
+        witnessing = Witnessing(table.cube, _beside(core, kept), table.sensitive, least, prepared.policy.seed)
+    except TooManyCellsError as error:
+        return FurtherBeside((), tuple(chosen), least=least, note=str(error))
+    rounds = min(max(_EXCHANGED // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
+    found = witnessing.look(rounds, deadline.share(2))
+    while kept and not found.clear_all:
+        removed = found.blamed(table.domain, [own.mask for own in kept])
         left_out += [own for own in kept if own.mask in removed]
         kept = [own for own in kept if own.mask not in removed]
-    return FurtherBeside(tuple(kept), tuple(left_out), small, rounds, least)
+        progress("witnesses", len(left_out), len(chosen))
+        witnessing.keep(_beside(core, kept))
+        found = witnessing.look(_ROUNDS_MORE, deadline.share(2))
+    return FurtherBeside(tuple(kept), tuple(left_out), found.small, found.rounds, least)
 
 
-def _blamed(found: Witnesses, domain: Domain, masks: Sequence[Mask], looks: int) -> set[Mask]:
-    """The further tables to leave out after so many looks."""
-    most = found.blamed(domain, masks)
-    if looks <= _ONE_BY_ONE and most is not None:
-        return {most}
-    attributes = [set(domain.margin(own.margin)) for own in found.open]
-    involved = {
-        mask for mask in masks if any(len(attribute & set(domain.margin(mask))) > 1 for attribute in attributes)
-    }
-    return involved if involved and looks <= 2 * _ONE_BY_ONE else set(masks)
+def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:
+    """All that is published."""
+    return [*core.masks, *(own.mask for own in further)]

@@ -39,6 +39,7 @@ from models.search import (
     without_chance_edges,
 )
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.portfolio import portfolio
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -442,6 +443,8 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         result = _best_of_several(first, problem, stop)
     elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
         result = polished(first, problem, stop)
+    elif wish.policy.further is not None and first.strategy == "auto" and not result.optimal:
+        result = _better_of(result, portfolio(problem, stop, STRATEGIES["look-ahead"](problem, stop)))
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
@@ -475,6 +478,12 @@ def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> Searc
             if _value(search_result) < _value(best) - _TIE:
                 best = search_result
     return replace(best, evaluated=evaluated)
+
+
+def _better_of(result: SearchResult, other: SearchResult) -> SearchResult:
+    """The better of two; further tables stand beside a single sensitive table, which is worth a second look."""
+    best = other if _value(other) < _value(result) - _TIE else result
+    return replace(best, evaluated=result.evaluated + other.evaluated)
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:

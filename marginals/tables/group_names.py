@@ -330,7 +330,8 @@ class _Namer:
         members = naming.members(ladder, level)
         group_names: dict[int, GroupName] = {}
         order = sorted(range(len(members)), key=lambda code: (-int(rows[code]), code))
-        parts = {code: own for code in order if (own := self._parts(above, code))}
+        all_parts = self._parts(above, len(members))
+        parts = {code: all_parts[code] for code in order if all_parts[code]}
         for code in parts:
             if level == self._finest:
                 name = naming.by_members(members[code], self._of_values[members[code]], self._least)
@@ -358,9 +359,12 @@ class _Namer:
             taken.add(label)
             yield label
 
-    def _parts(self, above: IndexArray, code: int) -> frozenset[int]:
-        """The values of the finest published level, as far as they have rows, in one of a coarser level."""
-        return frozenset(np.flatnonzero((above == code) & self._is_told).tolist())
+    def _parts(self, above: IndexArray, size: int) -> list[frozenset[int]]:
+        """Of each value of a coarser level the values of the finest published one in it, as far as they have rows."""
+        told = np.flatnonzero(self._is_told)
+        order = told[np.argsort(above[told], kind="stable")]
+        ends = np.cumsum(np.bincount(above[told], minlength=size))
+        return [frozenset(part.tolist()) for part in np.split(order, ends[:-1])]
 
     def _unique(self, name: GroupName, parts: frozenset[int], *, is_single: bool) -> GroupName:
         """The name, with a number where it stands for something else already."""

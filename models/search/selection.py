@@ -294,9 +294,13 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
 
+_FEW_STEPS = 64
+"""Induced attributes of a domain, at most, of which a walk that draws single moves comes to an end soon."""
+
+
 def auto(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The best that a portfolio finds, from forward searches and from genetic search, which takes little time of attributes
-    without levels, and exact search after it: `optimal` where that ends, else with a bound.
+    """The best that a portfolio finds, from forward searches and from those that draw at random, which take little time of
+    attributes without levels, and exact search after it: `optimal` where that ends, else with a bound.
 
     Exact search of domains that it can take has half of the time. By a test of significance, which has no best model, the
     better of two stepwise searches, from the initial collection and from the largest, goes on in both directions.
@@ -308,10 +312,13 @@ def auto(problem: Problem, deadline: Deadline) -> SearchResult:
         best = reduce(partial(_better, problem), found) if found else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
     best = portfolio(problem, deadline)
-    if not best.optimal and (bred := _where_allowed(genetic, problem, deadline)) is not None:
-        best = replace(best, evaluated=best.evaluated + bred.evaluated)
-        if _better(problem, best, bred) is bred:
-            best = portfolio(problem, deadline, replace(bred, evaluated=best.evaluated))
+    drawing = (genetic, anneal) if problem.cube.domain.vertex_count <= _FEW_STEPS else (genetic,)
+    for search in drawing:
+        if best.optimal or (drawn := _where_allowed(search, problem, deadline)) is None:
+            continue
+        best = replace(best, evaluated=best.evaluated + drawn.evaluated)
+        if _better(problem, best, drawn) is drawn:
+            best = portfolio(problem, deadline, replace(drawn, evaluated=best.evaluated))
     if small and not best.optimal:
         best = replace(exact(problem, deadline.share(2), best), strategy="auto")
     return with_bound(best, problem, deadline)

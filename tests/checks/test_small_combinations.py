@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from certain_combinations import Combination, combinations_of
 from checks.claims import ATTESTED, VERIFIED, MinPublishedCell, NoSmallCertain, Question, parse_claim
 from checks.finding import FULL, Finding, Verdict
-from checks.small_combinations import Witnesses, combined_margins, refuted, witnessed
+from checks.small_combinations import Witnesses, Witnessing, combined_margins, refuted, witnessed
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -30,6 +30,12 @@ def with_further(core: Core) -> st.SearchStrategy[tuple[Core, tuple[Mask, ...]]]
 
 def published(core: Core, further: tuple[Mask, ...]) -> Collection:
     return Collection.of(core.collection.cube, (*core.collection.masks, *further))
+
+
+def public_of(core: Core, collection: Collection) -> list[Mask]:
+    """What the tables show of nonsensitive attributes."""
+    own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    return sorted({mask & own for mask in collection.masks} - {0})
 
 
 def largest_k(core: Core, collection: Collection) -> int:
@@ -148,7 +154,31 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
     assert found.small >= len(found.open)
     for own in found.open:
         assert 0 < own.count < k
-        assert found.blamed(collection.domain, beside[1]) in {*beside[1], None}
+    assert found.blamed(collection.domain, beside[1]) <= {*beside[1]}
+    assert bool(found.blamed(collection.domain, beside[1])) == bool(found.open and beside[1])
+
+
+@pytest.mark.slow
+@settings(max_examples=EXAMPLES)
+@given(cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(), st.integers(2, 4))
+def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
+    beside: tuple[Core, tuple[Mask, ...]], k: int
+) -> None:
+    core, further = beside
+    collection, fewer = published(*beside), published(core, further[: len(further) // 2])
+    if not any(map(fewer.shows, core.nonsensitive)) or (every := combinations_of(fewer, core.nonsensitive)) is None:
+        return
+    witnessing = Witnessing(core.collection.cube, collection.masks, [core.sensitive], k)
+    before = witnessing.look(5)
+    witnessing.keep(fewer.masks)
+    found = witnessing.look(10)
+    open_ones = {(own.margin, _by_name(collection, own.margin, own.codes)) for own in found.open}
+    shown = {(own.margin, own.cell) for own in every if not any(not own.margin & ~mask for mask in fewer.masks)}
+    assert certain(every, k) & shown <= open_ones
+    new = {own.margin for own in found.open} - set(combined_margins(collection.domain, public_of(core, collection)))
+    assert {(own.margin, own.codes) for own in found.open if own.margin not in new} <= {
+        (own.margin, own.codes) for own in before.open
+    }
 
 
 def _by_name(collection: Collection, margin: Mask, codes: tuple[int, ...]) -> tuple[int, ...]:
@@ -183,8 +213,12 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     found = witnessed(collection.cube, collection.masks, [], k, rounds=20)
     assert [own.labels(collection.domain) for own in found.open] == [{"A": "0", "B": "1", "C": "0"}]
     assert not found.clear_all
-    assert found.blamed(collection.domain, collection.masks[2:]) == collection.masks[2]
-    assert found.blamed(collection.domain, ()) is None
+    assert found.blamed(collection.domain, collection.masks[2:]) == {collection.masks[2]}
+    assert found.blamed(collection.domain, ()) == frozenset()
+    going_on = Witnessing(collection.cube, collection.masks, [], k)
+    assert not going_on.look(20).clear_all
+    going_on.keep(collection.masks[:2])
+    assert going_on.look(200).clear_all
     tree = witnessed(collection.cube, collection.masks[:2], [], k, rounds=200)
     assert (tree.clear_all, tree.small > 0) == (True, True)
 

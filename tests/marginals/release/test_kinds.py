@@ -53,7 +53,7 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "supports": "it is the question itself",
     "crosstab_bounds": "certain, whatever the kind of the estimates",
     "quantile_bounds": "certain, whatever the kind of the estimates",
-    "collection": "the published marginals",
+    "collection": "the published marginals, the core of them",
     "domain": "the published labels",
     "rows": "a published count",
     "path": "the folder that it is in",
