@@ -6,10 +6,10 @@ the mean over the tables classes by values with these sums, each weighted by its
 class. Where these are too many to be listed, the maximum-entropy distribution stands for them: their limit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
 from operator import mul
 
@@ -192,17 +192,22 @@ def _layers(
     layers: list[list[_Step]] = []
     left = most
     for own, of_tables in enumerate(places):
-        units = [sum(1 << place * bits for place in of_value) for of_value in zip(*of_tables)]
+        places_of = list(zip(*of_tables))
+        units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
         counted = sorted({place for of_table in of_tables for place in of_table})
         several = [(place, values) for place, values in _values_of(of_tables).items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == own)
         size, low, high = int(sums.sizes[own]), lower[own].tolist(), upper[own].tolist()
         steps: list[_Step] = []
         reached: dict[int, int] = {}
+        known: dict[_Filled, list[_Filled]] = {}
         for state, number in states.items():
             deadline.check()
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
-            result = _filled(rest, size, low, high, of_tables)
+            room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
+            if room not in known:
+                known[room] = _filled(size, low, room)
+            result = known[room]
             left -= len(result) * (1 + size // _LARGE)
             if left < 0:
                 return None
@@ -227,6 +232,7 @@ def _values_of(of_tables: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     return values
 
 
+@lru_cache(maxsize=1 << 16)
 def _arrangements(size: int, filled: _Filled) -> int:
     """In how many ways so many rows can have these values: a multinomial coefficient."""
     ways, left = 1, size
@@ -236,26 +242,19 @@ def _arrangements(size: int, filled: _Filled) -> int:
     return ways
 
 
-def _filled(
-    rest: Mapping[int, int],
-    rows: int,
-    lower: Sequence[int],
-    upper: Sequence[int],
-    of_tables: Sequence[Sequence[int]],
-) -> list[_Filled]:
-    """The ways to give the rows of a class values, within bounds and what is left of each sum."""
-    high = [min(top, *(rest[of_table[v]] for of_table in of_tables)) for v, top in enumerate(upper)]
+def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
+    """The ways to give the rows of a class values, within bounds of each."""
     ahead = [0] * (len(high) + 1)
     needed = [0] * (len(high) + 1)
     for v in reversed(range(len(high))):
-        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + lower[v]
+        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + low[v]
     result: list[_Filled] = [()]
     for v in range(len(high)):
         result = [
             (*head, own)
             for head in result
             for left in [rows - sum(head)]
-            for own in range(max(lower[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
+            for own in range(max(low[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
         ]
     return result
 
