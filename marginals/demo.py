@@ -290,6 +290,7 @@ CENSUS_CONFIG = """\
 
 [release]
 title = "A simulated census"   # what the report and the descriptor call the release
+# publisher = "City of Ulm"    # also date, contact and licence: readers are told them as you type them
 
 [data]
 path = "census.csv"          # CSV or Parquet; all paths are relative to this file
@@ -353,10 +354,9 @@ role = "sensitive"
 
 # Each of these can be left out; what is left out is not checked.
 [privacy]
-k_link = 10                  # whoever is counted in a published table shares their cell with at least 9 others,
-                             # the sensitive column set aside
+k_link = 10                  # so many people at least share each published cell, the sensitive column set aside
 k_combinatorial = 10         # each combination of nonsensitive values: the tables together either rule it out or leave room
-                             # for at least 10 rows; in the data it can be rarer
+                             # for at least so many rows; in the data it can be rarer
 diversity = "recursive:3,4"  # what the tables together say about the diagnosis of people who look alike:
                              #   "distinct:4"        at least 4 diagnoses are possible
                              #   "simple:4"          none is more likely than 1 in 4
@@ -367,12 +367,12 @@ diversity = "recursive:3,4"  # what the tables together say about the diagnosis 
                              #                       together at most 0.67, 0.83 and 1
                              #   "none"              nothing is demanded, on purpose; then remove register = true, too;
                              #                       without any of these lines the diagnosis is not published
-min_cell = 3                 # no published count is 1 or 2, the sensitive column counted too, and none follows
+min_cell = 3                 # no published count is below this but 0, the sensitive column counted too, and none follows
 register = true              # so also for somebody who knows all columns but the diagnosis of everybody, from a register;
                              # not beside a ledger (--ledger), where people are in several releases
 # no_small_certain = 10      # with further_tables, in the place of k_combinatorial: nobody can be certain that a combination
-                             # of nonsensitive values has 1 to 9 rows; you attest it
-# min_published_cell = 3     # ... of min_cell: no published count is 1 or 2; one can follow
+                             # of nonsensitive values has fewer rows than this and more than none; you attest it
+# min_published_cell = 3     # ... of min_cell: no published count is below this but 0; one can follow
 # turnover = "known"         # readers know that people come and go (for the releases of a ledger)
 # rules = "cms-11"           # what an agency checks by, under its name: the same, and the report names the rule
 

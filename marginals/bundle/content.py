@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
 from checks.finding import FULL, Finding, Verdict
 from checks.labels import ToldByLabels, crowded
+from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
 from marginals.tables.group_names import lists_several, told_by_older_labels
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
-
-TITLE = "Anonymized marginals"
-"""What a release is called that nobody has named."""
-
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -73,15 +70,16 @@ class Verification:
 class BundleContent:
     """The content of a bundle.
 
-    collection: over a cube of the published marginals alone; with further tables the core, beside which they stand.
-    further: the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of
-    its domain. title: what people call it. deadline: when whatever is worked out from it ends; what is not proven by
-    then is undecided. rows_per_person: at most so many rows are of one person, and then the claims are about people;
-    "any" number; None where nothing is said. codebook: what its steward says of the attributes in words. rules: those
-    that it is said to keep; what they demand is among the claims. turnover_known: whether its readers are taken to know
-    that people come and go between releases. where: the part of the table whose rows are counted; empty where all are.
-    labels: what labels tell readers of the values that they stand for; None where the release does not say that. Others
-    are asked themselves. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
+    collection: over a cube of the published marginals alone; with further tables the core, beside which they stand. further:
+    the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of its domain.
+    title: what people call it. imprint: who publishes it, as its readers are told. deadline: when whatever is worked out
+    from it ends; what is not proven by then is undecided. rows_per_person: at most so many rows are of one person, and then
+    the claims are about people; "any" number; None where nothing is said. codebook: what its steward says of the attributes
+    in words. rules: those that it is said to keep; what they demand is among the claims. turnover_known: whether its readers
+    are taken to know that people come and go between releases. where: the part of the table whose rows are counted; empty
+    where all are. labels: what labels tell readers of the values that they stand for; None where the release does not say
+    that. Others are asked themselves. Raises InputError for further tables of which it is not known what they tell
+    (`further_fault`).
     """
 
     collection: Collection
@@ -96,6 +94,7 @@ class BundleContent:
     where: str = ""
     labels: ToldByLabels | None = None
     further: tuple[Mask, ...] = ()
+    imprint: Imprint = NO_IMPRINT
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):

@@ -23,11 +23,11 @@ from marginals.bundle.content import (
     MAX_LEVELS,
     MAX_ROWS,
     MAX_RULES,
-    TITLE,
     BundleContent,
     Published,
     model_of,
 )
+from marginals.bundle.imprint import NAMES, TITLE, Imprint
 from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import LONGEST_WORDS, is_words, printable
@@ -99,13 +99,26 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     rows_per_person = _rows_per_person(descriptor.release)
     rules = _rules(descriptor.release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE])
     title = _title(descriptor.package)
+    imprint = _imprint(descriptor.release, title)
     known = _turnover_known(descriptor.release)
     where = _where(descriptor.release, everything)
     labels = _labels(descriptor.release, everything)
     beside = tuple(tables[path].mask for path in further)
     try:
         return BundleContent(
-            collection, roles, claims, title, deadline, rows_per_person, words, rules, known, where, labels, beside
+            collection,
+            roles,
+            claims,
+            title,
+            deadline,
+            rows_per_person,
+            words,
+            rules,
+            known,
+            where,
+            labels,
+            beside,
+            imprint,
         )
     except InputError as error:
         raise BundleError(DESCRIPTOR, str(error)) from None
@@ -413,6 +426,16 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
     return part.text
 
 
+def _imprint(release: Mapping[str, Any], title: str) -> Imprint:
+    """What it says of who publishes it; a title that is too long for an imprint is that of the package alone."""
+    stated = release.get("imprint", {})
+    try:
+        said = Imprint.of(stated)
+        return replace(said, title=title) if is_words(title) else said
+    except InputError as error:
+        raise BundleError(DESCRIPTOR, f"release.imprint: {error}") from None
+
+
 def _title(package: Mapping[str, Any]) -> str:
     """What the package is called, on one line, as far as it is text; the title of packages without one."""
     stated = package.get("title")
@@ -610,8 +633,9 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
     stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where", "occurring"}
-    known = {*stated, "utility", "information", "report"}
+    known = {*stated, "imprint", "utility", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
+    yield from _others("release.imprint", release.get("imprint", {}), NAMES[1:])
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
     for name, described in release["attributes"].items():
         yield from _others(

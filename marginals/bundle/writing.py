@@ -171,6 +171,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
         **({"turnover": KNOWN} if content.turnover_known else {}),
         **({"where": content.where} if content.where else {}),
+        **({"imprint": content.imprint.entries} if content.imprint.entries else {}),
         **({} if content.labels is None else {"occurring": _occurring(content.labels)}),
     }
     if content.information is not None:

@@ -111,7 +111,7 @@ def publish(
             for line in _table_lines(configured, table, config, ledger):
                 click.echo(line, err=True)
         try:
-            publication = marginals.publish(table, configured.policy, progress, configured.title, deadline, ledger)
+            publication = marginals.publish(table, configured.policy, progress, configured.imprint, deadline, ledger)
         except NothingPublishableError as error:
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)

@@ -377,7 +377,7 @@ def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[
     config = marginals.read_config(path)
     out = path.with_suffix("")
     page = StewardFile(beside(out), out)
-    publication = marginals.publish(config.read_table(), config.policy, progress, config.title, ledger=ledger)
+    publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint, ledger=ledger)
     return written(publication, out, page), page
 
 

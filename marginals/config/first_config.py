@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from checks.claims import counts_below
 from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.column_choice import within_limit
@@ -861,23 +860,24 @@ def _privacy(counted: Counted, preset: Preset) -> str:
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
-        f"# Whoever is counted shares a cell with at least {number_of(k - 1, 'other')}, the sensitive column set aside,",
+        # No comment repeats a number: the window, or a person, changes the number and leaves the comment.
+        "# So many people at least share each published cell, the sensitive column set aside;",
         f"k_link = {k}",
     ]
     if not preset.has_further:
         lines += [
             "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
-            f"# least {k} {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer,",
+            f"# least so many {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer;",
             f"k_combinatorial = {k}",
-            f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too, and none follows:",
+            "# and no published count is below this but 0, sensitive columns counted too, and none follows:",
             f"min_cell = {_LEAST_CELL}",
         ]
     else:
         lines += [
-            f"# nobody can be certain that a combination of nonsensitive values has {counts_below(max(k, 2))} rows, which",
-            "# you attest with the release: readers can refute it, and not prove it,",
+            "# nobody can be certain that a combination of nonsensitive values has fewer rows than this and more than none,",
+            "# which you attest with the release: readers can refute it, and not prove it;",
             f"no_small_certain = {k}",
-            f"# and no published count is {counts_below(_LEAST_CELL)}, sensitive columns counted too; one can follow:",
+            "# and no published count is below this but 0, sensitive columns counted too; one can follow:",
             f"min_published_cell = {_LEAST_CELL}",
         ]
     if not table.sensitive:

@@ -18,7 +18,7 @@ from checks.classes import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of
-from marginals.bundle.content import TITLE
+from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.disclosure import (
@@ -410,7 +410,7 @@ class Config:
     source: TableSource
     policy: Policy
     risk: RiskSection = field(default_factory=RiskSection)
-    title: str = TITLE
+    imprint: Imprint = NO_IMPRINT
     hierarchies: tuple[Path, ...] = ()
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
@@ -525,7 +525,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     _check_keys(content, _SECTIONS, "")
     data = _section(content, "data", _DATA)
     settings = _data_settings(path.parent, data)
-    title = _title(_section(content, "release", ("title",)))
+    imprint = Imprint.of(_section(content, "release", NAMES))
     privacy = _section(content, "privacy", _PRIVACY)
     base = _section(content, "base", ("table",))
     search = _section(content, "search", _SEARCH)
@@ -559,7 +559,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         ),
         policy=Policy(**{**privacy, "rules": rules_of(rules, path.parent)}, base=table, **search),
         risk=risk_section(path.parent, content.get("risk", {})),
-        title=title,
+        imprint=imprint,
         population=PopulationSection.of(path.parent, _section(content, "population", POPULATION)),
         sweep=SweepSection.of(_section(content, "sweep", SWEEP), attributes),
         hierarchies=tuple(
@@ -613,13 +613,6 @@ def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     if "where" in data:
         settings["where"] = Part(data["where"])
     return settings | {"origin": folder / data["path"], "missing": tuple(missing)}
-
-
-def _title(release: Mapping[str, Any]) -> str:
-    title = release.get("title", TITLE)
-    is_line = isinstance(title, str) and bool(title.strip()) and is_words(title)
-    _require(is_line, "release.title", f"be one line of text of at most {LONGEST_WORDS} characters")
-    return str(title).strip()
 
 
 def _bytes(text: object) -> int:

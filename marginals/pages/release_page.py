@@ -519,6 +519,7 @@ def report_html(published: BundleContent) -> bytes:
     return page(
         "report.html",
         title=published.title,
+        imprint=published.imprint,
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),

@@ -14,7 +14,8 @@ from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.labels import LabelTells, ToldByLabels
 from marginals.arguments import require
-from marginals.bundle.content import KNOWN, TITLE, BundleContent
+from marginals.bundle.content import KNOWN, BundleContent
+from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.writing import Entering
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError, NothingPublishableError
@@ -92,33 +93,34 @@ def publish(
     table: Table,
     policy: Policy,
     progress: Progress = no_progress,
-    title: str = TITLE,
+    title: str | Imprint = TITLE,
     seconds: Seconds = None,
     ledger: str | Path | None = None,
 ) -> Publication:
     """The best release of a table that the policy's strategy finds, and beside it what its steward alone may know.
 
-    title: what its report and its descriptor call it. The release is verified before it is given back, by its marginals
-    alone and with the whole budget of each check. seconds: for all of it, instead of the policy's `time_limit`; half of it,
-    or of what a base table that is demanded leaves, is for the search. ledger: private folder of what is out of this table,
-    made when it is missing; the release shows as much of what changed since the last one as is safe beside all of them, of
-    margins that they show. Raises NothingPublishableError when no collection satisfies the policy or the one found is not
-    proven to, InputError when the policy does not fit the table, or demands no privacy, or no diversity of what is sensitive
-    (`require_demanded`), CriterionError for a diversity that no reader could read back.
+    title: what its report and its descriptor call it, or its imprint. The release is verified before
+    it is given back, by its marginals alone and with the whole budget of each check. seconds: for all of it, instead of the
+    policy's `time_limit`; half of it, or of what a base table that is demanded leaves, is for the search. ledger: private
+    folder of what is out of this table, made when it is missing; the release shows as much of what changed since the last
+    one as is safe beside all of them, of margins that they show. Raises NothingPublishableError when no collection satisfies
+    the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands no privacy,
+    or no diversity of what is sensitive (`require_demanded`), CriterionError for a diversity that no reader could read back.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     _require_table(table, policy)
-    require(title, str, "title", "a line of text")
+    require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
+    called, imprint = (title, NO_IMPRINT) if isinstance(title, str) else (title.title, title)
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)
     beside = further_tables_beside(prepared, search, deadline, progress)
     chosen = Chosen(search.result.cliques, () if beside is None else beside.masks)
     named = released_names(prepared, prepared.shown, chosen.masks)
-    published = content(prepared, chosen, named, title, deadline)
+    published = replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
     progress("verifying", 0, 0)
     verify(prepared, published, search)
     steward = steward_report(prepared, published, search, beside, deadline)

@@ -670,8 +670,12 @@ class Release(ModelAnalysis):
         part = f" where {self.published.where}" if self.published.where else ""
         identity = f", descriptor {self.source.identity}" if self.source is not None else ""
         place = f" https://doi.org/{doi}" if doi is not None else ""
+        told = self.published.imprint
+        publisher = f"{told.publisher}. " if told.publisher else ""
+        date = f"{told.date}. " if told.date else ""
         return (
-            f"{self.published.title}. {tables} of counts of {self.rows:,} rows{part} (bundle format {FORMAT}{identity}). "
+            f"{publisher}{date}{self.published.title}. {tables} of counts of {self.rows:,} rows{part} "
+            f"(bundle format {FORMAT}{identity}). "
             f"Read with anonymized-marginals {__version__}.{place}"
         )
 

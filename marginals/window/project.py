@@ -160,7 +160,7 @@ def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[
     """The texts of a config that may be files, each with its key."""
     for key, value in content.items():
         name = (*above, key)
-        if name in (("release", "title"), ("data", "missing")):
+        if name[0] == "release" or name == ("data", "missing"):
             continue
         if len(name) == 3 and name[0] == "attributes" and key in _WORDS:
             continue

@@ -1,5 +1,7 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -114,10 +116,11 @@ def publish(window: Window, request: Request) -> Response:
         if problem := _password(window):
             raise InputError(problem)
         command += ["--sign", sign]
-    title = form.get("title", window.config().title or "").strip()
-    if title != (window.config().title or ""):
-        change = partial(_entitle, title=title)
-        window.tell(window.file.edit(form.get("version", ""), change), "The title is written.")
+    stated = asdict(window.config().imprint)
+    typed = {name: form.get(name, text).strip() for name, text in stated.items()}
+    if typed != stated:
+        change = partial(_entitle, typed=typed)
+        window.tell(window.file.edit(form.get("version", ""), change), "Title and imprint are written.")
     window.config().require_collections()
     if not ledger and (result := window.candidates.found()) is not None:
         job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, out, sign))
@@ -129,8 +132,9 @@ def publish(window: Window, request: Request) -> Response:
     return window.back("/publish")
 
 
-def _entitle(document: tomlkit.TOMLDocument, title: str) -> None:
-    put(section(document, "release"), "title", title or None)
+def _entitle(document: tomlkit.TOMLDocument, typed: Mapping[str, str]) -> None:
+    for name, text in typed.items():
+        put(section(document, "release"), name, text or None)
 
 
 def _password(window: Window) -> str:

@@ -61,7 +61,7 @@ def show(window: Window, request: Request) -> Response:
         risks=risks,
         problem=problem_said,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
-        title=config.title,
+        title=config.imprint.title,
         asked=questions_of((name, own.question, attributes[name].role) for name, own in config.unconfirmed.items()),
         unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),

@@ -502,3 +502,18 @@ def test_what_is_demanded_is_what_the_table_can_bear_that_publish_reads(
     assert demands == {name: proposed_diversity(read, name, 3, with_room=True) for name in read.sensitive}
     complete = f"{read.rows + read.left_out:,} of {rows:,}" if rows > 1 else ""
     assert f"count as a value: {complete}" in written.text
+
+
+def test_no_comment_of_a_first_config_repeats_a_number_that_somebody_may_change(tmp_path: Path) -> None:
+    """The window changes the number and leaves the comment above it."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 600, "diagnosis": ["flu", "gout", "cold", "asthma"] * 300})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    text = initial_config(tmp_path / "t.csv", tmp_path / "release.toml").text
+    privacy = text.split("[privacy]\n")[1].split("\ndiversity")[0]
+    numbers = [int(line.split(" = ")[1]) for line in privacy.splitlines() if line.split(" = ")[-1].isdigit()]
+    assert sorted(numbers) == [3, 10, 10]
+    above = [line for line in privacy.splitlines() if line.startswith("#")]
+    assert above
+    assert not any(
+        character.isdigit() for line in above if "recursive" not in line for character in line.replace("but 0", "")
+    )

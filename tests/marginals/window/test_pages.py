@@ -512,12 +512,13 @@ def test_the_least_count_that_a_rule_demands_is_said_too(browser: Browser) -> No
 def test_a_title_that_was_typed_is_that_of_the_release(browser: Browser) -> None:
     page = browser.get("/publish").get_data(as_text=True)
     fields = browser.fields_of(page, "/publish")
-    browser.post("/publish", {**fields, "title": "People and illness", "sign": ""})
-    assert browser.window.config().title == "People and illness"
+    browser.post("/publish", {**fields, "title": "People and illness", "publisher": "City of Ulm", "sign": ""})
+    assert browser.window.config().imprint.title == "People and illness"
     page = browser.until("/publish", "The release is written to the folder release")
     assert "is replaced: release" in page
     told = json.loads((browser.window.project.folder / "release" / "datapackage.json").read_text())
     assert told["title"] == "People and illness"
+    assert told["release"]["imprint"] == {"publisher": "City of Ulm"}
 
 
 @pytest.mark.slow
@@ -650,3 +651,10 @@ def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) 
     browser.post("/policy/preset", {**browser.fields_of(page, "/policy/preset"), "preset": "joint-proof"})
     after, old = marginals.read_config(path).policy, config_of(path, before).policy
     assert (after.k_combinatorial, after.min_cell, after.further_tables) == (old.k_combinatorial, old.min_cell, "none")
+
+
+def test_closing_the_window_takes_two_steps_and_says_what_is_lost(browser: Browser) -> None:
+    page = browser.get("/table").get_data(as_text=True)
+    closing = page[page.index("<summary>Close the window</summary>") :]
+    assert closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
+    assert page.count('/stop"') == 1
