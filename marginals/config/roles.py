@@ -15,7 +15,7 @@ from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role, words_in_order
 
 _FEWEST_SURE = 3
-"""Columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
+"""Words of columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
 
 _MANY_MORE = 2
 """Times as many as those by which people are recognized, at least."""
@@ -145,10 +145,12 @@ def _most_others(guesses: Mapping[str, Guess]) -> str:
     """Why columns of which nothing is known are sensitive: of those whose names say something most are; else nothing."""
     sure = [name for name, guess in guesses.items() if guess.role is Role.SENSITIVE and not guess.question]
     known = [name for name, guess in guesses.items() if guess.role is Role.QUASI_IDENTIFIER and not guess.question]
-    if len(sure) < _FEWEST_SURE or len(sure) < _MANY_MORE * len(known):
+    meanings = [meaning_of(name) or meaning_of(guesses[name].said.description) for name in sure]
+    # Four charges, of day, evening, night and abroad, say one thing of a table.
+    different = len({name if meaning is None else meaning.word for name, meaning in zip(sure, meanings)})
+    if different < _FEWEST_SURE or different < _MANY_MORE * len(known):
         return ""
-    found = (meaning_of(name) or meaning_of(guesses[name].said.description) for name in sure)
-    abouts = [meaning.about for meaning in found if meaning is not None]
+    abouts = [meaning.about for meaning in meanings if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
     if about not in pervading():
         return ""

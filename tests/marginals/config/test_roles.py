@@ -407,3 +407,17 @@ def test_whatever_is_left_out_all_rows_that_count_then_satisfy_what_is_demanded(
     config = marginals.read_config(tmp_path / "release.toml")
     table = config.read_table()
     assert all(proposed_diversity(table, name, config.policy.min_cell) is not None for name in table.sensitive)
+
+
+def test_one_word_in_many_names_says_one_thing_of_a_table(tmp_path: Path) -> None:
+    """modeldata mlc_churn: what four kinds of calls were charged makes neither the plan nor the calls sensitive."""
+    rng = np.random.default_rng(3)
+    parts = ("day", "eve", "night", "intl")
+    charges = {f"total_{part}_salary": rng.integers(100, 900, 600) for part in parts}
+    others = {f"total_{part}_blips": rng.integers(0, 40, 600) for part in parts}
+    pd.DataFrame(charges | others | {"voice_plan": rng.choice(["no", "yes"], 600)}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    guesses = initial_config(tmp_path / "t.csv", tmp_path / "release.toml").guesses
+    assert {guesses[name].role for name in charges} == {marginals.Role.SENSITIVE}
+    assert {guesses[name].role for name in (*others, "voice_plan")} == {marginals.Role.QUASI_IDENTIFIER}

@@ -656,5 +656,7 @@ def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) 
 def test_closing_the_window_takes_two_steps_and_says_what_is_lost(browser: Browser) -> None:
     page = browser.get("/table").get_data(as_text=True)
     closing = page[page.index("<summary>Close the window</summary>") :]
-    assert closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
+    assert (
+        closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
+    )
     assert page.count('/stop"') == 1
