@@ -99,12 +99,16 @@ class PrivacyConstraint(PruningConstraint):
             if refusal := self.of_margin(clique):
                 return refusal
         sensitive = frozenset(c for c in cliques if c & self._steps_of_sensitive)
+        if sensitive not in self._collections:
+            self._collections[sensitive] = self._too_many(sensitive) or self._collection_refusal(sensitive)
+        return self._collections[sensitive]
+
+    def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
+        """What cliques with a sensitive attribute are refused for where more than the policy allows show one of these."""
         limit = self._max_sensitive_margins
         if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
             return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
-        if sensitive not in self._collections:
-            self._collections[sensitive] = self._collection_refusal(sensitive)
-        return self._collections[sensitive]
+        return None
 
     def of_margin(self, clique: Mask) -> Refusal | None:
         """What a margin is refused for by itself, and with it everything that shows it."""

@@ -225,14 +225,17 @@ def _lines(folder: Path) -> Iterator[str]:
             yield from ("", "| figure | the paper says | why it does not agree |", "|---|---|---|", *reasons)
         yield from ("", "| figure | how |", "|---|---|")
         yield from (f"| {entry.figure} | {entry.note} |" for entry in paper.entries)
-        for entry in paper.entries:
-            for name in entry.tables:
-                yield from (
-                    "",
-                    f"**{entry.figure}**, `{entry.script}`, {name}:",
-                    "",
-                    shown(folder / entry.script / f"{name}.csv"),
-                )
+        tables = [(entry, name) for entry in paper.entries for name in entry.tables]
+        yield from folded(paper.name, len(tables))
+        for entry, name in tables:
+            csv_file = folder / entry.script / f"{name}.csv"
+            yield from ("", f"**{entry.figure}**, `{entry.script}`, {name}:", "", shown(csv_file))
+        yield from ("", "</details>")
+
+
+def folded(paper: str, tables: int) -> tuple[str, ...]:
+    """How the numbers of a paper begin, which unfold."""
+    return "", "<details>", f"<summary>The numbers of {paper}: {tables} tables</summary>"
 
 
 def main() -> None:

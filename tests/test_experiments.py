@@ -1,6 +1,7 @@
 """The experiment scripts print the papers' tables, or say in one sentence why they cannot."""
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -272,3 +273,13 @@ def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Pa
     assert_on_the_page("disclosure_risk_lsfb09", tmp_path, "fig7a", "fig7b", "fig9_correlation", "fig10a", "fig11")
     drawn = {path.stem for path in tmp_path.glob("*.svg")}
     assert drawn == {"fig7a", "fig7b", "fig7c", "fig9", "fig10a", "fig10b", "fig11", "fig12"}
+
+
+def test_what_the_page_shows_before_somebody_unfolds_numbers_is_short() -> None:
+    stated = papers_page.PAGE.read_text(encoding="utf-8")
+    shown, folds = re.subn(r"<details>.*?</details>", "", stated, flags=re.DOTALL)
+    assert folds == len(papers_page.PAPERS)
+    assert len(re.findall(r"\w[\w'.,:-]*", shown)) <= 2_500
+    for paper in papers_page.PAPERS:
+        tables = sum(len(entry.tables) for entry in paper.entries)
+        assert "\n".join(papers_page.folded(paper.name, tables)) in stated

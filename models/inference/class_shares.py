@@ -9,8 +9,9 @@ class. Where these are too many to be listed, the maximum-entropy distribution s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
+from operator import mul
 
 import numpy as np
 
@@ -87,10 +88,10 @@ counts for several, since its arrangements are numbers of many digits."""
 _LARGE = 50
 """Rows of a class for which each way to fill it counts as one step more."""
 
-_State = tuple[int, ...]
-"""What is left of each sum that a later class is in."""
+_Filled = tuple[int, ...]
+"""The rows of a class by value."""
 
-_Step = tuple[int, int, int, _State]
+_Step = tuple[int, int, int, _Filled]
 """The number of a state, that of the one after a class, the arrangements within the class, and its rows by value."""
 
 
@@ -185,39 +186,54 @@ def _layers(
         for own in range(len(sums.sizes))
     ]
     last = {place: own for own, of_tables in enumerate(places) for of_table in of_tables for place in of_table}
-    live = sorted(last)
-    states: dict[_State, int] = {tuple(counts[place] for place in live): 0}
+    # What is left of all sums is one number, each sum in so many of its bits: a step subtracts a few at once.
+    bits = max(counts, default=0).bit_length()
+    states: dict[int, int] = {sum(count << place * bits for place, count in enumerate(counts) if place in last): 0}
     layers: list[list[_Step]] = []
     left = most
     for own, of_tables in enumerate(places):
-        index = {place: number for number, place in enumerate(live)}
-        inside = [[index[place] for place in of_table] for of_table in of_tables]
-        ended = [index[place] for place in live if last[place] == own]
-        kept = [index[place] for place in live if last[place] > own]
+        places_of = list(zip(*of_tables))
+        units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
+        counted = sorted({place for of_table in of_tables for place in of_table})
+        several = [(place, values) for place, values in _values_of(of_tables).items() if len(values) > 1]
+        ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == own)
         size, low, high = int(sums.sizes[own]), lower[own].tolist(), upper[own].tolist()
         steps: list[_Step] = []
-        reached: dict[_State, int] = {}
+        reached: dict[int, int] = {}
+        known: dict[_Filled, list[_Filled]] = {}
         for state, number in states.items():
             deadline.check()
-            result = _filled(state, size, low, high, inside)
+            rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
+            room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
+            if room not in known:
+                known[room] = _filled(size, low, room)
+            result = known[room]
             left -= len(result) * (1 + size // _LARGE)
             if left < 0:
                 return None
             for filled in result:
-                after = list(state)
-                for of_table in inside:
-                    for place, rows in zip(of_table, filled):
-                        after[place] -= rows
-                if not any(after[place] for place in ended):
-                    key = tuple(after[place] for place in kept)
+                if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
+                    continue
+                after = state - sum(map(mul, filled, units))
+                if not after & ended:
                     weight = _arrangements(size, filled)
-                    steps.append((number, reached.setdefault(key, len(reached)), weight, filled))
-        states, live = reached, [place for place in live if last[place] > own]
+                    steps.append((number, reached.setdefault(after, len(reached)), weight, filled))
+        states = reached
         layers.append(steps)
     return layers
 
 
-def _arrangements(size: int, filled: _State) -> int:
+def _values_of(of_tables: Sequence[Sequence[int]]) -> dict[int, list[int]]:
+    """The values that each sum counts."""
+    values: dict[int, list[int]] = {}
+    for of_table in of_tables:
+        for value, place in enumerate(of_table):
+            values.setdefault(place, []).append(value)
+    return values
+
+
+@lru_cache(maxsize=1 << 16)
+def _arrangements(size: int, filled: _Filled) -> int:
     """In how many ways so many rows can have these values: a multinomial coefficient."""
     ways, left = 1, size
     for own in filled:
@@ -226,22 +242,19 @@ def _arrangements(size: int, filled: _State) -> int:
     return ways
 
 
-def _filled(
-    state: _State, rows: int, lower: Sequence[int], upper: Sequence[int], inside: Sequence[Sequence[int]]
-) -> list[_State]:
-    """The ways to give the rows of a class values, within bounds and what is left of each sum."""
-    high = [min(top, *(state[of_table[v]] for of_table in inside)) for v, top in enumerate(upper)]
+def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
+    """The ways to give the rows of a class values, within bounds of each."""
     ahead = [0] * (len(high) + 1)
     needed = [0] * (len(high) + 1)
     for v in reversed(range(len(high))):
-        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + lower[v]
-    result: list[_State] = [()]
+        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + low[v]
+    result: list[_Filled] = [()]
     for v in range(len(high)):
         result = [
             (*head, own)
             for head in result
             for left in [rows - sum(head)]
-            for own in range(max(lower[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
+            for own in range(max(low[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
         ]
     return result
 
