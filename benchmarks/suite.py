@@ -74,6 +74,7 @@ SCRIPTS = (
     Script("lands_end", quick=None),
     Script("yardsticks", quick=None),
     Script("chance_gains", quick=None),
+    Script("similarity_foreground", quick=None),
     Script("proven_optima", quick=None),
     Script("selected_networks", quick=None),
 )

@@ -93,7 +93,11 @@ def minimal_by_letter(table: Table) -> dict[str, Margin]:
 
 @dataclass(frozen=True)
 class Bar:
-    """A collection with its KL divergence in nats. gap: by how many nats at most another is better, if it was searched."""
+    """A collection with its KL divergence in nats.
+
+    margins: with the levels of the table, 0 being the value as it is. gap: by how many nats at most another is better, if it
+    was searched for.
+    """
 
     label: str
     kind: str
@@ -108,10 +112,13 @@ def given(label: str, kind: str, collection: Collection) -> Bar:
 
 
 def best(label: str, table: Table, base: str | Mapping[str, int]) -> Bar:
-    """The bar of the best collection that holds a base table."""
-    publication = publish(table, policy(base))
-    search = publication.steward.search
-    return Bar(label, "best collection", publication.release.margins, round(search.kl_divergence, 9), search.gap)
+    """The bar of the best collection that holds a base table, with the levels of the table as those of all bars.
+
+    A release numbers its levels anew, from the finest that it publishes.
+    """
+    search = publish(table, policy(base)).steward.search
+    margins = tuple(table.domain.margin(clique) for clique in search.cliques)
+    return Bar(label, "best collection", margins, round(search.kl_divergence, 9), search.gap)
 
 
 def single_additions(table: Table, letter: str, base: Mask) -> Iterator[Bar]:
@@ -153,7 +160,7 @@ def figures(table: Table, suffix: str) -> Iterator[Figure]:
 
 
 def figure(number: int, suffix: str, what: str, bars: Sequence[Bar]) -> Figure:
-    """One figure. A margin is written with the level of each attribute, those at `*` left out."""
+    """One figure. A margin is written with the level of each attribute in the table, those at `*` left out."""
     header = ["bar", "kind", "KL divergence", "gap", "margins"]
     rows = [[b.label, b.kind, b.kl_divergence, b.gap, "; ".join(map(str, b.margins))] for b in bars]
     return Figure(f"fig{number}{suffix}", f"Fig. {number}, {what}", header, rows)

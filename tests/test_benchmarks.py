@@ -13,6 +13,7 @@ import long_page
 import numpy as np
 import page_numbers
 import pytest
+import similarity_foreground
 from arx import CLONE as ARX
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
@@ -20,10 +21,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measurement import BUSY, Machine, Measurement, Seconds, interleaved, measurement_of, peak_megabytes
 from peer_program import Clone, started
+from scipy.stats import nchypergeom_fisher
 from selection_peers import CHORDALYSIS, ESS
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
 from yardstick_tables import KEPT, tables
 
+from checks.attacks.minimality import Groups, kept_to_counts, published_groups
+from checks.classes import equivalence_classes
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Domain, Hierarchy
 from project import ROOT
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -372,6 +378,50 @@ def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
 def test_the_page_of_yardsticks_shows_what_was_kept() -> None:
     page = (ROOT / "docs" / "yardsticks.md").read_text()
     assert f"--page -->\n\n{tables(KEPT)}\n\n<!-- end -->" in page
+
+
+def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
+    page = (ROOT / "docs" / "yardsticks.md").read_text()
+    made = "<!-- made by: python benchmarks/similarity_foreground.py --page -->"
+    assert f"{made}\n\n{similarity_foreground.page(similarity_foreground.KEPT)}\n\n<!-- end -->" in page
+    lines = [json.loads(line) for line in similarity_foreground.KEPT.read_text().splitlines()]
+    assert {line["table"] for line in lines if "way" in line} == set(similarity_foreground.TABLES)
+
+
+@given(st.integers(1, 1_000), st.floats(0.55, 0.95))
+def test_what_keeps_to_the_counts_is_the_limit_of_all_ways_to_deal_values_to_people(n: int, share: float) -> None:
+    """Two kinds of n people, n rows of each value: over all ways, by the noncentral hypergeometric distribution.
+
+    The sum is surer of itself, by (share - 1/2) / 2n where the class is large.
+    """
+    weights = np.array([[share, 1 - share], [1 - share, share]])
+    group = Groups(np.array([0, 0]), np.array([[n, n]], dtype=float))
+    fitted_share = kept_to_counts(weights, np.array([n, n], dtype=float), [group])[0, 0] / n
+    assert fitted_share == pytest.approx(share, abs=1e-6)
+    surer = nchypergeom_fisher(2 * n, n, n, (share / (1 - share)) ** 2).mean() / n - share
+    assert surer > 0
+    if n >= 300:
+        assert surer * n == pytest.approx((share - 0.5) / 2, rel=0.02)
+
+
+def test_similar_values_count_together() -> None:
+    """Of the classes with 9 and 5 of 10 rows in one group the first tells the group; 10 of 20 people are in it."""
+    counts = np.array([[6, 3, 1], [5, 0, 5]])
+    grouped = similarity_foreground.in_groups(counts, ["v1", "v2", "v3"], lambda value: str(int(value) > 2))
+    assert grouped.tolist() == [[9, 1, 0], [5, 5, 0]]
+    domain = Domain.of({"a": Hierarchy.flat(["x", "y"]), "secret": Hierarchy.flat(["v1", "v2", "v3"])})
+    cells = {"a": np.array([0, 0, 0, 1, 1]), "secret": np.array([0, 1, 2, 0, 2])}
+    table = ContingencyTable.from_cells(domain, {"a": 0, "secret": 0}, cells, np.array([6, 3, 1, 5, 5]))
+    people = equivalence_classes(table, "secret")
+    groups = published_groups([table], people)
+
+    def together(rows: np.ndarray) -> np.ndarray:
+        return similarity_foreground.in_groups(rows, ["v1", "v2", "v3"], lambda value: str(int(value) > 2))
+
+    assert similarity_foreground.alike(groups, people, together) == 0.5
+    attribute, guess = similarity_foreground.foreground(people, groups)
+    assert attribute == "a"
+    assert guess == pytest.approx(people.counts)
 
 
 def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:

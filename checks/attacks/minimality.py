@@ -217,9 +217,9 @@ def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int 
     published of these people. With no rounds it is maximum entropy given what is published and known.
     """
     rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
-    guess = _fitted(np.ones(people.counts.shape), rows, groups)
+    guess = kept_to_counts(np.ones(people.counts.shape), rows, groups)
     for _ in range(rounds):
-        fresh = _fitted(_naive_bayes(people, guess), rows, groups)
+        fresh = kept_to_counts(_naive_bayes(people, guess), rows, groups)
         change = np.abs(fresh - guess).sum() / max(rows.sum(), 1)
         guess = fresh
         if change < _CHANGE:
@@ -240,8 +240,12 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def _fitted(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]) -> FloatArray:
-    """Iterative proportional fitting to the published counts and to the people in each class."""
+def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]) -> FloatArray:
+    """The guess nearest to one that keeps to all published counts, and to the people in each class.
+
+    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
+    proportional fitting, which ends after a fixed number of sweeps.
+    """
     for _ in range(_SWEEPS):
         for group in groups:
             sums = np.zeros_like(group.rows)
