@@ -60,6 +60,8 @@ class PrivacyConstraint(PruningConstraint):
         """Whether a margin without sensitive attributes has a class of too few rows: with and without them it is asked."""
         self._margins: dict[Mask, Refusal | None] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
+        self._counted: dict[frozenset[Mask], Refusal | None] = {}
+        """What a collection is refused for by its number of margins, which `with_at_most` changes."""
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[Mask, tuple[str, ...]] = {}
         self._steps_of_sensitive = sum(self._first_steps.values())
@@ -73,7 +75,7 @@ class PrivacyConstraint(PruningConstraint):
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
         """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
         fewer = copy(self)
-        fewer._max_sensitive_margins = sensitive_margins
+        fewer._max_sensitive_margins, fewer._counted = sensitive_margins, {}
         return fewer
 
     @property
@@ -99,8 +101,12 @@ class PrivacyConstraint(PruningConstraint):
             if refusal := self.of_margin(clique):
                 return refusal
         sensitive = frozenset(c for c in cliques if c & self._steps_of_sensitive)
+        if sensitive not in self._counted:
+            self._counted[sensitive] = self._too_many(sensitive)
+        if refusal := self._counted[sensitive]:
+            return refusal
         if sensitive not in self._collections:
-            self._collections[sensitive] = self._too_many(sensitive) or self._collection_refusal(sensitive)
+            self._collections[sensitive] = self._collection_refusal(sensitive)
         return self._collections[sensitive]
 
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
