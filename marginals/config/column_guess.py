@@ -14,6 +14,7 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 
+from checks.claims import listing
 from marginals.config import RARE, UNKNOWN
 from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
@@ -28,7 +29,7 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats
+from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats, in_order
 from models.arrays import CountArray, IndexArray
 
 
@@ -125,7 +126,7 @@ def says_how_many(name: str) -> bool:
 #
 # A key of people who have several rows is recognized by a second column: one that numbers the rows of each person (1,
 # 2, 3), or one that no two rows of a person share, as years, where the rows of a person stand together, or a third
-# column says the same in all of them.
+# column says the same in all of them. Three columns that say the same in all rows of each value are a sign by themselves.
 
 
 _FEWEST = 30
@@ -159,7 +160,8 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     candidates = [column for column in columns if len(column.values) > 1 and _may_be_key(column)]
     if not candidates:
         return ContentKeys((), frozenset())
-    codes = {column.name: factorized(frame[column.name], missing)[0] for column in columns if len(column.values) > 1}
+    coded = {column.name: factorized(frame[column.name], missing) for column in columns if len(column.values) > 1}
+    codes = {name: column_codes for name, (column_codes, _) in coded.items()}
     result: dict[str, tuple[Column, str]] = {}
     numbering: set[str] = set()
     for column in candidates:
@@ -178,6 +180,10 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     for column in candidates:
         is_open = column.name in keys and column.name not in result and column.name not in numbering
         if is_open and (reason := _told_apart(column, codes, keys)):
+            result[column.name] = (column, reason)
+    for column in candidates:
+        is_open = column.name not in result and column.name not in numbering
+        if is_open and (reason := _agreeing(column, coded[column.name][1], codes)):
             result[column.name] = (column, reason)
     ordered = sorted(result.values(), key=lambda named: -len(named[0].values))
     return ContentKeys(
@@ -300,6 +306,49 @@ def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collectio
         return ""
     beside = f", and {constant} is the same in all rows of each" if constant else ""
     return f"no two rows of one have the same {times}{beside}"
+
+
+_ROWS_OF_AGREEING = 5
+"""Rows of one value on average, at most, where other columns that agree in these are the only sign of a key."""
+_AGREEING = 3
+"""Columns that agree in all rows of each value of a key."""
+_CHANCE = 14.0
+"""How unlikely, in nats, it is by chance that a column agrees in all rows of each value."""
+
+
+def _agreeing(column: Column, texts: Sequence[str], codes: Mapping[str, IndexArray]) -> str:
+    """That several columns say the same in all rows of each value, as they do of a person or a family; or nothing.
+
+    A function of an amount, such as its square or its class, says the same too, but its values follow those of the column.
+    texts: the values that the codes of the column stand for.
+    """
+    if column.rows > _ROWS_OF_AGREEING * len(column.values):
+        return ""
+    places = {text: place for place, text in enumerate(in_order(column.values))}
+    owners = np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes[column.name]]
+    agreeing = [name for name, values in codes.items() if name != column.name and _is_same_within(owners, values)]
+    return f"{listing(agreeing[:_AGREEING])} are the same in all rows of each" if len(agreeing) >= _AGREEING else ""
+
+
+def _is_same_within(owners: IndexArray, values: IndexArray) -> bool:
+    """Whether all rows of each owner have one value, which neither chance nor the order of owners explains.
+
+    owners, values: numbers of each, of owners in their order, -1 where missing, shape (rows,).
+    """
+    known = (owners >= 0) & (values >= 0)
+    numbers, told = owners[known], values[known].astype(np.int64)
+    repeated = np.bincount(numbers, minlength=1) > 1
+    if repeated.sum() < _FEWEST:
+        return False
+    size = int(told.max()) + 1
+    pairs = np.unique(numbers * size + told)
+    pairs = pairs[repeated[pairs // size]]
+    if len(pairs) > repeated.sum():
+        return False
+    in_order_of_owners = pairs % size
+    follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
+    by_chance = float(((np.bincount(told) / len(told)) ** 2).sum())
+    return not follows and bool(-repeated.sum() * np.log(by_chance) > _CHANCE)
 
 
 # How dates are spelled in a column, and the hierarchy of a column whose dates do not begin with the year.

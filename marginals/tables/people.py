@@ -54,9 +54,10 @@ _OTHERS = """
 """
 """Words for what is no person, though it may be numbered."""
 
-_NO_IDS = (
-    "hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said"
-)
+_NO_IDS = """
+    hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said humid
+    rigid
+"""
 """Words that end as names of keys do."""
 
 _NAMES = """
