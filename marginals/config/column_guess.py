@@ -266,19 +266,19 @@ def _rows_of_first(codes: IndexArray) -> IndexArray:
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
-def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
+def _numbers_rows(values_in_rows: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
     """Whether another column counts the rows of each value of this one: 1, 2, ... to their number, in whatever order.
 
-    own: the values of some rows. texts: of the other column, in all rows.
+    values_in_rows: the values of some rows. texts: of the other column, in all rows.
     """
-    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(own).max()):
+    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(values_in_rows).max()):
         return False
     codes, values = pd.factorize(texts.iloc[some].astype(str))
     numbers = np.array([NumberFormat().real(value) for value in values])[codes]
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
-    order = np.lexsort((numbers, own))
-    begins = np.flatnonzero(np.diff(own[order], prepend=-1))
+    order = np.lexsort((numbers, values_in_rows))
+    begins = np.flatnonzero(np.diff(values_in_rows[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
     return bool(np.array_equal(numbers[order], place))
 
@@ -653,22 +653,30 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     (6,)
     """
     length = len(codes[0])
-    groups = {kept: _groups(codes, counts, kept) for kept in range(length, 0, -1)}
-    branching = [kept for kept in range(length - 1, 0, -1) if 1 < len(groups[kept]) < len(groups[kept + 1])]
-    large = (kept for kept in branching if _rows_in_large(groups[kept], rare) >= _LARGE_ENOUGH * sum(counts.tolist()))
+    groups = {length_kept: _groups(codes, counts, length_kept) for length_kept in range(length, 0, -1)}
+    branching = [
+        length_kept
+        for length_kept in range(length - 1, 0, -1)
+        if 1 < len(groups[length_kept]) < len(groups[length_kept + 1])
+    ]
+    large = (
+        length_kept
+        for length_kept in branching
+        if _rows_in_large(groups[length_kept], rare) >= _LARGE_ENOUGH * sum(counts.tolist())
+    )
     first = next(large, branching[-1] if branching else 0)
     chosen = [first] if first else []
-    for kept in branching:
-        if chosen and kept < chosen[-1] and 2 * len(groups[kept]) <= len(groups[chosen[-1]]):
-            chosen.append(kept)
+    for length_kept in branching:
+        if chosen and length_kept < chosen[-1] and 2 * len(groups[length_kept]) <= len(groups[chosen[-1]]):
+            chosen.append(length_kept)
     return tuple(chosen[:_MOST_LEVELS])
 
 
-def _groups(codes: Sequence[str], counts: CountArray, kept: int) -> Counter[str]:
+def _groups(codes: Sequence[str], counts: CountArray, length: int) -> Counter[str]:
     """The rows of each prefix of a length."""
     groups: Counter[str] = Counter()
     for code, rows in zip(codes, counts.tolist()):
-        groups[code[:kept]] += rows
+        groups[code[:length]] += rows
     return groups
 
 
@@ -777,7 +785,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
 def _asked(column: Column, rare: int, said: Said) -> Guess:
     """The guess on a column of which nothing is sure: what it is taken for, and the question."""
     told = {"name": meaning_of(column.name), "description": meaning_of(said.description)}
-    by, maybe = next(((by, found) for by, found in told.items() if found is not None), ("", None))
+    by, maybe = next(((by, told_value) for by, told_value in told.items() if told_value is not None), ("", None))
     if maybe is not None:
         question = f"the {by} says {maybe.word}, which can be about {maybe.about}"
         if maybe.default is Role.SENSITIVE:
@@ -997,17 +1005,17 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
     return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
 
 
-def set_apart(own: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
+def set_apart(guess: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
     """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
 
     Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
     concludes of a class of another table what the shares of the other column say there: each value of this one has its share
     of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
-    what determines it splits their shares, which leaves no criterion of shares worse. own: the guess until now. rare: as
+    what determines it splits their shares, which leaves no criterion of shares worse. guess: until now. rare: as
     `guess` takes it.
     """
-    apart = protected(column, f"{own.why}; {why}", question, rare, own.said)
-    return replace(apart, missing=own.missing, said=own.said, is_alone=apart.role.is_used)
+    apart = protected(column, f"{guess.why}; {why}", question, rare, guess.said)
+    return replace(apart, missing=guess.missing, said=guess.said, is_alone=apart.role.is_used)
 
 
 def _kept_back(why: str, reason: str) -> Guess:
