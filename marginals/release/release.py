@@ -476,8 +476,9 @@ class Release(ModelAnalysis):
         published = self.published
         told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
         rows = "".join(
-            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{min(table.counts.tolist(), default=0):,}</td></tr>"
+            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
             for table in self.everything.tables
+            for least in [min(table.counts.tolist(), default=0)]
         )
         return (
             f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.rows:,} rows"
@@ -487,8 +488,8 @@ class Release(ModelAnalysis):
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Which pairs of attributes published tables show, by matplotlib. axes: where to; by default a new figure.
 
-        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes to be
-        independent, given the others. Raises InputError without matplotlib.
+        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes to
+        be independent, given the others. Raises InputError without matplotlib.
 
         >>> from marginals.example import release
         >>> release.plot().get_title()  # doctest: +SKIP
