@@ -648,7 +648,7 @@ def association(model: MarginalModel, first: Attributes, second: Attributes, giv
     return Quantity(shared, _basis(model, margin))
 
 
-def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
+def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
     """Rows of labels, as categories in the order of the hierarchies."""
     import pandas as pd
 
@@ -668,14 +668,14 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.Da
     """Independent synthetic rows of the published attributes at their finest levels."""
     codes = _codes(model, rows, rng)
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
-    return marked(_rows_frame(model, levels, codes), _basis(model, levels))
+    return marked(rows_frame(model, levels, codes), _basis(model, levels))
 
 
 def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
     """The same of all attributes at base values, drawn evenly among those under the published value."""
     levels = dict.fromkeys(model.domain.attributes, 0)
     leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
-    return marked(_rows_frame(model, levels, leaves), _basis(model, levels))
+    return marked(rows_frame(model, levels, leaves), _basis(model, levels))
 
 
 def _codes(model: MarginalModel, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:

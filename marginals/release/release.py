@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.claims import Claim
-from marginals import averages, comparisons, estimates
+from marginals import averages, comparisons, estimates, plausible
 from marginals.arguments import path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import FORMAT, BundleContent, Verification
@@ -608,6 +608,44 @@ class Release(ModelAnalysis):
         MaximumEntropy(collection=Collection(age:1, diagnosis:0; diagnosis:0, sex:0))
         """
         return self.model.closed_form
+
+    def plausible_tables(self, count: int = 20, seed: int = 0) -> "Iterator[pd.DataFrame]":
+        """So many whole tables with every published count, one after the other: a row for each person.
+
+        In them what no published table shows is drawn as strong as what one shows, so a number that differs between them is
+        one that the release does not decide. They are no data, and no row is somebody's. Raises InputError beside further
+        tables, and where the tables have no junction tree.
+
+        >>> from marginals.example import release
+        >>> tables = release.plausible_tables(3, seed=1)
+        >>> [int(((table.age == "20-29") & (table.sex == "Female")).sum()) for table in tables]
+        [10, 8, 11]
+        """
+        self._require_no_further_tables()
+        return plausible.drawn_tables(self.model, count, seed)
+
+    def plausible_interval(
+        self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 100, seed: int = 0
+    ) -> plausible.PlausibleInterval:
+        """Between which numbers one would expect the truth, by tables with every published count.
+
+        statistic: a function of a frame with a row for each person, or a condition whose rows are counted. What is assumed
+        of pairs that no table shows is told by `plausible_tables`; bounds alone hold for certain. The page of yardsticks
+        says how often such intervals hold the truth. Errors as of `plausible_tables`.
+
+        >>> from marginals.example import release
+        >>> print(release.plausible_interval("age=20-29 and sex=Female", count=50))
+        6 to 14 (about 12; 95%, by 50 tables in which what no table shows is as strong as what is shown)
+        """
+        self._require_no_further_tables()
+        return plausible.plausible_interval(self.model, statistic, level, count, seed)
+
+    def _require_no_further_tables(self) -> None:
+        if self.further:
+            raise InputError(
+                f"plausible tables do not keep to further tables, and this release has {len(self.further)}; "
+                "bounds hold all the same: release.count(...)"
+            )
 
     def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
         """Which steps of generalization are published together, as a networkx graph.

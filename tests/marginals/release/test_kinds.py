@@ -51,6 +51,8 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "everything": "what is published",
     "further": "what is published",
     "supports": "it is the question itself",
+    "plausible_tables": "whole tables of rows that are nobody's, as the method says",
+    "plausible_interval": "an interval, which says what it assumes",
     "crosstab_bounds": "certain, whatever the kind of the estimates",
     "quantile_bounds": "certain, whatever the kind of the estimates",
     "collection": "the published marginals, the core of them",
