@@ -566,13 +566,13 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """
     covered = {}
     for attribute, level in levels.items():
-        shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and shown > level:
+        level_shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        if basis.kind is Kind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
-            parents = hierarchy.lift(level, shown)
-            several = np.bincount(parents, minlength=hierarchy.size(shown)) > 1
+            parents = hierarchy.lift(level, level_shown)
+            several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
             covered[attribute] = {
-                label: hierarchy.labels[shown][parent]
+                label: hierarchy.labels[level_shown][parent]
                 for label, parent in zip(hierarchy.labels[level], parents.tolist())
                 if several[parent]
             }

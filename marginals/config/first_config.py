@@ -368,10 +368,11 @@ def _that_count(
     if not sensitive or person is not None:
         plain = {name: Attribute(guessed.role, missing=guessed.missing) for name, guessed in used.items()}
         return table.frame, {name: sensitive.get(name, plain[name]) for name in used}
-    banded = {name: own for name, own in sensitive.items() if own.intervals}
+    banded = {name: attribute for name, attribute in sensitive.items() if attribute.intervals}
     columns = {name: _bands(table, name, banded[name]) if name in banded else table.frame[name] for name in sensitive}
     in_bands = {
-        name: replace(own, intervals=(1,), start=0, apart=(), single_values=True) for name, own in banded.items()
+        name: replace(attribute, intervals=(1,), start=0, apart=(), single_values=True)
+        for name, attribute in banded.items()
     }
     return pd.DataFrame(columns, copy=False), sensitive | in_bands
 
@@ -412,8 +413,8 @@ def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], perso
     for place, name in enumerate(known):
         if ways << len(known) - place > _MOST_NODES:
             return None
-        own = _counted(table, rows, {name: _attribute(guesses[name])}, None)
-        ways *= own.table.domain.hierarchy(name).height + 1
+        counted = _counted(table, rows, {name: _attribute(guesses[name])}, None)
+        ways *= counted.table.domain.hierarchy(name).height + 1
     return ways if ways <= _MOST_NODES else None
 
 
@@ -481,10 +482,10 @@ def _column(frame: pd.DataFrame, name: str) -> Column:
 def _without(column: Column, missing: Collection[str]) -> Column:
     """The column with these values counted as missing."""
     absent = missing_among(column.values, missing, column.decimal)
-    kept = [i for i, value in enumerate(column.values) if value not in absent]
-    counts = column.counts[kept]
+    places = [i for i, value in enumerate(column.values) if value not in absent]
+    counts = column.counts[places]
     gone = column.rows - int(counts.sum())
-    return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
+    return replace(column, values=tuple(column.values[i] for i in places), counts=counts, missing=column.missing + gone)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -509,9 +510,9 @@ def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: in
     """
     if not any(guessed.role.is_used for guessed in guesses.values()):
         raise _nothing_published(name, guesses)
-    lacking = {column: own for column, own in gone.items() if guesses[column].role.is_used}
+    lacking = {column: rows_lacking for column, rows_lacking in gone.items() if guesses[column].role.is_used}
     while True:
-        drops = {column: own for column, own in lacking.items() if guesses[column].missing == "drop"}
+        drops = {column: rows_lacking for column, rows_lacking in lacking.items() if guesses[column].missing == "drop"}
         dropped = np.logical_or.reduce(list(drops.values())) if drops else np.zeros(rows, dtype=bool)
         if dropped.sum() <= _MANY_DROPPED * rows:
             return guesses
@@ -567,16 +568,16 @@ def _recounted(
 
     complete: which rows lack no value, shape (rows,).
     """
-    kept = complete
+    is_counted = complete
     if person is not None:
-        kept = complete.copy()
-        kept[complete] = ~table.frame[complete].duplicated(person.column)
-    if kept.all():
+        is_counted = complete.copy()
+        is_counted[complete] = ~table.frame[complete].duplicated(person.column)
+    if is_counted.all():
         return guesses
     result = dict(guesses)
     for column, guessed in guesses.items():
         if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-            counted = _without(_column(table.frame[kept], column), ALWAYS)
+            counted = _without(_column(table.frame[is_counted], column), ALWAYS)
             counted = _without(replace(counted, decimal=table.decimal.sign), table.missing.texts)
             again = guess(counted, table.rare, guessed.said)
             if again.role is guessed.role and not _of_bands(again):
@@ -646,13 +647,13 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, com
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
+    rows_counted = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
-        f"# count as a value: {kept}.\n{cells}{numbers}"
+        f"# count as a value: {rows_counted}.\n{cells}{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
         '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -903,15 +904,17 @@ def _search(counted: Counted, preset: Preset) -> str:
     """How it is searched, and between what the preset chooses, with what that means for this table."""
     pairs = counted.pairs or PairsOfTable(0, 1)
     lines = [f"# {line}" for line in wrap(pairs.sentence, _COMMENT)] if pairs.pairs else []
-    for own in PRESETS.values():
-        state = "chosen" if own is preset else f"not chosen: marginals init --preset {own.name}"
-        lines += [f"# {line}" for line in wrap(f"{own.name} ({state}): {own.promises} {own.costs}", _COMMENT)]
+    for offered in PRESETS.values():
+        state = "chosen" if offered is preset else f"not chosen: marginals init --preset {offered.name}"
+        lines += [
+            f"# {line}" for line in wrap(f"{offered.name} ({state}): {offered.promises} {offered.costs}", _COMMENT)
+        ]
     search = _SEARCH.format(margins=preset.search["max_sensitive_margins"])
     further = (
         f'further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number\n'
     )
-    shown = lines if pairs.pairs > 1 or preset.has_further else []
-    return "\n".join([*shown, search]) + (further if preset.has_further else "")
+    preset_lines = lines if pairs.pairs > 1 or preset.has_further else []
+    return "\n".join([*preset_lines, search]) + (further if preset.has_further else "")
 
 
 def _demands(demands: Mapping[str, str], register: bool) -> list[str]:
