@@ -372,8 +372,10 @@ class Rows:
         asked = distinctions(self.model, levels, self.meant)
         for attribute, meaning in self.meanings.items():
             if meaning.cut.any():
-                told_at = asked[attribute].told_at if attribute in asked else self.model.finest_levels[attribute]
-                asked[attribute] = Distinction(NO_LEVEL, told_at)
+                separating_level = (
+                    asked[attribute].separating_level if attribute in asked else self.model.finest_levels[attribute]
+                )
+                asked[attribute] = Distinction(NO_LEVEL, separating_level)
         return asked
 
     def basis(self, levels: Mapping[str, int]) -> Basis:

@@ -28,10 +28,10 @@ from marginals.config.column_guess import (
     ALWAYS,
     POINT,
     WORDS,
+    ColumnDescription,
     DecimalSign,
     Guess,
     MissingTokens,
-    Said,
     differs_within,
     guess,
     keys_by_content,
@@ -210,7 +210,7 @@ class _DescribedTable:
     shared: Mapping[str, str]
     missing: MissingTokens
     decimal: DecimalSign
-    said: Mapping[str, Said]
+    said: Mapping[str, ColumnDescription]
     rare: int
 
 
@@ -219,7 +219,7 @@ ONE_ROW = "random"
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTable:
     """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
     person count. complete: rows that lack no value that is needed. demands: of each sensitive column.
 
@@ -259,7 +259,7 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read).counted_in(cells)
-    said = {name: Said(label.description, label.values) for name, label in labels.items()}
+    said = {name: ColumnDescription(label.description, label.values) for name, label in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
     return _DescribedTable(source.name, frame, columns, keys, shared, tokens, decimal, said, rare)
 
@@ -283,7 +283,7 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     """The guess on each column by itself, then beside the others; and the column that says whose row it is."""
     frame, columns, rare, missing = table.frame, table.columns, table.rare, table.missing.texts
     made = {
-        name: guess(column, rare, table.said.get(name, Said()), chosen.roles.get(name))
+        name: guess(column, rare, table.said.get(name, ColumnDescription()), chosen.roles.get(name))
         for name, column in columns.items()
     }
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
@@ -315,7 +315,7 @@ def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[st
 
 def _publishable(
     table: _DescribedTable, guesses: dict[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
-) -> tuple[dict[str, Guess], Counted]:
+) -> tuple[dict[str, Guess], CountedTable]:
     """The guesses, and the sensitive columns as publishing counts them. lacking: as `_lacking` says.
 
     Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
@@ -595,7 +595,7 @@ def _counted(
     frame: pd.DataFrame,
     attributes: Mapping[str, Attribute],
     person: RepeatingKey | None,
-) -> Counted:
+) -> CountedTable:
     """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
@@ -604,9 +604,9 @@ def _counted(
     read = partial(read_table, frame, attributes, missing, decimal=described.decimal.sign, k=described.rare)
     if person is None:
         table = read(rows_per_person=1)
-        return Counted(table, table.rows)
+        return CountedTable(table, table.rows)
     single = read(person=person.column, one_row=ONE_ROW)
-    one = Counted(single, single.rows)
+    one = CountedTable(single, single.rows)
     codes = factorized(frame[person.column], missing)[0]
     rows_of_each = np.bincount(codes[codes >= 0])
     in_the_way = single.sensitive
@@ -615,7 +615,7 @@ def _counted(
         in_the_way = tuple(name for name in in_the_way if _demand(of_several, name) is None)
         if not in_the_way:
             table = read(person=person.column, rows_per_person=rows)
-            return one if None in _demands_of(table).values() else Counted(table, single.rows, rows)
+            return one if None in _demands_of(table).values() else CountedTable(table, single.rows, rows)
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
             one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
     return one
@@ -677,7 +677,7 @@ def _formats(formats: Mapping[str, str]) -> str:
     return "".join(f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in formats.items())
 
 
-def _whose(person: RepeatingKey, counted: Counted) -> str:
+def _whose(person: RepeatingKey, counted: CountedTable) -> str:
     rows = counted.rows_of_each
     lines = [f"{person.column} {person.why}. So what is promised is promised of people."]
     if rows > 1:
@@ -715,7 +715,7 @@ def _each_its_own(table: _DescribedTable, guesses: Mapping[str, Guess]) -> str:
     return "\n".join(["", *comments, "rows_per_person = 1"]) + "\n"
 
 
-def _several(counted: Counted) -> str:
+def _several(counted: CountedTable) -> str:
     """What it would take for several rows of each person to count."""
     if not counted.in_the_way:
         return "Instead of one_row, rows_per_person = 5 counts so many rows of each."
@@ -850,13 +850,13 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _least(counted: Counted) -> int:
+def _least(counted: CountedTable) -> int:
     """The k to demand of so many people."""
     people = counted.people
     return _K if people >= 500 else 5 if people >= 100 else min(2, people)
 
 
-def _privacy(counted: Counted, preset: Preset) -> str:
+def _privacy(counted: CountedTable, preset: Preset) -> str:
     table, k = counted.table, _least(counted)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
@@ -900,7 +900,7 @@ def _privacy(counted: Counted, preset: Preset) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _search(counted: Counted, preset: Preset) -> str:
+def _search(counted: CountedTable, preset: Preset) -> str:
     """How it is searched, and between what the preset chooses, with what that means for this table."""
     pairs = counted.pairs or PairsOfTable(0, 1)
     lines = [f"# {line}" for line in wrap(pairs.sentence, _COMMENT)] if pairs.pairs else []

@@ -38,7 +38,7 @@ _lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Asked:
+class CrossTabAnswer:
     """The attributes of a table with their levels, and what the release says of them.
 
     sentence: why there is no table; empty where there is one.
@@ -152,13 +152,13 @@ def _words(release: Release, margin: Mapping[str, int]) -> str:
     return ", ".join(shown_at(a, release.domain.hierarchy(a), level) for a, level in margin.items())
 
 
-def answered(release: Release, margin: Mapping[str, int]) -> Asked:
+def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
     """What a release says of a margin."""
     domain = release.domain
     if not margin:
-        return Asked(margin, sentence="Nothing but the number of rows is published.")
+        return CrossTabAnswer(margin, sentence="Nothing but the number of rows is published.")
     if math.prod(domain.hierarchy(name).size(level) for name, level in margin.items()) > MOST_CELLS:
-        return Asked(
+        return CrossTabAnswer(
             margin,
             sentence=f"That is more than {MOST_CELLS:,} cells. Choose coarser levels, or fewer attributes; or use Python.",
         )
@@ -166,11 +166,11 @@ def answered(release: Release, margin: Mapping[str, int]) -> Asked:
         basis = release.supports(dict(margin))
         frame = counts(release.model, dict(margin))
     except MarginalsError as error:
-        return Asked(margin, sentence=f"{error}.")
-    return Asked(margin, frame, basis.kind.value, basis_line(basis, domain))
+        return CrossTabAnswer(margin, sentence=f"{error}.")
+    return CrossTabAnswer(margin, frame, basis.kind.value, basis_line(basis, domain))
 
 
-def cells(asked: Asked) -> list[dict[str, Any]]:
+def cells(asked: CrossTabAnswer) -> list[dict[str, Any]]:
     """The rows of the table that a page shows: labels, estimate and bounds, and how long a bar is."""
     frame = asked.frame
     if frame is None:
@@ -200,7 +200,7 @@ class CrossTable:
     cells: tuple[tuple[tuple[float, int, bool], ...], ...]
 
 
-def cross_table(asked: Asked) -> CrossTable | None:
+def cross_table(asked: CrossTabAnswer) -> CrossTable | None:
     """The table of two attributes, the one with fewer values across; None for others, and for large ones."""
     if asked.frame is None or len(asked.margin) != 2:
         return None

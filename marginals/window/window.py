@@ -40,7 +40,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Counted(Generic[Value]):
+class CountingResult(Generic[Value]):
     """What was worked out, if it was. current: of the config as it is; else of an older one. problem: why it cannot be."""
 
     value: Value | None = None
@@ -94,33 +94,33 @@ class Counting:
         for ask in (self.table, self.columns, self.assessed):
             ask(0)
 
-    def table(self, wait: float = WAIT) -> Counted[Table]:
+    def table(self, wait: float = WAIT) -> CountingResult[Table]:
         """The table as publishing would read it."""
-        return cast("Counted[Table]", self._asked(self._table, lambda config: config.read_table(), wait, ""))
+        return cast("CountingResult[Table]", self._asked(self._table, lambda config: config.read_table(), wait, ""))
 
-    def columns(self, wait: float = WAIT) -> Counted[tuple[ColumnCounts, ...]]:
+    def columns(self, wait: float = WAIT) -> CountingResult[tuple[ColumnCounts, ...]]:
         """All columns that the file has."""
         answer = self._asked(self._columns, _columns, wait, "columns")
-        return cast("Counted[tuple[ColumnCounts, ...]]", answer)
+        return cast("CountingResult[tuple[ColumnCounts, ...]]", answer)
 
-    def assessed(self, wait: float = 0.0) -> Counted[Assessed]:
+    def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
         """What the table itself gives away, as `marginals assess` says it."""
 
         def work(config: Config) -> Assessed:
             table = config.read_table() if self._table.value is None else self._table.value
             return assess(table, config.policy, None, config.read_population())
 
-        return cast("Counted[Assessed]", self._asked(self._assessed, work, wait, "assess"))
+        return cast("CountingResult[Assessed]", self._asked(self._assessed, work, wait, "assess"))
 
     def close(self) -> None:
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _asked(self, slot: _Kept, work: Callable[[Config], Any], wait: float, kind: str) -> Counted[Any]:
+    def _asked(self, slot: _Kept, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
         try:
             config = self._config.read()
         except MarginalsError as error:
-            return Counted(slot.value, False, str(error))
+            return CountingResult(slot.value, False, str(error))
         key = _key(config, self._config.text, kind)
         with slot.lock:
             if slot.key != key and slot.coming != key:
@@ -131,8 +131,8 @@ class Counting:
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=wait)
         if slot.key == key:
-            return Counted(slot.value if not slot.problem else None, True, slot.problem)
-        return Counted(slot.value, False)
+            return CountingResult(slot.value if not slot.problem else None, True, slot.problem)
+        return CountingResult(slot.value, False)
 
     @staticmethod
     def _work(slot: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
@@ -231,7 +231,7 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Said:
+class FlashMessage:
     """A sentence for the next page. shown: the command or edit that it is about. is_problem: whether something failed."""
 
     sentence: str
@@ -246,7 +246,7 @@ class Window:
         self.project, self.gate = project, gate
         self.jobs = Jobs(project.folder)
         self.stopping = threading.Event()
-        self._said: deque[Said] = deque(maxlen=8)
+        self._said: deque[FlashMessage] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
         self._refused: tuple[str, dict[str, list[str]]] | None = None
         if project.config is not None:
@@ -295,7 +295,7 @@ class Window:
 
     def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""
-        self._said.append(Said(sentence, command, is_problem))
+        self._said.append(FlashMessage(sentence, command, is_problem))
         if command and not is_problem:
             self.done.append(command)
 

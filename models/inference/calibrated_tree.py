@@ -387,7 +387,7 @@ _KEPT_BYTES = 1 << 27
 
 
 @dataclass(eq=False)
-class Kept:
+class MarginCache:
     """Bounded cache of margins; cleared when full."""
 
     arrays: dict[object, FloatArray] = field(default_factory=dict)
@@ -421,7 +421,7 @@ class TreeMargins:
     tree: CalibratedTree
     coupling: Coupling
     parts: Mapping[Item, Parts] = field(default_factory=dict)
-    _kept: Kept = field(default_factory=Kept)
+    _kept: MarginCache = field(default_factory=MarginCache)
     _sizes: dict[Item, int] = field(default_factory=dict)
 
     def size(self, item: Item) -> int:

@@ -355,7 +355,7 @@ def _of_large_lattice(problem: Problem, stop: Stop, deadline: Deadline) -> Itera
 
 
 @dataclass(frozen=True, eq=False)
-class AskedMargins:
+class MarginEvaluator:
     """What judges margins of a grid one by one.
 
     least: rows of a class, of fewer than which the constraint refuses a margin. by_class: of each step, whether the
@@ -368,7 +368,7 @@ class AskedMargins:
     by_class: BoolArray
 
     @classmethod
-    def of(cls, problem: Problem, steps: GridSteps, judged: ClassSize) -> "AskedMargins":
+    def of(cls, problem: Problem, steps: GridSteps, judged: ClassSize) -> "MarginEvaluator":
         """Those of a constraint that judges some margins by their classes."""
         by_class = np.array([not mask & ~judged.vertices for mask in steps.coarse], dtype=np.bool_)
         return cls(problem, steps, judged.least, by_class)
@@ -493,13 +493,13 @@ class ClassProducts:
     for. terms: n ln n of each number of rows.
     """
 
-    asked: AskedMargins
+    asked: MarginEvaluator
     coarse: _Indicators
     fine: _Indicators
     terms: FloatArray
 
     @classmethod
-    def of(cls, asked: AskedMargins) -> "ClassProducts | None":
+    def of(cls, asked: MarginEvaluator) -> "ClassProducts | None":
         """None where there are too many rows, or values."""
         cube, steps = asked.problem.cube, asked.steps
         if not 0 < cube.total <= _MOST_ROWS or (fine := _Indicators.of(asked.problem, steps.fine)) is None:
@@ -621,7 +621,7 @@ class RowCounts:
     terms: FloatArray
 
     @classmethod
-    def of(cls, asked: AskedMargins) -> "RowCounts | None":
+    def of(cls, asked: MarginEvaluator) -> "RowCounts | None":
         """None where there are too many rows, or none."""
         cube, steps = asked.problem.cube, asked.steps
         if not 0 < cube.total <= _MOST_ROWS:
@@ -704,7 +704,7 @@ def counted_margins(problem: Problem, grid: Grid, judged: ClassSize, stop: Stop)
     steps = GridSteps.of(problem, grid)
     if not len(steps):
         return None
-    asked = AskedMargins.of(problem, steps, judged)
+    asked = MarginEvaluator.of(problem, steps, judged)
     judge = (RowCounts if steps.has_ladders else ClassProducts).of(asked)
     if judge is None:
         return None
@@ -747,7 +747,7 @@ def _all_at_once(margins: MarginSets, judge: ClassProducts, stop: Stop) -> Margi
     return MarginSets(margins.steps, np.concatenate(members), np.concatenate(entropies))
 
 
-def _of_ladders(margins: MarginSets, asked: AskedMargins, judge: RowCounts, stop: Stop) -> MarginSets | None:
+def _of_ladders(margins: MarginSets, asked: MarginEvaluator, judge: RowCounts, stop: Stop) -> MarginSets | None:
     """The same where several resolutions are told apart. None also where there are too many to be counted."""
     joined = [np.empty((0, margins.members.shape[1] + 1), dtype=np.intp)]
     for members in margins.larger():
@@ -790,7 +790,7 @@ class _Candidates:
             return all(self._judge(part, judge, stop) for part in self._coarser_first(candidates))
         return all(self._judge_cells(same, judge, stop) for same in np.split(candidates[order], begins))
 
-    def ask(self, candidates: IndexArray, asked: AskedMargins, stop: Stop) -> bool:
+    def ask(self, candidates: IndexArray, asked: MarginEvaluator, stop: Stop) -> bool:
         """Judge some one by one; False when stopped."""
         for part in self._coarser_first(candidates):
             for margin in part[:, None]:
