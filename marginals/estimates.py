@@ -372,8 +372,10 @@ class Rows:
         asked = distinctions(self.model, levels, self.meant)
         for attribute, meaning in self.meanings.items():
             if meaning.cut.any():
-                told_at = asked[attribute].told_at if attribute in asked else self.model.finest_levels[attribute]
-                asked[attribute] = Distinction(NO_LEVEL, told_at)
+                separating_level = (
+                    asked[attribute].separating_level if attribute in asked else self.model.finest_levels[attribute]
+                )
+                asked[attribute] = Distinction(NO_LEVEL, separating_level)
         return asked
 
     def basis(self, levels: Mapping[str, int]) -> Basis:
@@ -566,13 +568,13 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """
     covered = {}
     for attribute, level in levels.items():
-        shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and shown > level:
+        level_shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        if basis.kind is Kind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
-            parents = hierarchy.lift(level, shown)
-            several = np.bincount(parents, minlength=hierarchy.size(shown)) > 1
+            parents = hierarchy.lift(level, level_shown)
+            several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
             covered[attribute] = {
-                label: hierarchy.labels[shown][parent]
+                label: hierarchy.labels[level_shown][parent]
                 for label, parent in zip(hierarchy.labels[level], parents.tolist())
                 if several[parent]
             }

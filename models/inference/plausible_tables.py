@@ -207,25 +207,25 @@ class PlausibleTables:
         sorted_places = np.argsort(keys, kind="stable")
         order, keys = order[sorted_places], keys[sorted_places]
         begin = int(rng.integers(2))
-        left, right = order[begin:-1:2], order[begin + 1 :: 2]
+        one, other = order[begin:-1:2], order[begin + 1 :: 2]
         same = keys[begin:-1:2] == keys[begin + 1 :: 2]
-        left, right = left[same], right[same]
-        gain = np.zeros(len(left))
+        one, other = one[same], other[same]
+        gain = np.zeros(len(one))
         for near, beyond in product(edge.near, edge.beyond):
             pair = min(near, beyond), max(near, beyond)
             first, second = (
-                _difference(score, rows[name], left, right) for name, score in zip(pair, interactions[pair])
+                _difference(score, rows[name], one, other) for name, score in zip(pair, interactions[pair])
             )
             gain -= first * second
-        taken: BoolArray = np.log(rng.random(len(left))) < gain
-        left, right = left[taken], right[taken]
+        taken: BoolArray = np.log(rng.random(len(one))) < gain
+        one, other = one[taken], other[taken]
         for beyond in edge.beyond:
             codes = rows[beyond]
-            codes[left], codes[right] = codes[right], codes[left]
+            codes[one], codes[other] = codes[other], codes[one]
 
 
-def _difference(scores: FloatArray, codes: CodeArray, left: IndexArray, right: IndexArray) -> FloatArray:
-    of_rows = scores[codes[left]] - scores[codes[right]]
+def _difference(scores: FloatArray, codes: CodeArray, one: IndexArray, other: IndexArray) -> FloatArray:
+    of_rows = scores[codes[one]] - scores[codes[other]]
     return np.asarray(of_rows, dtype=np.float64)
 
 
