@@ -12,8 +12,8 @@ import kept_runs
 import long_page
 import numpy as np
 import page_numbers
-import pytest
 import plausible_coverage
+import pytest
 import similarity_foreground
 from arx import CLONE as ARX
 from growth import PowerLaw, Series, all_series, fitted, projected
@@ -390,7 +390,7 @@ def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
 
 
 def test_the_page_of_yardsticks_shows_how_often_intervals_held_the_truth() -> None:
-    """What the issue of such intervals asks: nine of ten, in a thousand cases of each kind, on tables that were not tuned with."""
+    """Of tables that the method was not made with, nine of ten intervals of each kind hold the truth, over at least eight."""
     page = (ROOT / "docs" / "yardsticks.md").read_text()
     made = "<!-- made by: python benchmarks/plausible_coverage.py --page -->"
     assert f"{made}\n\n{plausible_coverage.page(plausible_coverage.KEPT)}\n\n<!-- end -->" in page
