@@ -96,6 +96,11 @@ class InteractionGraph:
         """Whether all vertices of a mask are adjacent to each other."""
         return all(mask & ~self.neighbors[vertex] == 1 << vertex for vertex in vertices_of(mask))
 
+    def next_apart(self, vertex: int) -> Mask:
+        """Of each attribute the coarsest step that a vertex is not adjacent to, where that step is present."""
+        apart = self.vertices & ~self.neighbors[vertex] & ~(1 << vertex)
+        return apart & ~(apart << 1 & self.domain.later_steps)
+
     def separates(self, separator: Mask, first: int, second: int) -> bool:
         """Whether every path between two vertices meets the separator."""
         if separator >> first & 1 or separator >> second & 1:

@@ -302,6 +302,11 @@ class PruningConstraint(ABC):
         return ALL_VERTICES
 
     @property
+    def jointly_judged(self) -> Mask:
+        """Vertices that every margin holds one of which is judged together with others, wherever it lies in a junction tree."""
+        return self.pivot
+
+    @property
     def class_size(self) -> ClassSize | None:
         """How margins are judged by their classes; None where nothing is known of that."""
         return None
@@ -368,6 +373,11 @@ class MarginLimits(PruningConstraint):
     def pivot(self) -> Mask:
         """That of the other constraint: limits hold for each margin by itself."""
         return self._then.pivot
+
+    @property
+    def jointly_judged(self) -> Mask:
+        """Those of the other constraint."""
+        return self._then.jointly_judged
 
     @cached_property
     def _then(self) -> PruningConstraint:
@@ -611,6 +621,11 @@ class Problem:
     def pivot(self) -> Mask:
         """The vertices whose margins the constraint judges jointly."""
         return self._pruning.pivot
+
+    @property
+    def jointly_judged(self) -> Mask:
+        """The vertices of the margins that the constraint judges together, wherever these lie."""
+        return self._pruning.jointly_judged
 
     @property
     def class_size(self) -> ClassSize | None:
