@@ -65,9 +65,9 @@ class CommonValues:
 
     def name(self, number: int) -> str:
         """What a common value is called: the labels in it of the release that has fewer there."""
-        places = [np.flatnonzero(own == number).tolist() for own in (self.earlier, self.later)]
-        own: list[list[str]] = [[labels[code] for code in codes] for labels, codes in zip(self.labels, places)]
-        fewest: list[str] = min(reversed([labels for labels in own if labels]), key=len)
+        places = [np.flatnonzero(value_labels == number).tolist() for value_labels in (self.earlier, self.later)]
+        value_labels: list[list[str]] = [[labels[code] for code in codes] for labels, codes in zip(self.labels, places)]
+        fewest: list[str] = min(reversed([labels for labels in value_labels if labels]), key=len)
         return "|".join(fewest)
 
 
@@ -136,8 +136,8 @@ class SharedAttribute:
         count, number = connected_components(edges, directed=False)
         parts = np.zeros((2, count), dtype=np.intp)
         numbers = (number[: sizes[0]].astype(np.intp), number[sizes[0] :].astype(np.intp))
-        for own, members, lift, rows in zip(parts, numbers, lifts, self.rows):
-            own += np.bincount(members[np.unique(lift[rows])], minlength=count)
+        for part_numbers, members, lift, rows in zip(parts, numbers, lifts, self.rows):
+            part_numbers += np.bincount(members[np.unique(lift[rows])], minlength=count)
         labels = [h.labels[level] for h, level in zip(self.hierarchies, levels)]
         return CommonValues(*numbers, (labels[0], labels[1]), parts)
 
@@ -145,7 +145,9 @@ class SharedAttribute:
         """The common value of each value with rows at the finest levels, those of the earlier release first."""
         common = self.common(earlier, later)
         parts = zip(self.hierarchies, self.levels, (earlier, later), self.rows, (common.earlier, common.later))
-        return np.concatenate([own[h.lift(finest, level)[rows]] for h, finest, level, rows, own in parts])
+        return np.concatenate(
+            [part_numbers[h.lift(finest, level)[rows]] for h, finest, level, rows, part_numbers in parts]
+        )
 
 
 # Meets: the margins that two releases of a table that changed have in common, and how many rows more the later one
@@ -226,8 +228,8 @@ class _Pair:
         self._releases = (earlier, later)
         names = dict.fromkeys([*earlier.domain.attributes, *later.domain.attributes])
         for name in names:
-            own = [release.domain for release in self._releases if name in release.domain.attributes]
-            if name not in overlaps and len({domain.hierarchy(name).labels[0] for domain in own}) > 1:
+            domains = [release.domain for release in self._releases if name in release.domain.attributes]
+            if name not in overlaps and len({domain.hierarchy(name).labels[0] for domain in domains}) > 1:
                 raise DomainMismatchError(f"two tables with other base values of {name!r} have no difference")
         self._attributes = {name: SharedAttribute.of(name, self._releases, overlaps) for name in names}
         self._numbers: dict[tuple[str, bytes], int] = {}
@@ -240,8 +242,8 @@ class _Pair:
         return tuple(self._partition(name, *levels) for name, levels in self._levels(one, other).items())
 
     def _levels(self, one: Mask, other: Mask) -> dict[str, tuple[int, int]]:
-        shown = [release.domain.levels(mask) for release, mask in zip(self._releases, (one, other))]
-        return {name: (shown[0].get(name, 0), shown[1].get(name, 0)) for name in self._attributes}
+        levels = [release.domain.levels(mask) for release, mask in zip(self._releases, (one, other))]
+        return {name: (levels[0].get(name, 0), levels[1].get(name, 0)) for name in self._attributes}
 
     def _partition(self, name: str, earlier: int, later: int) -> int:
         key = (name, earlier, later)
@@ -276,7 +278,11 @@ class _Pair:
 
     def meet(self, one: Mask, other: Mask) -> Meet:
         """What two margins, one of each collection, have in common."""
-        levels = {name: own for name, own in self._levels(one, other).items() if self._is_shown(name, *own)}
+        levels = {
+            name: pair_levels
+            for name, pair_levels in self._levels(one, other).items()
+            if self._is_shown(name, *pair_levels)
+        }
         values = {name: self._attributes[name].common(*level) for name, level in levels.items()}
         columns, counts = [], []
         for release, mask in enumerate((one, other)):
@@ -296,8 +302,10 @@ class _Pair:
         places = number[: len(counts[0])], number[len(counts[0]) :]
         before, after = (_totals(place, count, len(first)) for place, count in zip(places, counts))
         named = [name for name, common in values.items() if common.parts.any(axis=0).sum() > 1]
-        kept = [position for position, name in enumerate(values) if name in named]
-        stacked = np.array([codes[position][first] for position in kept], dtype=np.int64).reshape(len(kept), len(first))
+        positions = [position for position, name in enumerate(values) if name in named]
+        stacked = np.array([codes[position][first] for position in positions], dtype=np.int64).reshape(
+            len(positions), len(first)
+        )
         coarser = {name: values[name].coarser for name in named}
         return Meet(
             {name: values[name] for name in named},
@@ -315,13 +323,15 @@ class _Pair:
         collection = self._releases[release]
         if mask:
             table = collection.cube.table(mask)
-            shown, counts = dict(zip(table.attributes, table.codes)), table.counts
+            column_codes, counts = dict(zip(table.attributes, table.codes)), table.counts
         else:
-            shown, counts = {}, np.array([collection.cube.total], dtype=np.int64)
+            column_codes, counts = {}, np.array([collection.cube.total], dtype=np.int64)
         columns = {}
         for name, common in values.items():
-            own = common.later if release else common.earlier
-            columns[name] = own[shown[name]] if name in shown else np.full(len(counts), own[0])
+            common_codes = common.later if release else common.earlier
+            columns[name] = (
+                common_codes[column_codes[name]] if name in column_codes else np.full(len(counts), common_codes[0])
+            )
         return columns, counts
 
 
@@ -470,7 +480,7 @@ class _Cells:
     def of(cls, tables: Sequence[ContingencyTable]) -> "_Cells":
         """Those of some tables over the same base cells."""
         first = tables[0]
-        columns = [np.concatenate(own) for own in zip(*(table.codes for table in tables))]
+        columns = [np.concatenate(parts) for parts in zip(*(table.codes for table in tables))]
         sizes = [first.domain.hierarchy(name).size(first.margin[name]) for name in first.attributes]
         rows, number = group(*pack(columns, sizes, len(columns[0])))
         counts = np.zeros((len(tables), len(rows)), dtype=np.int64)
@@ -550,9 +560,9 @@ class _Rule:
                 # Where nobody is there to be held back on the one side, those on the other side are.
                 held[first] |= (offence.is_bad & (rows[first] > 0))[offence.place]
                 held[1 - first] |= (offence.is_bad & (rows[first] == 0))[offence.place]
-            came, left = np.where(held[0], 0, batch.came), np.where(held[1], 0, batch.left)
-            if came.sum() + left.sum() < batch.came.sum() + batch.left.sum():
-                return _Batch(batch.last, came, left)
+            came, leaving = np.where(held[0], 0, batch.came), np.where(held[1], 0, batch.left)
+            if came.sum() + leaving.sum() < batch.came.sum() + batch.left.sum():
+                return _Batch(batch.last, came, leaving)
         return None
 
     def _balanced(self, batch: _Batch) -> _Batch | None:
@@ -564,10 +574,10 @@ class _Rule:
         for place in map(self.cells.places, self.envelope.masks):
             before = np.stack([np.bincount(place, earlier) for earlier in self.strict])
             grids.append(Grid(place, np.unique(before, axis=0), least))
-        came, left = balanced(grids, batch.last, batch.came, batch.left)
-        if came.sum() + left.sum() == batch.came.sum() + batch.left.sum():
+        came, leaving = balanced(grids, batch.last, batch.came, batch.left)
+        if came.sum() + leaving.sum() == batch.came.sum() + batch.left.sum():
             return None
-        return _Batch(batch.last, came, left)
+        return _Batch(batch.last, came, leaving)
 
     def _by_counts(self, batch: _Batch) -> Iterator[_Offence]:
         """Cells of the envelope with too few people: whether of those who left, and which cells."""
@@ -600,9 +610,9 @@ class _Rule:
             for earlier in self.series:
                 yield from self._uniform(claim, np.maximum(batch.shown - earlier, 0), of_leavers=False)
                 yield from self._uniform(claim, np.maximum(earlier - batch.shown, 0), of_leavers=True)
-        for own in self.claims:
-            if isinstance(own, AttributeClaim):
-                yield from self._uniform(own, batch.shown, of_leavers=True)
+        for release_claim in self.claims:
+            if isinstance(release_claim, AttributeClaim):
+                yield from self._uniform(release_claim, batch.shown, of_leavers=True)
 
     def _uniform(self, claim: AttributeClaim, counts: CountArray, *, of_leavers: bool) -> Iterator[_Offence]:
         """The classes of each margin that are not diverse."""
@@ -637,8 +647,8 @@ class _Rule:
                         if (result := self._failing(claim, people)) is not None:
                             yield _Offence(of_leavers, *self._around(result.worst, batch))
                             return
-        for own in self.claims:
-            if (result := self._failing(own, batch.shown)) is not None:
+        for release_claim in self.claims:
+            if (result := self._failing(release_claim, batch.shown)) is not None:
                 yield _Offence(True, *self._around(result.worst, batch))
                 return
 
@@ -813,8 +823,8 @@ class ChangedPeople:
         return {
             "cells": self.cells,
             "small": self.small,
-            "smallest": [each.as_json() for each in self.smallest],
-            "one_value": {"classes": self.classes, "smallest": [each.as_json() for each in self.one_value]},
+            "smallest": [cell.as_json() for cell in self.smallest],
+            "one_value": {"classes": self.classes, "smallest": [cell.as_json() for cell in self.one_value]},
         }
 
 
@@ -840,11 +850,11 @@ def changed_people(
         smallest += [meet_difference(meet, cell) for cell in _smallest(sizes)]
         for name in sensitive:
             if name in meet.values:
-                number, found = _of_one_value(meet, name, sensitive)
+                number, one_valued = _of_one_value(meet, name, sensitive)
                 classes += number
-                one_value += found
-    smallest.sort(key=lambda each: abs(each.difference))
-    one_value.sort(key=lambda each: abs(each.difference))
+                one_value += one_valued
+    smallest.sort(key=lambda change: abs(change.difference))
+    one_value.sort(key=lambda change: abs(change.difference))
     return ChangedPeople(cells, small, tuple(smallest[: min(small, SHOWN) or 1]), classes, tuple(one_value[:SHOWN]))
 
 
@@ -901,7 +911,7 @@ class Grid:
     before: CountArray
     least: int
 
-    def distance(self, counts: FloatArray, came: FloatArray, left: FloatArray) -> FloatArray:
+    def distance(self, counts: FloatArray, came: FloatArray, leaving: FloatArray) -> FloatArray:
         """How many rows must be held back in each cell until its count may be shown, and those who changed are enough.
 
         counts: with the rows that came and left, of which so many there are in each cell. Shapes (cells,).
@@ -912,25 +922,25 @@ class Grid:
         is_wide = down + up >= 2 * self.least
         lower = np.where(is_wide & (down >= self.least), np.maximum(self.least - up, 0), down)
         higher = np.where(is_wide & (up >= self.least), np.maximum(self.least - down, 0), up)
-        nearest = np.minimum(np.where(lower <= came, lower, np.inf), np.where(higher <= left, higher, np.inf))
-        few = np.where(came < self.least, came, 0) + np.where(left < self.least, left, 0)
-        total: FloatArray = np.where(np.isinf(nearest), came + left, nearest) + few
+        nearest = np.minimum(np.where(lower <= came, lower, np.inf), np.where(higher <= leaving, higher, np.inf))
+        few = np.where(came < self.least, came, 0) + np.where(leaving < self.least, leaving, 0)
+        total: FloatArray = np.where(np.isinf(nearest), came + leaving, nearest) + few
         return total
 
 
 def balanced(
-    grids: Sequence[Grid], last: CountArray, came: CountArray, left: CountArray
+    grids: Sequence[Grid], last: CountArray, came: CountArray, leaving: CountArray
 ) -> tuple[CountArray, CountArray]:
     """The rows that came and left, without as few of them as it takes that all margins show counts that they may show.
 
     last: the table before, all of whose counts may be shown. Shapes (base cells,).
     """
-    came, left = came.copy(), left.copy()
+    came, leaving = came.copy(), leaving.copy()
     while True:
         removing, adding, bad = np.zeros(len(last)), np.zeros(len(last)), 0
         urgent = np.zeros((2, len(last)), dtype=bool)
         for grid in grids:
-            joined, gone, old = (np.bincount(grid.place, rows).astype(np.float64) for rows in (came, left, last))
+            joined, gone, old = (np.bincount(grid.place, rows).astype(np.float64) for rows in (came, leaving, last))
             counts = old + joined - gone
             now = grid.distance(counts, joined, gone)
             fewer = grid.distance(counts - 1, np.maximum(joined - 1, 0), gone) - now
@@ -941,18 +951,18 @@ def balanced(
             urgent[0] |= (fewer < 0)[grid.place]
             urgent[1] |= (more < 0)[grid.place]
         if not bad:
-            return came, left
-        scores = np.stack([np.where(came > 0, removing, np.inf), np.where(left > 0, adding, np.inf)])
+            return came, leaving
+        scores = np.stack([np.where(came > 0, removing, np.inf), np.where(leaving > 0, adding, np.inf)])
         helpful = scores < 0
         most = len(last)
         if not helpful.any():  # no row brings the whole nearer; in each cell in question one is held back all the same
             helpful, most = urgent & np.isfinite(scores), bad
         chosen = _apart(grids, scores, helpful, most)
         if not len(chosen):
-            return np.zeros_like(came), np.zeros_like(left)
+            return np.zeros_like(came), np.zeros_like(leaving)
         side, cell = np.divmod(chosen, len(last))
         came[cell[side == 0]] -= 1
-        left[cell[side == 1]] -= 1
+        leaving[cell[side == 1]] -= 1
 
 
 def _apart(grids: Sequence[Grid], scores: FloatArray, helpful: BoolArray, most: int) -> IndexArray:
@@ -1009,16 +1019,16 @@ def settled_rows(counts: CountArray, places: Sequence[IndexArray], least: int) -
 
     places: for each margin the cell of it that each cell is in, shape (cells,), as `cells_of` says.
     """
-    kept, rows = np.arange(len(counts)), counts.astype(np.float64)
+    remaining, rows = np.arange(len(counts)), counts.astype(np.float64)
     places = list(places)
     totals = [np.bincount(place, rows) for place in places]
-    while len(kept):
-        out = np.zeros(len(kept), dtype=bool)
+    while len(remaining):
+        out = np.zeros(len(remaining), dtype=bool)
         for place, total in zip(places, totals):
             out |= (total < least)[place]
         if not out.any():
             break
         for place, total in zip(places, totals):
             total -= np.bincount(place[out], rows[out], minlength=len(total))
-        kept, rows, places = kept[~out], rows[~out], [place[~out] for place in places]
-    return kept
+        remaining, rows, places = remaining[~out], rows[~out], [place[~out] for place in places]
+    return remaining

@@ -176,7 +176,7 @@ class PartByPart(Protocol):
         Infinite where it always does; so it does of a claim that is about no attribute in particular from 0 on.
         """
 
-    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
+    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques that can break it together, apart where they cannot break it jointly."""
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -353,10 +353,10 @@ class MaxentDiversity(AttributeClaim):
     def _stated_among(self, values: SensitiveValues) -> Self:
         return replace(self, diversity=stated_among(self.diversity, values))
 
-    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
+    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
-        attribute_mask = shown.domain.attribute_masks[shown.domain.index(self.sensitive)]
-        showing = tuple(clique for clique in shown.cliques if clique & attribute_mask)
+        attribute_mask = sensitive_cliques.domain.attribute_masks[sensitive_cliques.domain.index(self.sensitive)]
+        showing = tuple(clique for clique in sensitive_cliques.cliques if clique & attribute_mask)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -488,20 +488,20 @@ class Register(AttributeClaim):
         if (diversity := self.class_diversity) is None:
             return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
         collection = question.collection
-        found = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
-        if found.verdict is Verdict.UNDECIDED:
+        finding = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
+        if finding.verdict is Verdict.UNDECIDED:
             try:
                 failing = failing_class(collection, self.about, diversity)
             except CriterionError as error:
                 return undecided(self, f"{self.about}: {error}")
             if failing is not None:
-                found = replace(
-                    found, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
+                finding = replace(
+                    finding, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
                 )
-            elif self.basis == ATTESTED and found.note in (UNKNOWN, UNLINKED):
-                found = replace(found, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
-        basis = ATTESTED if found.verdict is Verdict.ATTESTED else VERIFIED
-        return replace(found, parameters=self.parameters, basis=basis)
+            elif self.basis == ATTESTED and finding.note in (UNKNOWN, UNLINKED):
+                finding = replace(finding, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
+        basis = ATTESTED if finding.verdict is Verdict.ATTESTED else VERIFIED
+        return replace(finding, parameters=self.parameters, basis=basis)
 
     def based_on(self, collection: Collection, sensitive: Sequence[str]) -> Self:
         """The same claim with the basis that it has where these marginals are published."""
@@ -812,13 +812,15 @@ class MinCell(CountClaim):
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
-        found = min_cell(question.collection, self.least_count, question.budget)
+        finding = min_cell(question.collection, self.least_count, question.budget)
         told = label_counts(question.collection, question.labels, self.least_count)
-        if found.holds and not told.holds:
-            found = replace(found, verdict=told.verdict, worst=told.worst, algorithms=told.algorithms, note=told.note)
-        elif found.verdict is Verdict.UNDECIDED and told.verdict is Verdict.FAILS:
-            found = replace(told, criterion=found.criterion, examined=found.examined + told.examined)
-        return replace(found, parameters=self.parameters)
+        if finding.holds and not told.holds:
+            finding = replace(
+                finding, verdict=told.verdict, worst=told.worst, algorithms=told.algorithms, note=told.note
+            )
+        elif finding.verdict is Verdict.UNDECIDED and told.verdict is Verdict.FAILS:
+            finding = replace(told, criterion=finding.criterion, examined=finding.examined + told.examined)
+        return replace(finding, parameters=self.parameters)
 
     @property
     def least_cell(self) -> int:
@@ -865,9 +867,9 @@ class KCombinatorial(CountClaim):
         finding = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
         return replace(finding, parameters=self.parameters)
 
-    def parts(self, shown: SensitiveCliques) -> list[SensitiveGroup]:
+    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
-        return [group for group in sensitive_groups(*shown) if len(group.cliques) > 1]
+        return [group for group in sensitive_groups(*sensitive_cliques) if len(group.cliques) > 1]
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """As of the whole: each part decides by itself."""
@@ -1012,12 +1014,12 @@ class NoSmallCertain(CountClaim):
         """The finding on a collection: attested where programs do not refute it and the publisher says that it holds."""
         from checks.small_combinations import refuted  # slow to import, and few need it
 
-        found = refuted(question.collection, question.sensitive, self.least_count, question.budget)
+        finding = refuted(question.collection, question.sensitive, self.least_count, question.budget)
         basis = VERIFIED
-        if found.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
-            note = f"{BY_THE_PUBLISHER}{f'; {found.note}' if found.note else ''}"
-            found, basis = replace(found, verdict=Verdict.ATTESTED, note=note), ATTESTED
-        return replace(found, parameters=self.parameters, basis=basis)
+        if finding.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
+            note = f"{BY_THE_PUBLISHER}{f'; {finding.note}' if finding.note else ''}"
+            finding, basis = replace(finding, verdict=Verdict.ATTESTED, note=note), ATTESTED
+        return replace(finding, parameters=self.parameters, basis=basis)
 
     def based_on(self, collection: Collection, _sensitive: Sequence[str]) -> Self:
         """The same claim with the basis that it has where these marginals are published."""
@@ -1258,11 +1260,11 @@ class Requirements:
         """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
         from checks.classes import table_diversity, table_findings  # slow to import, and few need it
 
-        shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
+        sensitive_shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
         sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
-        findings = [*table_findings(table, shown, [], max(sizes, default=None), self.cell_size)]
+        findings = [*table_findings(table, sensitive_shown, [], max(sizes, default=None), self.cell_size)]
         for claim in self.diversity_claims:
-            if claim.sensitive in shown and claim.class_diversity is not None:
+            if claim.sensitive in sensitive_shown and claim.class_diversity is not None:
                 finding = table_diversity(table, claim.sensitive, claim.class_diversity)
                 findings.append(replace(finding, parameters=claim.parameters))
         if self.rows_per_person is None:

@@ -422,12 +422,12 @@ def bayes_optimal(
     worst = None
     if breached.size:
         suspects = np.where(breached | ~breached.any(), excess, -np.inf)
-        at, shown = divmod(int(suspects.argmax()), excess.shape[1])
+        at, suspect = divmod(int(suspects.argmax()), excess.shape[1])
         worst = ChangeOfBelief(
             people.labels(at),
-            table.domain.hierarchy(sensitive).labels[people.level][shown],
-            float(prior[at, shown]),
-            float(posterior[at, shown]),
+            table.domain.hierarchy(sensitive).labels[people.level][suspect],
+            float(prior[at, suspect]),
+            float(posterior[at, suspect]),
         )
     parameters = {"rho_1": float(rho_1), "rho_2": float(rho_2), "sensitive": sensitive}
     verdict = verdict_of(not breached.any())
@@ -534,9 +534,9 @@ def falls_to(classes: EquivalenceClasses, ruled_out: int, share: Fraction = Frac
         )
     ordered = np.sort(classes.counts, axis=1)
     head = ordered[:, -1]
-    left = head + ordered[:, : max(ordered.shape[1] - 1 - ruled_out, 0)].sum(axis=1)
-    exact = np.int64 if share.denominator * int(left.max(initial=0)) < 2**62 else object
-    return np.asarray(head.astype(exact) * share.denominator >= left.astype(exact) * share.numerator, dtype=bool)
+    remaining = head + ordered[:, : max(ordered.shape[1] - 1 - ruled_out, 0)].sum(axis=1)
+    exact = np.int64 if share.denominator * int(remaining.max(initial=0)) < 2**62 else object
+    return np.asarray(head.astype(exact) * share.denominator >= remaining.astype(exact) * share.numerator, dtype=bool)
 
 
 def knowledge_needed(classes: EquivalenceClasses, share: Fraction = Fraction(1)) -> IndexArray:
@@ -788,8 +788,8 @@ def eligible(table: ContingencyTable, sensitive: str, others: Sequence[str] = ()
 
     others: the other sensitive attributes, which stay as they are (MKGV07 Def. 4.6). The table must have rows.
     """
-    kept = {attribute: table.margin[attribute] for attribute in (sensitive, *others)}
-    return reached(equivalence_classes(table.rolled_up(kept), sensitive).counts)
+    levels = {attribute: table.margin[attribute] for attribute in (sensitive, *others)}
+    return reached(equivalence_classes(table.rolled_up(levels), sensitive).counts)
 
 
 @dataclass(frozen=True)
@@ -920,8 +920,8 @@ def eligibility(
     result = {}
     for attribute in sensitive:
         others = [other for other in sensitive if other != attribute]
-        kept = {name: base.margin[name] for name in (attribute, *others)}
-        suppressed = equivalence_classes(base.rolled_up(kept), attribute)
+        levels = {name: base.margin[name] for name in (attribute, *others)}
+        suppressed = equivalence_classes(base.rolled_up(levels), attribute)
         occurring = int((suppressed.counts.sum(axis=0) > 0).sum())
         classes = np.unique(-np.sort(-suppressed.counts, axis=1), axis=0).tolist()
         largest = min(occurring, LARGEST_L)

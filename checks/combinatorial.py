@@ -74,10 +74,10 @@ def sensitive_groups(
     attribute_masks = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
     groups: list[SensitiveGroup] = []
     for clique in cliques:
-        shown = tuple(a for a, mask in attribute_masks.items() if clique & mask)
-        if shown:
-            joined = [group for group in groups if set(group.attributes) & {*shown}]
-            attributes = {*shown}.union(*(group.attributes for group in joined))
+        names = tuple(a for a, mask in attribute_masks.items() if clique & mask)
+        if names:
+            joined = [group for group in groups if set(group.attributes) & {*names}]
+            attributes = {*names}.union(*(group.attributes for group in joined))
             held = (mask for group in joined for mask in group.cliques)
             groups = [group for group in groups if group not in joined]
             groups.append(SensitiveGroup(tuple(a for a in attribute_masks if a in attributes), (*held, clique)))
@@ -108,13 +108,13 @@ class GroupTree(FittingClasses[ContingencyTable]):
 
         classes = tuple(map(table_of, tree.cliques))
         separators = tuple(map(table_of, tree.separators))
-        shown = [clique & ~nonsensitive_part(domain, clique, attributes) for clique in tree.cliques]
-        masks = sorted(set(shown))
+        parts = [clique & ~nonsensitive_part(domain, clique, attributes) for clique in tree.cliques]
+        masks = sorted(set(parts))
         packing = Packing.of(cube, masks, JOINT_CELLS)
         if sum(map(len, classes)) * packing.width > _LIMITS:
             raise TooManyCellsError("the classes with their sensitive values are too many to be laid out")
         fitting = fitting_positions(tree.parents, classes, separators)
-        return cls(tree, classes, separators, *fitting, cube, packing, tuple(map(masks.index, shown)))
+        return cls(tree, classes, separators, *fitting, cube, packing, tuple(map(masks.index, parts)))
 
     def limits(self, cap: float) -> tuple[FloatArray, ...]:
         """For each clique the limits of each class: its counts, at most `cap`, in its own margin's part; `cap` elsewhere.
@@ -123,13 +123,13 @@ class GroupTree(FittingClasses[ContingencyTable]):
         """
         limits = []
         for clique, classes, block in zip(self.tree.cliques, self.classes, self.blocks):
-            own = np.full((len(classes), self.packing.width), cap)
+            class_limits = np.full((len(classes), self.packing.width), cap)
             begin, end = self.packing.begins[block : block + 2]
-            own[:, begin:end] = 0
+            class_limits[:, begin:end] = 0
             cells = self.cube.table(clique)
             place = cells.positions_in(self.packing.tables[block])
-            own[cells.positions_in(classes), begin + place] = np.minimum(cells.counts, cap)
-            limits.append(own)
+            class_limits[cells.positions_in(classes), begin + place] = np.minimum(cells.counts, cap)
+            limits.append(class_limits)
         return tuple(limits)
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
@@ -487,8 +487,8 @@ def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Fin
 
     def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
         possible = np.flatnonzero(packing.screened(limits, 0.0).possible)
-        kept = minimal_of_equal_support(limits[possible], block[possible], group.deadline)
-        return np.asarray(possible[kept], dtype=np.intp)
+        smallest = minimal_of_equal_support(limits[possible], block[possible], group.deadline)
+        return np.asarray(possible[smallest], dtype=np.intp)
 
     try:
         worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
@@ -637,8 +637,8 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
     """
     distinct = distinct_positions(vectors, block)
     alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
-    kept = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
-    return np.sort(np.concatenate(kept)) if kept else distinct
+    minimal = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
+    return np.sort(np.concatenate(minimal)) if minimal else distinct
 
 
 def outside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:

@@ -197,7 +197,7 @@ def _merging(judged: _Judged) -> None:
     for number, one in enumerate(passing):
         for other in passing[number:]:
             for times in (1, _ROWS):
-                merged = tuple(own + times * its for own, its in zip(one, other))
+                merged = tuple(count + times * its for count, its in zip(one, other))
                 if not judged.decide(merged):
                     raise CriterionError(
                         f"{judged.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
@@ -219,10 +219,10 @@ def _algorithms(judged: _Judged) -> None:
         _require_cuts(judged, criterion, tree, failing)
         for algorithm, verdict in _verdicts(tree, criterion):
             if verdict is not Verdict.UNDECIDED and (verdict is Verdict.HOLDS) != passes:
-                shown = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
+                failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
                 raise CriterionError(
                     f"{judged.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
-                    f"{'holds' if passes else 'fails'}{shown}; look at its methods beside slack, reached and decide"
+                    f"{'holds' if passes else 'fails'}{failing_class}; look at its methods beside slack, reached and decide"
                 )
 
 

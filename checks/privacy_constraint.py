@@ -175,10 +175,10 @@ class PrivacyConstraint(PruningConstraint):
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
-        shown = SensitiveCliques(self._cube.domain, sorted(cliques), self._requirements.sensitive)
-        linked = sensitive_groups(*shown)
+        sensitive_cliques = SensitiveCliques(self._cube.domain, sorted(cliques), self._requirements.sensitive)
+        linked = sensitive_groups(*sensitive_cliques)
         for number, claim in enumerate(self._claims):
-            for part in self._parts(number, shown, linked):
+            for part in self._parts(number, sensitive_cliques, linked):
                 if (number, part) not in self._verdicts:
                     self._verdicts[number, part] = self._verdict(claim, part, trees)
                 verdict = self._verdicts[number, part]
@@ -187,7 +187,7 @@ class PrivacyConstraint(PruningConstraint):
         return None
 
     def _parts(
-        self, number: int, shown: SensitiveCliques, linked: Sequence[SensitiveGroup]
+        self, number: int, sensitive_cliques: SensitiveCliques, linked: Sequence[SensitiveGroup]
     ) -> Sequence[SensitiveGroup]:
         """The cliques that can break a claim together where none does by itself, apart where they cannot jointly.
 
@@ -200,8 +200,8 @@ class PrivacyConstraint(PruningConstraint):
             # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
             return [group for group in linked if claim.about in group.attributes]
         if number in self._by_parts:
-            return self._by_parts[number].parts(shown)
-        return [SensitiveGroup(self._requirements.sensitive, tuple(shown.cliques))]
+            return self._by_parts[number].parts(sensitive_cliques)
+        return [SensitiveGroup(self._requirements.sensitive, tuple(sensitive_cliques.cliques))]
 
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]

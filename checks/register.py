@@ -99,15 +99,15 @@ def _own(domain: Domain, attribute: str) -> Mask:
 
 def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[Mask]:
     """The maximal ones of the margins that show a sensitive attribute: the others follow from them."""
-    own = _own(domain, sensitive)
-    return maximal_masks([mask for mask in masks if mask & own])
+    attribute_mask = _own(domain, sensitive)
+    return maximal_masks([mask for mask in masks if mask & attribute_mask])
 
 
 def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool:
     """Whether of some maximal margins coarser classes show the sensitive attribute finer, one after the other."""
-    own = _own(domain, sensitive)
-    ordered = sorted(masks, key=lambda mask: (mask & own).bit_count())
-    return all(not finer & ~own & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
+    attribute_mask = _own(domain, sensitive)
+    ordered = sorted(masks, key=lambda mask: (mask & attribute_mask).bit_count())
+    return all(not finer & ~attribute_mask & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
 
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
@@ -127,14 +127,14 @@ def without_others(
     where some attribute linked to this one has no chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
-    left, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
+    remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
     while others:
-        chain = next((name for name in others if is_chain(domain, showing(domain, left, name), name)), None)
+        chain = next((name for name in others if is_chain(domain, showing(domain, remaining, name), name)), None)
         if chain is None:
             return None
         others.remove(chain)
-        left = maximal_masks([mask & ~_own(domain, chain) for mask in left])
-    return showing(domain, left, attribute)
+        remaining = maximal_masks([mask & ~_own(domain, chain) for mask in remaining])
+    return showing(domain, remaining, attribute)
 
 
 def readers_of(
@@ -170,7 +170,7 @@ def register_shares(
     except DomainMismatchError:
         return None
     classes = [equivalence_classes(cube.table(mask), sensitive) for mask in masks]
-    finest = min(classes, key=lambda own: own.level)
+    finest = min(classes, key=lambda class_shares: class_shares.level)
     hierarchy = cube.domain.hierarchy(sensitive)
     if (cells := len(joint) * hierarchy.size(finest.level)) > budget.joined:
         raise TooManyCellsError(
@@ -187,7 +187,7 @@ def register_shares(
     sums = ClassSums(joint.counts, tables)
     counted = counted_shares(sums, budget.arrangements, budget.deadline)
     if counted is not None:
-        shares = np.array([[float(share) for share in own] for own in counted])
+        shares = np.array([[float(share) for share in class_shares] for class_shares in counted])
         return RegisterShares(
             joint.coded_cells, joint.counts, finest.values, shares, Model.COUNTED, counted.__getitem__
         )
@@ -201,11 +201,13 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
     """The product of the shares of all tables, class by class of the one with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
     tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
-    own = _own(cube.domain, sensitive)
-    finest = min(range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & own).bit_count())
+    attribute_mask = _own(cube.domain, sensitive)
+    finest = min(
+        range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & attribute_mask).bit_count()
+    )
     result = list(tree.combinations(tree.conditional_factors, np.multiply))
-    combinations = np.concatenate([each for each, _ in result])
-    vectors = np.concatenate([each for _, each in result])
+    combinations = np.concatenate([part for part, _ in result])
+    vectors = np.concatenate([part for _, part in result])
     classes = tree.classes[finest]
     place_of = np.argsort(combinations[:, finest], kind="stable")
     combinations, vectors = combinations[place_of], vectors[place_of]
@@ -222,21 +224,21 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
 # The verdict.
 
 
-def judged(found: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
+def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
     """Whether the shares of every class satisfy a criterion, and the class that is worst. Raises CriterionError."""
-    criterion = among(diversity, found.values)
-    slack = criterion.slack(found.shares)
+    criterion = among(diversity, reader_shares.values)
+    slack = criterion.slack(reader_shares.shares)
     worst = int(slack.argmin())
-    if found.exact is not None:
+    if reader_shares.exact is not None:
         if slack[worst] < -BOUNDARY:
             return Verdict.FAILS, worst
         for position in np.flatnonzero(slack <= BOUNDARY).tolist():
-            if not criterion.decide(found.exact(position)):
+            if not criterion.decide(reader_shares.exact(position)):
                 return Verdict.FAILS, position
         return Verdict.HOLDS, worst
     if slack[worst] < -_GUARD:
         return Verdict.FAILS, worst
-    holds = _holds_nearby(criterion, found, slack)
+    holds = _holds_nearby(criterion, reader_shares, slack)
     return Verdict.HOLDS if holds else Verdict.UNDECIDED, worst
 
 
@@ -253,28 +255,28 @@ _BLOCK = 1 << 15
 """Vectors that are judged together."""
 
 
-def _holds_nearby(criterion: Diversity, found: RegisterShares, slack: FloatArray) -> bool:
+def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: FloatArray) -> bool:
     """Whether all shares satisfy the criterion that can be the exact ones.
 
     Those that pass are convex, since merging classes that pass gives one that does (`Diversity`). So it is enough that the
     corners pass of what is so near: some share moved from one value to another, with all values that could be absent and
     without them. Shares of exactly 0 are: the sums prove that.
     """
-    shares, distance = found.shares, 0.0 if found.distance is None else found.distance
+    shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
     if not (reach <= _FARTHEST).all() or not (slack > _GUARD).all():
         return False
     # A change is large beside the shares of known values where these are few.
-    close = np.flatnonzero((slack < _SURE) | (reach > _TINY * found.known.sum(axis=1)))
+    close = np.flatnonzero((slack < _SURE) | (reach > _TINY * reader_shares.known.sum(axis=1)))
     values = shares.shape[1]
     step = max(_BLOCK // (2 * values * values), 1)
     for begin in range(0, len(close), step):
         chosen = close[begin : begin + step]
-        own, half = shares[chosen], reach[chosen, None] / 2
-        absent = np.where(own < 2 * half, 0.0, own)
-        for start in (own, absent):
+        nearby, half = shares[chosen], reach[chosen, None] / 2
+        absent = np.where(nearby < 2 * half, 0.0, nearby)
+        for start in (nearby, absent):
             moved = np.repeat(start[:, None, None, :], values, axis=1).repeat(values, axis=2)
-            present = (own > 0)[:, :, None] & (own > 0)[:, None, :]
+            present = (nearby > 0)[:, :, None] & (nearby > 0)[:, None, :]
             gained, lost = np.arange(values)[:, None], np.arange(values)[None, :]
             moved[:, gained, lost, gained] += half[:, :, None]
             moved[:, gained, lost, lost] -= half[:, :, None]
@@ -285,9 +287,9 @@ def _holds_nearby(criterion: Diversity, found: RegisterShares, slack: FloatArray
     return True
 
 
-def _reached(found: RegisterShares, diversity: Diversity, position: int) -> float:
+def _reached(reader_shares: RegisterShares, diversity: Diversity, position: int) -> float:
     """The strongest parameter of the criterion that a class satisfies."""
-    return float(among(diversity, found.values).reached(found.shares[[position]])[0])
+    return float(among(diversity, reader_shares.values).reached(reader_shares.shares[[position]])[0])
 
 
 UNKNOWN = "several tables show it, and how many people are in each of their joint classes is not published"
@@ -319,7 +321,10 @@ def register_diversity(
         if findings[-1].verdict is Verdict.FAILS:
             break
     # Where the files lack something its publisher can know it, so what is undecided for another reason comes first.
-    decisive = min(findings, key=lambda own: (DECISIVE.index(own.verdict), own.note in (UNKNOWN, UNLINKED)))
+    decisive = min(
+        findings,
+        key=lambda reader_finding: (DECISIVE.index(reader_finding.verdict), reader_finding.note in (UNKNOWN, UNLINKED)),
+    )
     if decisive.verdict is Verdict.UNDECIDED:
         return decisive
     algorithms = dict.fromkeys(algorithm for finding in findings for algorithm in finding.algorithms)
@@ -334,17 +339,17 @@ def _of_reader(
     if tables is None:
         return replace(unknown, note=UNLINKED)
     try:
-        found = register_shares(collection.cube, tables, attribute, budget)
-        if found is None:
+        reader_shares = register_shares(collection.cube, tables, attribute, budget)
+        if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
-        verdict, position = judged(found, diversity)
-        worst = found.worst(position, _reached(found, diversity, position))
+        verdict, position = judged(reader_shares, diversity)
+        worst = reader_shares.worst(position, _reached(reader_shares, diversity, position))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
     except CriterionError as error:
         return replace(unknown, note=f"{attribute}: {error}")
     note = "the shares are within the fit's error of the bound" if verdict is Verdict.UNDECIDED else ""
-    return Finding(CRITERION, verdict, {}, worst, (found.model.value,), len(found.shares), note)
+    return Finding(CRITERION, verdict, {}, worst, (reader_shares.model.value,), len(reader_shares.shares), note)
 
 
 def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollection[str]) -> bool:

@@ -148,12 +148,12 @@ class _Three:
     masks: frozenset[Mask]
 
     @classmethod
-    def of(cls, public: Collection, own: Sequence[Mask]) -> "_Three | None":
+    def of(cls, public: Collection, parts: Sequence[Mask]) -> "_Three | None":
         """Three attributes at their finest levels; None where what is shown of them has a junction tree."""
-        masks = frozenset(mask & sum(own) for mask in public.masks) - {0}
+        masks = frozenset(mask & sum(parts) for mask in public.masks) - {0}
         if _has_tree(public.domain, masks):
             return None
-        return cls(tuple(tuple(sorted({mask & each for mask in masks} - {0})) for each in own), masks)
+        return cls(tuple(tuple(sorted({mask & part for mask in masks} - {0})) for part in parts), masks)
 
     @property
     def finest(self) -> Mask:
@@ -314,16 +314,16 @@ class Witnesses:
 
         One after the other that which does so for most of the combinations that are left, the first of those.
         """
-        shown = {mask: frozenset(domain.places(mask)) for mask in further}
+        places_of = {mask: frozenset(domain.places(mask)) for mask in further}
         waiting = Counter(frozenset(domain.places(combination.margin)) for combination in self.open)
         blamed: list[Mask] = []
         while waiting:
-            shares = [sum(n for places, n in waiting.items() if len(places & shown[mask]) > 1) for mask in further]
+            shares = [sum(n for places, n in waiting.items() if len(places & places_of[mask]) > 1) for mask in further]
             most = max(shares, default=0)
             if not most:
                 return frozenset(further)
             blamed.append(further[shares.index(most)])
-            waiting = Counter({places: n for places, n in waiting.items() if len(places & shown[blamed[-1]]) < 2})
+            waiting = Counter({places: n for places, n in waiting.items() if len(places & places_of[blamed[-1]]) < 2})
         return frozenset(blamed)
 
 
@@ -379,10 +379,13 @@ class Witnessing:
             codes, ones = rows.codes, np.ones(len(next(iter(rows.codes.values()))))
             counted = _Counted(ContingencyTable.from_cells(self._domain, self._finest, codes, ones))
             for _ in range(min(_LOOKS, len(waiting))):
-                if left := waiting.popleft().left(counted, self._k):
-                    waiting.append(left)
-        found = (each for own in waiting for each in own.combinations(self._domain))
-        ordered = sorted(found, key=lambda each: (each.margin.bit_count(), each.margin, each.codes))
+                if unexplained := waiting.popleft().left(counted, self._k):
+                    waiting.append(unexplained)
+        combinations = (combination for margin in waiting for combination in margin.combinations(self._domain))
+        ordered = sorted(
+            combinations,
+            key=lambda combination: (combination.margin.bit_count(), combination.margin, combination.codes),
+        )
         return Witnesses(self._small, self._made, tuple(ordered))
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
@@ -398,7 +401,7 @@ class Witnessing:
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)
         opened = list(_open_margins(self._table, new, self._k))
-        self._small += sum(len(own.keys) for own in opened)
+        self._small += sum(len(margin.keys) for margin in opened)
         self._waiting.extend(opened)
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
@@ -443,8 +446,8 @@ class _OpenMargin:
             counts = np.bincount(keys, table.counts, minlength=space)[self.keys]
         else:
             places, totals = tally(keys, space, table.counts)
-            found = look_up(self.keys, keys[places])
-            counts = np.where(found.found, totals[found.places], 0)
+            matches = look_up(self.keys, keys[places])
+            counts = np.where(matches.found, totals[matches.places], 0)
         stay = (counts > 0) & (counts < k)
         if not stay.any():
             return None
@@ -487,7 +490,7 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
     margins: set[Mask] = {finest}
     for number in range(2, _AT_ALL_LEVELS + 1):
         for some in combinations(attribute_masks, number):
-            margins.update(map(sum, product(*(levels[each] for each in some))))
+            margins.update(map(sum, product(*(levels[part] for part in some))))
             if len(margins) > MOST_MARGINS:
                 raise TooManyCellsError(
                     f"combinations of {len(attribute_masks)} attributes at their levels are more than the {MOST_MARGINS:,} "
@@ -500,7 +503,7 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
         raise TooManyCellsError(
             f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"
         )
-    shown_margins = [mask for mask in margins if not any(not mask & ~each for each in public)]
+    shown_margins = [mask for mask in margins if not any(not mask & ~part for part in public)]
     return sorted(
         shown_margins, key=lambda mask: (list(domain.places(mask)), mask)
     )  # those of the same attributes together

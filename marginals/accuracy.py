@@ -243,14 +243,14 @@ class Comparison:
 
         rows = {
             name: {
-                "one_way": own.one_way.mean,
-                "two_way": own.two_way.mean,
-                "worst": own.two_way.by_table[own.two_way.worst] if own.two_way.worst else nan,
-                "median": own.counts.median,
-                "ninth_decile": own.counts.ninth_decile,
-                "wanted": own.wanted.mean if own.wanted.by_table else nan,
+                "one_way": errors.one_way.mean,
+                "two_way": errors.two_way.mean,
+                "worst": errors.two_way.by_table[errors.two_way.worst] if errors.two_way.worst else nan,
+                "median": errors.counts.median,
+                "ninth_decile": errors.counts.ninth_decile,
+                "wanted": errors.wanted.mean if errors.wanted.by_table else nan,
             }
-            for name, own in self.each.items()
+            for name, errors in self.each.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -509,17 +509,19 @@ class _Comparing:
         shares = counts / max(self.cube.total, 1)
         expected = {name: model.expected(margin) / max(model.total, 1) for name, model in self.models.items()}
         self.pairs[names] = self._compared(names, counts, expected[_RELEASE])
-        return {name: float(np.maximum(shares - own, 0.0).sum()) for name, own in expected.items()}
+        return {
+            name: float(np.maximum(shares - released_shares, 0.0).sum()) for name, released_shares in expected.items()
+        }
 
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
         basis, rows = self.bases.get(names, CERTAIN), self.cube.total
         values = (int(np.count_nonzero(counts.sum(axis=1))), int(np.count_nonzero(counts.sum(axis=0))))
-        shown = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
-        counted = min(((one, other) for one, other in shown), key=prod, default=(1, 1))
+        value_counts = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
+        counted = min(((one, other) for one, other in value_counts), key=prod, default=(1, 1))
         places = [self.places[name] for name in names]
         is_ordered = (places[0] is not None, places[1] is not None)
         orders = [np.arange(n) if p is None else np.argsort(p).astype(np.intp) for n, p in zip(counts.shape, places)]
-        found = PairCompared(
+        pair_compared = PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
             float(np.maximum(counts / max(rows, 1) - released, 0.0).sum()),
@@ -529,14 +531,14 @@ class _Comparing:
         in_order = counts[np.ix_(*orders)]
         contrast = strongest_contrast(in_order, is_ordered)
         if contrast is None:
-            return found
+            return pair_compared
         cells = two_by_two(in_order, contrast, is_ordered)
         return PairCompared(
             names,
-            found.kind,
-            found.total_variation,
-            found.cramers_v,
-            found.cramers_v_released,
+            pair_compared.kind,
+            pair_compared.total_variation,
+            pair_compared.cramers_v,
+            pair_compared.cramers_v_released,
             (
                 self._condition(names[0], orders[0], contrast.row, in_order.sum(axis=1)),
                 self._condition(names[1], orders[1], contrast.column, in_order.sum(axis=0)),

@@ -188,9 +188,11 @@ def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeas
     skewed = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
     skewed_class = classes.labels(skewed.position)
-    shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+    level_names = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
     expected = _expected(classes)
-    return DisclosureMeasures(classes.sensitive, determined, skewed.distance, skewed_class, levels, shown, expected)
+    return DisclosureMeasures(
+        classes.sensitive, determined, skewed.distance, skewed_class, levels, level_names, expected
+    )
 
 
 MOST_CONFIDENT = 1000
@@ -294,13 +296,13 @@ def composition(
             all_held = _holding(names, model, levels, together.sensitive)
         except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
             continue
-        each, unknown = [], {}
+        alone_measures, unknown = [], {}
         for name, alone in models:
             try:
-                each.append(_holding((name,), alone, levels, together.sensitive))
+                alone_measures.append(_holding((name,), alone, levels, together.sensitive))
             except MarginalsError as error:
                 unknown[name] = str(error)
-        compositions.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
+        compositions.append(Composition(sensitive, levels, all_held, tuple(alone_measures), unknown))
     return tuple(compositions)
 
 
@@ -314,8 +316,8 @@ def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
 
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
-    own = sensitive_levels(model, list(levels)[-1])
-    furthest = skewness(class_table(model, own)).distance if own else None
+    sensitive_at = sensitive_levels(model, list(levels)[-1])
+    furthest = skewness(class_table(model, sensitive_at)).distance if sensitive_at else None
     bounds = model.frechet_bounds
     return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
 
@@ -342,7 +344,7 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
     known = knowledge(FrechetBounds.of(collection, published.deadline))
     certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
-    return {attribute: _in_atoms(refined, own) for attribute, own in certain.items()}
+    return {attribute: _in_atoms(refined, cells) for attribute, cells in certain.items()}
 
 
 def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
@@ -367,10 +369,10 @@ def small_below(published: BundleContent) -> int:
 def _certainties(
     known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
 ) -> dict[str, CertainCells]:
-    shown = [attribute for attribute in sensitive if attribute in views]
+    attributes = [attribute for attribute in sensitive if attribute in views]
     deadline = Deadline.after(seconds, time.monotonic)
-    parts = range(len(shown), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(shown, parts)}
+    parts = range(len(attributes), 0, -1)
+    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def certain_json(certain: CertainCells) -> dict[str, Any]:
@@ -417,7 +419,7 @@ class TableChange:
             "later": self.later,
             "rows": {"before": self.rows[0], "after": self.rows[1]},
             "least": self.least,
-            "told": [each.as_json() for each in self.told],
+            "told": [told_difference.as_json() for told_difference in self.told],
             "unclear": list(self.unclear),
             "beyond": self.beyond,
         } | {key: said for key, said in (("assumption", self.assumption), ("parts", self.parts)) if said}
@@ -563,12 +565,12 @@ class Attacks:
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        each: dict[str, Any] = {
+        content: dict[str, Any] = {
             "note": self.note,
             "apart": {name: attacks.as_json() for name, attacks in self.apart.items()},
         }
-        each |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
-        return (each if self.apart else {}) | {
+        content |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
+        return (content if self.apart else {}) | {
             "published": None if self.published is None else self.published.as_json(),
             "nonsensitive": None if self.nonsensitive is None else self.nonsensitive.as_json(),
             "attacks": [*map(self._attribute_json, self._attributes())],
@@ -641,11 +643,11 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Attac
     changes = tuple(table_changes(tables))
     apart: dict[str, Attacks] = {}
     for number, table in enumerate(tables):
-        own = table.sharing_time(len(tables) - number)
-        if own.together is None:
-            apart |= {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(own.bundles)}
+        part = table.sharing_time(len(tables) - number)
+        if part.together is None:
+            apart |= {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(part.bundles)}
         else:
-            apart[own.name] = _attacks(own.bundles, own.together, None)
+            apart[part.name] = _attacks(part.bundles, part.together, None)
     elsewhere = Minimality(note="each release by itself says more; see there")
     return Attacks((), (), {}, elsewhere, (), apart=apart, changes=changes)
 

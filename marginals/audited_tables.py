@@ -538,14 +538,14 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
         counts = [number for number, name in enumerate(file.header) if name not in wanted]
     if not counts:
         raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
-    shown = without_percent if table.percent_of is not None else str
+    cell_text = without_percent if table.percent_of is not None else str
     for line, row in enumerate(file.rows, start=2):
         if isinstance(table.percent_of, str) and table.across:  # the total of a row is a cell, too
             yield LabelledCell(
                 (*(row[place] for place in labels), "", *table.scope.values()), _total(file, table, row, texts)
             )
         for number in counts:
-            across = (shown(file.header[number]),) if table.across else ()
+            across = (cell_text(file.header[number]),) if table.across else ()
             where = f"{file.name}, row {line}, column {file.header[number]!r}"
             total = _total(file, table, row, texts)
             interval = texts.interval(row[number])
@@ -567,14 +567,14 @@ def _total(file: PublishedFile, table: TableSpec, row: Sequence[str], texts: Cel
 def _tables(
     people: str, specs: Mapping[Path, TableSpec], cells: Mapping[Path, Sequence[LabelledCell]], spec: AuditSpec
 ) -> PublishedTables:
-    shown: dict[str, dict[str, None]] = {}
+    labels_by_attribute: dict[str, dict[str, None]] = {}
     for path, table in specs.items():
         for cell in cells[path]:
             for name, label in zip(table.every_attribute, cell.labels):
-                shown.setdefault(name, {})[label] = None
+                labels_by_attribute.setdefault(name, {})[label] = None
     classifications = tuple(
         _classification(name, list(labels), spec.attributes.get(name, AttributeSpec()))
-        for name, labels in shown.items()
+        for name, labels in labels_by_attribute.items()
     )
     by_name = {c.name: c for c in classifications}
     made = [_table(path, table, cells[path], by_name, spec) for path, table in specs.items()]
@@ -635,7 +635,7 @@ def _table(
     if table.absent != UNKNOWN or table.complete:
         every = [dict.fromkeys(known.values()) for known in sets]
         if table.complete:
-            every = [_all_values(shown, classifications[name]) for name, shown in zip(attributes, every)]
+            every = [_all_values(members_of, classifications[name]) for name, members_of in zip(attributes, every)]
         if prod(map(len, every)) > _LISTED:
             stated = "complete" if table.complete else "absent"
             raise InputError(f"{path.name} has too many cells that it does not list for the key {stated}")
@@ -647,10 +647,12 @@ def _table(
         raise InputError(str(error)) from None
 
 
-def _all_values(shown: Iterable[Members], classification: Classification) -> dict[Members, None]:
+def _all_values(member_sets: Iterable[Members], classification: Classification) -> dict[Members, None]:
     """Disjoint values that are all there are: those that a table shows, as finely as it does, and all others together."""
-    finest = parts(shown)
-    return dict.fromkeys(each for each in (*finest, classification.everything & ~reduce(or_, finest, 0)) if each)
+    finest = parts(member_sets)
+    return dict.fromkeys(
+        members for members in (*finest, classification.everything & ~reduce(or_, finest, 0)) if members
+    )
 
 
 def _unlisted(table: TableSpec, sets: Sequence[Mapping[str, Members]], listed: Iterable[tuple[Members, ...]]) -> int:
@@ -687,8 +689,8 @@ class GuessedSpec:
         yield 'sensitive = []     # attributes such as "diagnosis": is a value certain for a group?'
         yield '\n[markers]          # texts of suppressed cells: [least, largest], "unknown" or "zero"'
         for text, given in self.spec.markers.items():
-            shown = '"unknown"' if given == UNKNOWN else json.dumps(list(given))
-            yield f"{_key(text)} = {shown}  # {self.why_markers[text]}"
+            meaning = '"unknown"' if given == UNKNOWN else json.dumps(list(given))
+            yield f"{_key(text)} = {meaning}  # {self.why_markers[text]}"
         for name, attribute in self.spec.attributes.items():
             yield f"\n[attributes.{_key(name)}]"
             yield from (f"# {why}" for why in self.why_attributes.get(name, ()))
@@ -727,8 +729,10 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
     tables: dict[Path, TableSpec] = {}
     reasons: dict[Path, list[str]] = {}
     known: dict[str, set[str]] = {}
-    releases = {file.path: found for file in files if (found := _release_of(file)) is not None}
-    for file in sorted(files, key=lambda each: not count_column(each)):  # long ones first: they name what they show
+    releases = {file.path: release_path for file in files if (release_path := _release_of(file)) is not None}
+    for file in sorted(
+        files, key=lambda table_file: not count_column(table_file)
+    ):  # long ones first: they name what they show
         if file.path in releases:
             tables[file.path], reasons[file.path] = _complete_table(file, releases)
         else:
@@ -816,11 +820,11 @@ def _complete_table(file: PublishedFile, releases: Mapping[Path, _Marginal]) -> 
     """How a marginal of a release is read: what it does not list has nobody, if it is known which values there are."""
     release = releases[file.path]
     table = TableSpec(file.header[:-1], count=file.header[-1], complete=True)
-    shown = {
+    levels_by_attribute = {
         name: {release.levels[name] for release in releases.values() if name in release.levels}
         for name in release.levels
     }
-    several = [name for name, levels in shown.items() if len(levels) > 1]
+    several = [name for name, levels in levels_by_attribute.items() if len(levels) > 1]
     sizes = [len({row[level] for row in release.rows.get(name, ())}) for name, level in release.levels.items()]
     if not release.rows and several:
         return replace(table, complete=False), [
@@ -907,10 +911,10 @@ def _of_percentages(
     ]
 
 
-def _across(known: Mapping[str, set[str]], shown: set[str]) -> tuple[str, str]:
+def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
     """What the values of a header are values of, and why."""
-    matching = [name for name, labels in known.items() if len(shown & labels) > 1]
-    across = matching[0] if matching else _named_by(shown)
+    matching = [name for name, labels in known.items() if len(header & labels) > 1]
+    across = matching[0] if matching else _named_by(header)
     why = f"its values are those of {across!r} in another table" if matching else "from what the header says"
     return across, f"the header shows values of {across!r}: {why}"
 
@@ -972,9 +976,9 @@ def _attributes(
                 exceeding.add(name)
     made: dict[str, AttributeSpec] = {}
     why: dict[str, list[str]] = {}
-    for name, shown in labels.items():
-        totals = tuple(label for label in shown if is_total(label, AttributeSpec()))
-        values = [label for label in shown if label not in totals]
+    for name, column_labels in labels.items():
+        totals = tuple(label for label in column_labels if is_total(label, AttributeSpec()))
+        values = [label for label in column_labels if label not in totals]
         groups, reason = _number_groups(values)
         if not groups and adding[name]:
             groups = {group: parts for group, parts in adding[name].items() if group in values}
@@ -1005,7 +1009,11 @@ def _subtotals(lines: Sequence[Mapping[str, Interval]]) -> dict[str, tuple[str, 
             whole_lines = [
                 line
                 for line in lines
-                if all(each in line and line[each][0] == line[each][1] for each in (label, *parts)) and line[label][0]
+                if all(
+                    label_or_part in line and line[label_or_part][0] == line[label_or_part][1]
+                    for label_or_part in (label, *parts)
+                )
+                and line[label][0]
             ]
             if len(whole_lines) >= 3 and all(
                 line[label][0] == sum(line[part][0] for part in parts) for line in whole_lines
@@ -1035,9 +1043,11 @@ def _plain(label: str) -> str:
 def _number_groups(labels: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], str]:
     """Labels that are ranges of numbers, as groups of the pieces that they cut each other into."""
     ranges = {label: interval(_plain(label)) for label in labels}
-    if not labels or any(each is None for each in ranges.values()):
+    if not labels or any(number_range is None for number_range in ranges.values()):
         return {}, ""
-    whole_ranges = {label: _half_open(each) for label, each in ranges.items() if each is not None}
+    whole_ranges = {
+        label: _half_open(number_range) for label, number_range in ranges.items() if number_range is not None
+    }
     ends = sorted({end for pair in whole_ranges.values() for end in pair})
     pieces = {}
     for low, high in zip(ends, ends[1:]):
@@ -1121,13 +1131,13 @@ def count_column(file: PublishedFile) -> str:
 def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
     """Columns of a long table that are no attributes, and what each does."""
     left_out: dict[str, str] = {}
-    kept: list[int] = []
+    columns: list[int] = []
     for number, name in enumerate(file.header):
         if name == count:
             continue
         texts = file.column(number)
         numbered = [str(line) for line in range(1, len(texts) + 1)]
-        same = next((other for other in kept if _same(file.column(other), texts)), None)
+        same = next((other for other in columns if _same(file.column(other), texts)), None)
         if len(texts) > 2 and (texts == numbered or texts == ["0", *numbered[:-1]]):
             left_out[name] = "numbers the rows"
         elif all(text.lower() in TOTALS for text in texts):
@@ -1139,8 +1149,8 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
         elif same is not None:
             left_out[name] = f"tells the same as {file.header[same]!r}"
         else:
-            kept.append(number)
-    if len({tuple(row[number] for number in kept) for row in file.rows}) < len(file.rows):
+            columns.append(number)
+    if len({tuple(row[number] for number in columns) for row in file.rows}) < len(file.rows):
         # Numbers that tell rows apart are values of an attribute, such as doses.
         return {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER)}
     return left_out

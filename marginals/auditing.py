@@ -203,8 +203,8 @@ def audit(
     used = _chosen(used, paths)
     if used.small < 1 or used.protection < 0:
         raise InputError("small must be at least 1, and protection at least 0")
-    found = read_tables(used)
-    return Audit(used, tuple(_audited(each, used, deadline.share(len(found) - n), run) for n, each in enumerate(found)))
+    parts = read_tables(used)
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -220,14 +220,14 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
 
 
-def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: Run) -> AuditedTables:
-    linked = linked_tables(found.tables, found.classifications)
+def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: Run) -> AuditedTables:
+    linked = linked_tables(tables.tables, tables.classifications)
     try:
         bounds = proven_bounds(linked, Reach(spec.small), deadline.share(2), run)
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(found.people, linked, found.unlisted, None, (), pairs, {}, None, together)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
     classification_names = {c.name for c in linked.classifications}
     asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in classification_names))
     facts = certain_facts(linked, bounds, asked)
@@ -246,7 +246,7 @@ def _audited(found: PublishedTables, spec: AuditSpec, deadline: Deadline, run: R
             else None
         )
         reasons[place] = Reasons(lower, upper)
-    return AuditedTables(found.people, linked, found.unlisted, bounds, tuple(facts), (), reasons, estimates)
+    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
 
 
 def _ends(ends: tuple[int, int]) -> list[int | None]:
@@ -298,10 +298,12 @@ def _sentence(linked: LinkedTables, explanation: Explanation, bound: int, how: s
     ]
     rest = ", as no count is below 0" if len(used) < len(explanation.terms) else ""
     parts = [_term(linked, term, first=not n) for n, term in enumerate(used)]
-    shown = " ".join(parts[:_TERMS]) + (f" and {len(parts) - _TERMS} more counts" if len(parts) > _TERMS else "") + rest
+    sum_text = (
+        " ".join(parts[:_TERMS]) + (f" and {len(parts) - _TERMS} more counts" if len(parts) > _TERMS else "") + rest
+    )
     if explanation.is_whole:
-        return f"{how}{bound:,}: {shown}"
-    return f"{how}{bound:,}, since counts are whole numbers and by more sums than these: {shown}"
+        return f"{how}{bound:,}: {sum_text}"
+    return f"{how}{bound:,}, since counts are whole numbers and by more sums than these: {sum_text}"
 
 
 def _ordered(terms: Sequence[Term]) -> Sequence[Term]:

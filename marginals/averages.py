@@ -156,7 +156,7 @@ class Amounts:
         """Rows with a number of each published value, then rows without one, in the groups around them."""
         by_level = [self.rows.by({self.attribute: level}) for level in range(self._finest, self._hierarchy.height)]
         bounds = self.rows.bounds()
-        levels = [Bounded(own.lower.ravel(), own.upper.ravel()) for own in by_level]
+        levels = [Bounded(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
         levels.append(Bounded(np.array([bounds.lower]), np.array([bounds.upper])))
         finest = levels[0]
         cells = []

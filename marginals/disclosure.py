@@ -295,10 +295,10 @@ def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
     check_columns(condition, formula, names)
     columns, decimals = {}, {}
     for name in columns_of(formula):
-        own = rows.frame.iloc[:, names.index(name)].rename(name)
+        named_column = rows.frame.iloc[:, names.index(name)].rename(name)
         # A column of numbers has a point before their fraction, whatever the texts of the table have.
-        decimals[name] = "." if own.dtype.kind in "iufb" else rows.decimal
-        codes, texts = factorized(own, rows.no_value, decimals[name])
+        decimals[name] = "." if named_column.dtype.kind in "iufb" else rows.decimal
+        codes, texts = factorized(named_column, rows.no_value, decimals[name])
         columns[name] = CodedColumn(codes, tuple(texts), written_as(texts, decimals[name]) or POINT)
     kinds = {name: kind_of_texts(column.texts, decimals[name]) for name, column in columns.items()}
     labels, spelled = dict(rows.domain.items()), {}
@@ -390,9 +390,9 @@ def _view_disclosed(
         f"AS {sql_name(name)}"
         for name in columns
     )
-    kept = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
+    is_complete = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
     texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns, memory)})"
-    connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {kept}")
+    connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {is_complete}")
     kinds, written = _kinds(connection, {name: decimals[name] for name in named})
     hierarchies, spelled = dict(domain.items()), {}
     for name in dict.fromkeys(name for _, formula in formulas.values() for name in chosen_columns(formula)):
@@ -481,10 +481,10 @@ def _kinds(
     """
     kinds, written = {}, {}
     for column, decimal in decimals.items():
-        values, own = _written_as(connection, sql_name(column), decimal)
-        kinds[column] = Kind.of(values, own)
-        if own is not None:
-            written[column] = own
+        values, number_format = _written_as(connection, sql_name(column), decimal)
+        kinds[column] = Kind.of(values, number_format)
+        if number_format is not None:
+            written[column] = number_format
     return kinds, written
 
 

@@ -52,7 +52,7 @@ def is_the_program(arguments: Sequence[str] | None = None) -> bool:
     given = list(sys.orig_argv if arguments is None else arguments)
     if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
         return True
-    scripts = [*given[:1], next((each for each in given[1:] if not each.startswith("-")), "")]
+    scripts = [*given[:1], next((argument for argument in given[1:] if not argument.startswith("-")), "")]
     return any(Path(script).stem == "marginals" for script in scripts)
 
 

@@ -355,7 +355,7 @@ class Ledger:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
                     _put(self.path / f"{entry_folder.name}-out.json", {"folder": entry.folder})
-                    entries = [replace(each, is_out=True) if each is entry else each for each in self.entries]
+                    entries = [replace(noted, is_out=True) if noted is entry else noted for noted in self.entries]
                     return replace(self, entries=tuple(entries))
                 if _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
                     raise InputError(
@@ -388,11 +388,11 @@ def _put(file: Path, stated: Mapping[str, Any]) -> None:
     replace_file(file, (json.dumps(stated) + "\n").encode(), PRIVATE)
 
 
-def _require_written(own: Path, files: Mapping[str, bytes]) -> None:
+def _require_written(entry_folder: Path, files: Mapping[str, bytes]) -> None:
     """Raise OSError unless an entry is on the disk as it was written, before its release can be."""
     for path, content in files.items():
-        if (own / path).read_bytes() != content:
-            raise OSError(errno.EIO, f"{own.name}/{path} is not what was written")
+        if (entry_folder / path).read_bytes() != content:
+            raise OSError(errno.EIO, f"{entry_folder.name}/{path} is not what was written")
 
 
 def _is_in_place(folder: Path, descriptor: bytes) -> bool:
@@ -410,7 +410,7 @@ def _read(folder: Path) -> Ledger:
     if not (folder / HEAD).exists():
         raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
     head = _stated(folder / HEAD)
-    known = {each["number"]: each["entry"] for each in (head, head.get("pending", head)) if _is_head(each)}
+    known = {mark_of["number"]: mark_of["entry"] for mark_of in (head, head.get("pending", head)) if _is_head(mark_of)}
     if head.get("number") not in known:
         raise _damaged(folder, f"{HEAD} cannot be understood")
     entries: list[Entry] = []
@@ -419,28 +419,28 @@ def _read(folder: Path) -> Ledger:
     domain: Domain | None = None
     roles: Mapping[str, Role] | None = None
     try:
-        while (own := folder / _name(len(entries) + 1)).exists():
-            content = bounded_content(own / ENTRY, MAX_BYTES)
+        while (entry_folder := folder / _name(len(entries) + 1)).exists():
+            content = bounded_content(entry_folder / ENTRY, MAX_BYTES)
             stated = json.loads(content)
             if (stated["number"], stated["previous"]) != (len(entries) + 1, previous):
-                raise _damaged(folder, f"{own.name}/{ENTRY} does not follow on the entry before it")
+                raise _damaged(folder, f"{entry_folder.name}/{ENTRY} does not follow on the entry before it")
             if stated["format"] != FORMAT:
                 raise InputError(f"the ledger {folder} is of another version of this program")
             files = {}
             for path, expected in stated["files"].items():
-                files[path] = bounded_content(own / path, MAX_BYTES)
+                files[path] = bounded_content(entry_folder / path, MAX_BYTES)
                 if digest(files[path]) != expected:
-                    raise _damaged(folder, f"{own.name}/{path} is not what was written")
+                    raise _damaged(folder, f"{entry_folder.name}/{path} is not what was written")
             if domain is None:
                 domain, roles = domain_from_json(json.loads(files[HIERARCHIES]))
             entry = Entry.read(stated, files[CELLS], domain)
-            mark, note = (folder / f"{own.name}-{kind}.json" for kind in ("out", "retracted"))
+            mark, note = (folder / f"{entry_folder.name}-{kind}.json" for kind in ("out", "retracted"))
             date = _stated(note)["date"] if note.exists() else ""
             is_out = mark.exists() and bool(_stated(mark))
             entries.append(replace(entry, is_out=is_out, retracted=date))
             before, previous = previous, digest(content)
             if known.get(len(entries), previous) != previous:
-                raise _damaged(folder, f"{own.name}/{ENTRY} is not what was written")
+                raise _damaged(folder, f"{entry_folder.name}/{ENTRY} is not what was written")
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).relative_to(folder)
         raise _damaged(folder, f"{missing} is missing") from None
@@ -573,7 +573,7 @@ class Continuation:
         """
         part, today = today.part, today.whole
         counted = [getattr(requirements, name) for name in ("k_link", "k_combinatorial", "min_cell")]
-        k = max((each for each in counted if each is not None), default=1)
+        k = max((count for count in counted if count is not None), default=1)
         if k < 2:
             raise InputError(
                 "a ledger keeps changes by fewer than k people apart, and the policy does not say k; set k_link, "
@@ -592,10 +592,10 @@ class Continuation:
             requirements.rows_per_person,
         )
         strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
-        shown = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
-        change = Change.between(shown, now)
+        shown_counts = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
+        change = Change.between(shown_counts, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        table = replace(today, counts=shown, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
+        table = replace(today, counts=shown_counts, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -727,11 +727,11 @@ def _kept_names(ledger: Ledger, today: Table) -> dict[str, GroupNaming | KeptNam
         first = read_bundle(ledger.path / _name(1) / BUNDLE)
     except BundleError:
         raise _damaged(ledger.path, f"{_name(1)}/{BUNDLE} is no release that can be read") from None
-    kept: dict[str, GroupNaming | KeptNames] = {}
+    namings: dict[str, GroupNaming | KeptNames] = {}
     for name in today.naming:
         is_older = first.labels is None or any(tells.large for tells in first.known_labels.get(name, {}).values())
-        kept[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
-    return kept
+        namings[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
+    return namings
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:
@@ -821,8 +821,8 @@ class SampledChanges:
     def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
         """Whether no larger share of the people is foreseen to wait beside these margins. Finer margins have more."""
         rows = self._sample(share).counts
-        kept = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
-        return int(rows[kept].sum()) >= self._changed
+        settled_places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
+        return int(rows[settled_places].sum()) >= self._changed
 
     def waiting(self, cliques: AnyCollection[Mask]) -> float:
         """The share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
@@ -939,8 +939,8 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         change = Change.between(earlier.table, later.table)
         worst = findings[-1].worst
         smallest = worst.difference if isinstance(worst, CellDifference) else None
-        came, left = change.joiners.total, change.leavers.total
-        yield Pair(earlier.number, later.number, came, left, findings, smallest, turnover_known)
+        came, leavers = change.joiners.total, change.leavers.total
+        yield Pair(earlier.number, later.number, came, leavers, findings, smallest, turnover_known)
 
 
 ENOUGH = 0.9
@@ -1006,8 +1006,8 @@ def entry_line(entry: Entry) -> str:
         else f"perhaps out: its writing was interrupted, so it counts until you settle it ({settle})"
     )
     retracted = f"; retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else ""
-    came, left = entry.waiting
-    waiting = f"; {came:,} that came and {left:,} that left waited" if came or left else ""
+    came, leaving = entry.waiting
+    waiting = f"; {came:,} that came and {leaving:,} that left waited" if came or leaving else ""
     turnover = "; turnover known" if entry.turnover_known else ""
     part = f"; part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else ""
     rows = number_of(entry.rows, "row")

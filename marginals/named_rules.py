@@ -260,7 +260,7 @@ def rule_of(given: object, folder: Path = Path()) -> NamedRule:
 def rules_of(given: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
     """The rules that one of what `rule_of` takes stands for, or several in a list. Raises InputError, also for two alike."""
     several = given if isinstance(given, list | tuple) else [given]
-    rules = tuple(rule_of(each, folder) for each in several)
+    rules = tuple(rule_of(spelling, folder) for spelling in several)
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:

@@ -130,8 +130,8 @@ def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
     >>> margin_in_words({"age": 1, "sex": 0}, Domain.of({"age": ages, "sex": Hierarchy.flat(["f", "m"])}))
     'age in 20-year bands, sex'
     """
-    shown = [shown_at(attribute, domain.hierarchy(attribute), level) for attribute, level in margin.items()]
-    return ", ".join(shown) or "the number of rows"
+    names = [shown_at(attribute, domain.hierarchy(attribute), level) for attribute, level in margin.items()]
+    return ", ".join(names) or "the number of rows"
 
 
 def with_level_names(sentence: str, domain: Domain) -> str:
@@ -143,9 +143,9 @@ def with_level_names(sentence: str, domain: Domain) -> str:
     """
     pattern = _levels_in_sentences(domain.attributes)
 
-    def named(found: re.Match[str]) -> str:
-        hierarchy, level = domain.hierarchy(found[1]), int(found[2])
-        return shown_at(found[1], hierarchy, level) if level <= hierarchy.height else found[0]
+    def named(match: re.Match[str]) -> str:
+        hierarchy, level = domain.hierarchy(match[1]), int(match[2])
+        return shown_at(match[1], hierarchy, level) if level <= hierarchy.height else match[0]
 
     return pattern.sub(named, sentence) if domain.attributes else sentence
 
@@ -206,12 +206,12 @@ def _ends(label: str) -> tuple[Decimal, Decimal] | None:
 def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
     """How many characters of the values below are kept, the others being `*`; None where the labels are no such prefixes."""
     labels = hierarchy.labels[level]
-    kept = [label.rstrip(SUPPRESSED) for label in labels]
-    lengths = {len(stem) for stem, label in zip(kept, labels) if stem != label}
-    if len(lengths) != 1 or 0 in lengths or any(len(stem) > min(lengths) for stem in kept):
+    stems = [label.rstrip(SUPPRESSED) for label in labels]
+    lengths = {len(stem) for stem, label in zip(stems, labels) if stem != label}
+    if len(lengths) != 1 or 0 in lengths or any(len(stem) > min(lengths) for stem in stems):
         return None
     finer = zip(hierarchy.labels[level - 1], hierarchy.parents[level - 1]) if level else ()
-    return str(min(lengths)) if all(label.startswith(kept[parent]) for label, parent in finer) else None
+    return str(min(lengths)) if all(label.startswith(stems[parent]) for label, parent in finer) else None
 
 
 def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:

@@ -358,8 +358,8 @@ class CountedHierarchy:
 
     def _counted_levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
         def fits(level: int, place: int) -> bool:
-            own, other = self.counts_at(level), whole.counts_at(place)
-            return own is None or other is None or own == other
+            level_counts, other = self.counts_at(level), whole.counts_at(place)
+            return level_counts is None or other is None or level_counts == other
 
         levels = matched_levels(self.hierarchy, whole.hierarchy, fits)
         return levels if self._has_all_below(whole, levels) else None
@@ -464,20 +464,20 @@ class _Spelled:
     def __init__(self, hierarchy: Hierarchy) -> None:
         labels = hierarchy.labels[0]
         self._ranges = sorted((number, code) for code, number in enumerate(numbers_of(hierarchy)) if number is not None)
-        self._lows = [own.low for own, _ in self._ranges]
+        self._lows = [number_range.low for number_range, _ in self._ranges]
         self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
         stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
         self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
 
-    def over(self, label: str, own: Range | None) -> int | None:
+    def over(self, label: str, numbers: Range | None) -> int | None:
         """The code of the one label that spells out more than this one; None where there is none, or several.
 
-        own: the numbers that it stands for, if it does.
+        numbers: those that it stands for, if it does.
         """
-        if own is not None and self._ranges:
-            wide, code = self._ranges[max(bisect_right(self._lows, own.low) - 1, 0)]
-            return code if self._are_disjoint and wide.holds(own) else None
-        shorter = (self._prefixes.get((label[:kept], len(label))) for kept in range(len(label)))
+        if numbers is not None and self._ranges:
+            wide, code = self._ranges[max(bisect_right(self._lows, numbers.low) - 1, 0)]
+            return code if self._are_disjoint and wide.holds(numbers) else None
+        shorter = (self._prefixes.get((label[:length], len(label))) for length in range(len(label)))
         over = [code for code in shorter if code is not None]
         return over[0] if len(over) == 1 else None
 

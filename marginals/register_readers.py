@@ -63,8 +63,8 @@ def register_readers(published: BundleContent, truth: "Table | None" = None) -> 
     if truth is not None:
         over, truth = over_table(published, truth)
         collection = Collection.of(truth.cube, over.core.masks)
-    shown = filter(published.collection.shows, published.sensitive)
-    return tuple(_readers(published, collection, sensitive) for sensitive in shown)
+    attributes = filter(published.collection.shows, published.sensitive)
+    return tuple(_readers(published, collection, sensitive) for sensitive in attributes)
 
 
 def _readers(published: BundleContent, collection: Collection, sensitive: str) -> RegisterReaders:

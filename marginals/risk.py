@@ -153,7 +153,9 @@ class TableRisk:
     def right_fits(self) -> tuple[int | None, ...]:
         """For how many of these that entry is the person's own; None where it is not known which that is."""
         pairs = zip(self.counts, self.own_fits)
-        return tuple(None if own is None else int(np.count_nonzero((counts == 1) & own)) for counts, own in pairs)
+        return tuple(
+            None if is_own is None else int(np.count_nonzero((counts == 1) & is_own)) for counts, is_own in pairs
+        )
 
     @property
     def bayes_risk(self) -> float:
@@ -719,17 +721,17 @@ def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def _places(published: Hierarchy, own: Hierarchy, codes: CodeArray) -> tuple[int, ...] | None:
+def _places(published: Hierarchy, hierarchy: Hierarchy, codes: CodeArray) -> tuple[int, ...] | None:
     """The levels of the table's hierarchy that are those of a published one: rather levels whose values in the rows are all
     published, since a release of these rows shows each.
     """
     occurring = np.unique(codes)
 
     def fits(level: int, place: int) -> bool:
-        seen = {own.labels[place][code] for code in own.lift(0, place)[occurring].tolist()}
+        seen = {hierarchy.labels[place][code] for code in hierarchy.lift(0, place)[occurring].tolist()}
         return seen <= set(published.labels[level])
 
-    return matched_levels(published, own, fits) or matched_levels(published, own)
+    return matched_levels(published, hierarchy, fits) or matched_levels(published, hierarchy)
 
 
 MAX_VECTORS = 10_000

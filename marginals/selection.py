@@ -195,7 +195,9 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
         frozenset(a for a, v in values.items() if v.ordered),
         dropped,
         {a: v.categories[used.get(a, slice(None))] for a, v in values.items()},
-        dropped_in=dict(sorted(((a, rows) for a, rows in dropped_in.items() if rows), key=lambda own: -own[1])),
+        dropped_in=dict(
+            sorted(((a, rows) for a, rows in dropped_in.items() if rows), key=lambda name_rows: -name_rows[1])
+        ),
         unused={a: len(values[a].categories) - len(codes) for a, codes in used.items()},
     )
 
@@ -209,11 +211,11 @@ def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str
     used = {a: codes for a, codes in used.items() if len(codes) < len(labels[a])}
     if not used or not len(table):
         return table, {}
-    shown = {a: [labels[a][code] for code in used[a]] if a in used else labels[a] for a in labels}
-    domain = Domain.of({a: Hierarchy.flat(values) for a, values in shown.items()})
+    labels_used = {a: [labels[a][code] for code in used[a]] if a in used else labels[a] for a in labels}
+    domain = Domain.of({a: Hierarchy.flat(values) for a, values in labels_used.items()})
     columns = dict(zip(table.attributes, table.codes))
     renumbered = {a: np.searchsorted(used[a], codes) if a in used else codes for a, codes in columns.items()}
-    return ContingencyTable.from_cells(domain, dict.fromkeys(shown, 0), renumbered, table.counts), used
+    return ContingencyTable.from_cells(domain, dict.fromkeys(labels_used, 0), renumbered, table.counts), used
 
 
 def _is_cross_table(frame: pd.DataFrame) -> bool:
@@ -253,14 +255,14 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
     return values
 
 
-def edge_frame(found: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
+def edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
     """One row for each edge of the model, in the table's order; `Selection.tests` says what the columns are."""
-    domain = found.collection.domain
+    domain = selected.collection.domain
     names = domain.attributes
     edges = sorted(
-        (tuple(sorted(edge, key=names.index)) for edge in found.graph.edges), key=lambda e: [*map(names.index, e)]
+        (tuple(sorted(edge, key=names.index)) for edge in selected.graph.edges), key=lambda e: [*map(names.index, e)]
     )
-    lines = [_line(found, (first, second), ordered, adjusted) for first, second in edges]
+    lines = [_line(selected, (first, second), ordered, adjusted) for first, second in edges]
     frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
     frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), false_discovery(frame["p"].to_numpy())
     return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
@@ -283,12 +285,12 @@ _COLUMNS = {
 }
 
 
-def _line(found: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
-    domain = found.collection.domain
+def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
+    domain = selected.collection.domain
     offsets = dict(zip(domain.attributes, domain.offsets))
     line: dict[str, object] = {"first": edge[0], "second": edge[1]}
     try:
-        test = edge_test(found.model, offsets[edge[0]], offsets[edge[1]])
+        test = edge_test(selected.model, offsets[edge[0]], offsets[edge[1]])
     except (NotFittedError, TooManyCellsError):
         return line | {"given": "", "deviance": np.nan, "ordinal_test": ""}
     used = test.adjusted_degrees_of_freedom if adjusted else test.degrees_of_freedom
@@ -388,7 +390,7 @@ def cliques_of(model: Any) -> Cliques:
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
         return tuple(sorted(tuple(sorted(map(str, clique))) for clique in nx.find_cliques(nx.Graph(model))))
     if isinstance(model, Iterable):
-        cliques = [[own] if isinstance(own, str) else own for own in model]
+        cliques = [[names_given] if isinstance(names_given, str) else names_given for names_given in model]
         if all(isinstance(clique, Iterable) for clique in cliques):
             return tuple(tuple(map(str, clique)) for clique in cliques)
     raise InputError(
@@ -661,8 +663,8 @@ class Selection:
         run, deadline = Jobs(jobs), within(time_limit)
         work = partial(_resampled, self.rows.counts, self.again, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
-        each = run(work, draws, lambda done: progress("resampled tables", done, times))
-        got = [edges for edges in each if edges is not None]
+        edge_sets = run(work, draws, lambda done: progress("resampled tables", done, times))
+        got = [edges for edges in edge_sets if edges is not None]
         weights = Counter(edge for edges in got for edge in edges)
         frame = self._edge_weights({edge: number / len(got) for edge, number in weights.items()}, "share")
         frame.insert(3, "tables", len(got))
@@ -915,7 +917,7 @@ def _table(rows: Counted, sensitive: Sequence[str]) -> Table:
     return Table(rows.counts, roles, missing=rows.dropped)
 
 
-def predicted(found: SelectedModel, counted: Counted, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+def predicted(selected: SelectedModel, counted: Counted, rows: pd.DataFrame, target: str) -> pd.DataFrame:
     """The distribution of an attribute given its neighbours, for each row.
 
     It is proportional to the product of the cliques that hold the attribute over their separators, which are the
@@ -923,8 +925,8 @@ def predicted(found: SelectedModel, counted: Counted, rows: pd.DataFrame, target
     """
     domain = counted.domain
     level_mask = domain.mask({target: 0})
-    subtree = found.tree.containing(level_mask)
-    around = MaximumEntropy(Collection.of(found.collection.cube, subtree.cliques))
+    subtree = selected.tree.containing(level_mask)
+    around = MaximumEntropy(Collection.of(selected.collection.cube, subtree.cliques))
     neighbours = [
         a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
     ]

@@ -208,8 +208,8 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     frame["refused_by_reason"] = pd.Series([dict(reason.most_common()) for reason in reasons], dtype=object)
     last = frame.index == len(frame) - 1
     best = frame["criterion"] == frame["criterion"].min()
-    kept: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
-    return kept
+    thinned: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
+    return thinned
 
 
 _NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"

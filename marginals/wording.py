@@ -327,9 +327,9 @@ takes what is asked to be independent'
 
 def shown_in_words(basis: Basis, domain: Domain) -> str:
     """The finest tables that show what is asked about, with the names of their levels."""
-    shown = [margin_in_words(margin, domain) for margin in basis.shown]
-    rest = len(shown) - _LISTED
-    return "; or ".join(shown[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
+    margins = [margin_in_words(margin, domain) for margin in basis.shown]
+    rest = len(margins) - _LISTED
+    return "; or ".join(margins[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
 
 
 def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) -> Iterator[Mapping[str, str]]:
@@ -462,18 +462,20 @@ _NAMED = 5
 """Columns that a line names."""
 
 
-def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None) -> Iterator[str]:
+def dropped_lines(
+    complete: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None
+) -> Iterator[str]:
     """How many rows were dropped, by column, and warnings where they are many, or few enough to be a small count.
 
     least: the smallest count that may be published or derived; None where there is none.
 
-    kept: rows that lack nothing, also those beyond what counts of a person.
+    complete: rows that lack nothing, also those beyond what counts of a person.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
     ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
     """
     if not dropped:
-        yield f"None of the {number_of(kept, 'row')} lacks a value."
+        yield f"None of the {number_of(complete, 'row')} lacks a value."
         return
     lacking = [f"{rows:,} {column}" for column, rows in dropped_in.items()]
     if lacking:
@@ -481,9 +483,9 @@ def dropped_lines(kept: int, dropped: int, dropped_in: Mapping[str, int], least:
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
     yield (
-        f"Dropped {dropped:,} of {kept + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
+        f"Dropped {dropped:,} of {complete + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
     )
-    for warning in (dropped_warning(kept, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
+    for warning in (dropped_warning(complete, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
         if warning:
             yield f"Warning: {warning}"
 
@@ -500,17 +502,17 @@ def few_dropped_warning(dropped: int, dropped_in: Mapping[str, int], least: int 
     )
 
 
-def dropped_warning(kept: int, dropped: int, dropped_in: Mapping[str, int]) -> str:
+def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int]) -> str:
     """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped.
 
-    kept: rows that lack nothing, also those beyond what counts of a person.
+    complete: rows that lack nothing, also those beyond what counts of a person.
     """
-    if dropped <= _MANY * (kept + dropped) or not dropped_in:
+    if dropped <= _MANY * (complete + dropped) or not dropped_in:
         return ""
     column = next(iter(dropped_in))
     return (
-        f"{100 * dropped / (kept + dropped):.1f} percent of the rows are dropped, and those that are left may be of another "
-        f"kind. Most lack {column}: ignore that column, or count its missing values: "
+        f"{100 * dropped / (complete + dropped):.1f} percent of the rows are dropped, and those that are left may be of "
+        f"another kind. Most lack {column}: ignore that column, or count its missing values: "
         f'attributes.{column}.missing = "as a value".'
     )
 
@@ -604,14 +606,14 @@ def threshold_in_words(threshold: Threshold) -> str:
     )
 
 
-def step_in_words(step: Refinement, shown: Callable[[str, int], str]) -> str:
+def step_in_words(step: Refinement, in_words: Callable[[str, int], str]) -> str:
     """The step that was refused: `age in 10-year bands in place of age in 20-year bands, beside sex`.
 
-    shown: an attribute at a level, in words.
+    in_words: says an attribute at a level.
     """
-    published = shown(step.attribute, step.margin[step.attribute])
-    others = ", ".join(shown(name, level) for name, level in step.margin.items() if name != step.attribute)
-    return f"{shown(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
+    published = in_words(step.attribute, step.margin[step.attribute])
+    others = ", ".join(in_words(name, level) for name, level in step.margin.items() if name != step.attribute)
+    return f"{in_words(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
 
 
 def refusal_in_words(step: Refinement) -> str:
@@ -625,8 +627,8 @@ def refusal_in_words(step: Refinement) -> str:
     whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits:,} classes (of {step.classes:,})"
     if step.culprits == step.classes:
         whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes:,} classes"
-    left = " or ".join(_left_by(suspect.claim) for suspect in step.suspects)
-    sentence = f"in {whose} the finer value would leave {left}"
+    remainders = " or ".join(_left_by(suspect.claim) for suspect in step.suspects)
+    sentence = f"in {whose} the finer value would leave {remainders}"
     if step.culprit is not None and step.culprits != step.classes:
         sentence += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
     if step.publishable is not None:
@@ -753,30 +755,30 @@ def _knowledge_lines(attribute: str, needed: "KnowledgeNeeded") -> Iterator[str]
 def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
     """The strongest requirements that any generalization of a table satisfies, and how far beyond need it is protected."""
     yield "Eligible, however far quasi-identifiers are generalized:"
-    for attribute, found in eligible.items():
-        reached = found.reached
+    for attribute, eligibility in eligible.items():
+        reached = eligibility.reached
         yield f"{attribute}: {reached.distinct} distinct, simple {reached.simple:.3g}, entropy {reached.entropy:.3g}"
         yield from _recursive_lines(reached)
-        yield from _tau_lines(found)
+        yield from _tau_lines(eligibility)
 
 
-def _tau_lines(found: "Eligibility") -> Iterator[str]:
+def _tau_lines(eligibility: "Eligibility") -> Iterator[str]:
     """The eligible tau by l, and the excessive protection."""
     from checks.classes import rounded_up
 
-    for l, tau in enumerate(found.tau, 2):
+    for l, tau in enumerate(eligibility.tau, 2):
         if tau < 1:
             yield f"  functional (tau, {l}): tau of {rounded_up(tau):g} or more"
-    beyond = [l for l, tau in enumerate(found.tau, 2) if tau == 1]
+    beyond = [l for l, tau in enumerate(eligibility.tau, 2) if tau == 1]
     if beyond:
         yield f"  functional (tau, {beyond[0]}){f' to (tau, {beyond[-1]})' if len(beyond) > 1 else ''}: no tau will do"
-    if found.values > 1:
-        least = rounded_up(found.generalized)
+    if eligibility.values > 1:
+        least = rounded_up(eligibility.generalized)
         swept = "with sensitive values generalized too (anonymize --method sweep)"
-        yield f"  {swept}: tau of {least:g} or more at every l up to {found.values}"
-    for requirement, weakest in found.implying.items():
+        yield f"  {swept}: tau of {least:g} or more at every l up to {eligibility.values}"
+    for requirement, weakest in eligibility.implying.items():
         yield from _implied_lines(requirement, weakest)
-    for requirement, excess in found.excess.items():
+    for requirement, excess in eligibility.excess.items():
         yield (
             f"  excessive protection beyond {requirement}: {excess:.4g}"
             if excess is not None
@@ -826,10 +828,10 @@ def single_table_lines(result: "LatticeResult", domain: "Domain", most: int | No
         yield f"And {len(result.minimal) - len(listed):,} more: --all lists them, --json too."
 
 
-def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most: int | None = None) -> Iterator[str]:
+def thinned_table_lines(tables: "Sequence[ThinnedTable]", domain: "Domain", most: int | None = None) -> Iterator[str]:
     """Minimal tables of which rows are left out, the best first, and whom that does not protect from."""
-    listed = found[:most]
-    yield f"{number_of(len(found), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
+    listed = tables[:most]
+    yield f"{number_of(len(tables), 'minimal table')}, {'the best:' if most == 1 else 'best first:'}"
     for table in listed:
         shown_levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
         yield f"  {margin_in_words(shown_levels, domain) if shown_levels else 'every quasi-identifier suppressed'}"
@@ -838,8 +840,8 @@ def thinned_table_lines(found: "Sequence[ThinnedTable]", domain: "Domain", most:
             f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "
             f"{number_of(table.dropped, 'class', 'classes')} all"
         )
-    if len(listed) < len(found) and most != 1:
-        yield f"And {len(found) - len(listed):,} more: --all lists them, --json too."
+    if len(listed) < len(tables) and most != 1:
+        yield f"And {len(tables) - len(listed):,} more: --all lists them, --json too."
     if any(table.left_out for table in listed):
         yield (
             "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "
@@ -996,14 +998,14 @@ def _removes(share: float) -> str:
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     """How far tables and counts are off, and the pair of attributes whose association is lost most."""
-    own, others = comparison.release, comparison.yardsticks
-    if own.two_way.by_table:
+    release, others = comparison.release, comparison.yardsticks
+    if release.two_way.by_table:
         beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
-        of_some = f", of {own.two_way.sample}" if own.two_way.sample else ""
-        yield f"Two-way tables at base values: mean total variation {own.two_way.mean:.4f} ({beside}){of_some}."
-    if own.counts.number:
+        of_some = f", of {release.two_way.sample}" if release.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({beside}){of_some}."
+    if release.counts.number:
         beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
-        yield f"Random counts: median relative error {100 * own.counts.median:.1f} percent ({beside})."
+        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({beside})."
     lost = next(iter(comparison.most_lost()), None)
     if lost is not None and lost.is_lost:
         yield (
@@ -1063,7 +1065,9 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
         return
     if beside.left_out:
-        names = "; ".join(margin_in_words(domain.margin(own.mask), domain) for own in beside.left_out)
+        names = "; ".join(
+            margin_in_words(domain.margin(further_table.mask), domain) for further_table in beside.left_out
+        )
         yield (
             f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
             f"be certain that they have {counts_below(beside.least)} rows."
@@ -1180,12 +1184,12 @@ def published_lines(published: "PublishedCounts") -> Iterator[str]:
     yield (
         f"Published as they are: {_small_in_words(counts)} below {published.least:,}; {_smallest_in_words(counts.smallest)}"
     )
-    for attribute, own in published.sensitive.items():
+    for attribute, counts_of in published.sensitive.items():
         yield (
-            f"  with {attribute}: {_small_in_words(own.counts)} below {published.least:,}; "
-            f"{_smallest_in_words(own.counts.smallest)}"
+            f"  with {attribute}: {_small_in_words(counts_of.counts)} below {published.least:,}; "
+            f"{_smallest_in_words(counts_of.counts.smallest)}"
         )
-        yield f"  {one_value_in_words(attribute, own)}"
+        yield f"  {one_value_in_words(attribute, counts_of)}"
 
 
 def _small_in_words(counts: "Counts") -> str:
@@ -1198,30 +1202,28 @@ def _smallest_in_words(cells: "Sequence[CertainCell]") -> str:
     return f"the smallest: {'; '.join(listed_cells)}" if cells else "there are none"
 
 
-def one_value_in_words(attribute: str, own: "SensitiveCounts") -> str:
+def one_value_in_words(attribute: str, sensitive_counts: "SensitiveCounts") -> str:
     """How many published classes share one sensitive value."""
-    classes = number_of(own.classes, "published class", "published classes")
-    if not own.one_value or own.shared is None:
+    classes = number_of(sensitive_counts.classes, "published class", "published classes")
+    if not sensitive_counts.one_value or sensitive_counts.shared is None:
         return f"none of {classes} has a single value of {attribute} only"
-    has = "has" if own.one_value == 1 else "have"
+    has = "has" if sensitive_counts.one_value == 1 else "have"
     return (
-        f"{own.one_value:,} of {classes} {has} a single value of {attribute} only; the largest, with "
-        f"{number_of(own.rows, 'row')}: {_cell(own.shared)}"
+        f"{sensitive_counts.one_value:,} of {classes} {has} a single value of {attribute} only; the largest, with "
+        f"{number_of(sensitive_counts.rows, 'row')}: {_cell(sensitive_counts.shared)}"
     )
 
 
-def nonsensitive_in_words(found: "NonsensitiveSmall") -> str:
+def nonsensitive_in_words(result: "NonsensitiveSmall") -> str:
     """Whether a combination of nonsensitive attributes certainly has few rows."""
-    few = few_rows(found.below).removeprefix("a group of ")
+    few = few_rows(result.below).removeprefix("a group of ")
     lead = "Nonsensitive attributes alone, from the tables alone"
-    if found.proven_by:
-        return f"{lead}: no combination certainly has {few}, since {found.proven_by} holds."
-    if found.cell is not None:
-        most = number_of(found.cell.rows, "row")
-        return (
-            f"{lead}: {_cell(found.cell.values)}: certainly 1 row at least, and {most} at most; there may be more such."
-        )
-    if not found.is_complete:
+    if result.proven_by:
+        return f"{lead}: no combination certainly has {few}, since {result.proven_by} holds."
+    if result.cell is not None:
+        most = number_of(result.cell.rows, "row")
+        return f"{lead}: {_cell(result.cell.values)}: certainly 1 row at least, and {most} at most; there may be more such."
+    if not result.is_complete:
         return f"{lead}: not all examined; the time was over before a small count was found."
     return f"{lead}: no combination of up to three was found that certainly has {few}; of more: not examined."
 
@@ -1355,10 +1357,10 @@ _CERTAIN_LISTED = 5
 """Certain counts that are listed at most."""
 
 
-def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth: bool) -> Iterator[str]:
+def refusal_lines(told: "Refusals", in_words: Callable[[str, int], str], has_truth: bool) -> Iterator[str]:
     """What additions tell that a release lacks, the certain first; then what was not examined.
 
-    shown: an attribute at a level, in words. has_truth: whether the hierarchies of the table itself were looked at.
+    in_words: says an attribute at a level. has_truth: whether the hierarchies of the table itself were looked at.
     """
     from checks.attacks.refusals import Outcome  # slow to import, and few need it
 
@@ -1383,12 +1385,12 @@ def refusal_lines(told: "Refusals", shown: Callable[[str, int], str], has_truth:
     for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
         by_reason: dict[str, list[str]] = {}
         for addition in told.of(outcome):
-            by_reason.setdefault(_outcome_in_words(addition, told.least), []).append(_missing(addition, shown))
+            by_reason.setdefault(_outcome_in_words(addition, told.least), []).append(_missing(addition, in_words))
         for reason, same in by_reason.items():
             yield f"{_first_of(same)}: {reason}"
     by_note: dict[str, list[str]] = {}
     for addition in told.of(Outcome.NOT_EXAMINED):
-        by_note.setdefault(addition.note, []).append(_missing(addition, shown))
+        by_note.setdefault(addition.note, []).append(_missing(addition, in_words))
     for note, same in by_note.items():
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
@@ -1416,11 +1418,11 @@ def _first_of(additions: Sequence[str]) -> str:
     return "; ".join([*additions[:_ADDITIONS_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
-def _missing(addition: "Addition", shown: Callable[[str, int], str]) -> str:
+def _missing(addition: "Addition", in_words: Callable[[str, int], str]) -> str:
     """What is missing: "age with ill, beside sex"."""
-    names = " with ".join(shown(attribute, level) for attribute, level in addition.added)
+    names = " with ".join(in_words(attribute, level) for attribute, level in addition.added)
     added = dict(addition.added)
-    others = listing([shown(a, level) for a, level in addition.margin.items() if a not in added])
+    others = listing([in_words(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 
 
@@ -1462,25 +1464,26 @@ def _range_in_words(cell: "CertainRange") -> str:
     return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
 
-def _ladder_lines(told: "Sequence[LevelTold]", shown: Callable[[str, int], str]) -> Iterator[str]:
+def _ladder_lines(told: "Sequence[LevelTold]", in_words: Callable[[str, int], str]) -> Iterator[str]:
     """What the finest published level of each attribute tells whose levels are fitted."""
     finest = {level.attribute: level for level in reversed(told)}
     if finest:
         yield "  Steps that are fitted to the table:"
     for level in reversed(finest.values()):
         groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
-        yield f"    {shown(level.attribute, level.level)}: {groups} holds a value with fewer than {level.fewer_than:,} rows"
+        published = in_words(level.attribute, level.level)
+        yield f"    {published}: {groups} holds a value with fewer than {level.fewer_than:,} rows"
 
 
-def _step_lines(lead: str, steps: "Sequence[Refinement]", shown: Callable[[str, int], str]) -> Iterator[str]:
+def _step_lines(lead: str, steps: "Sequence[Refinement]", in_words: Callable[[str, int], str]) -> Iterator[str]:
     """The steps that tell something one by one, then the others, those with the same reason on one line."""
     yield lead
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
         if step.suspects is None or step.is_certain:
-            steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, shown))
+            steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, in_words))
         else:
-            yield f"    {step_in_words(step, shown)}: {refusal_in_words(step)}"
+            yield f"    {step_in_words(step, in_words)}: {refusal_in_words(step)}"
     for reason, same in steps_by_reason.items():
         yield f"    {'; '.join(same)}: {reason}"
 
@@ -1520,21 +1523,21 @@ def _told_lines(told: "ChangedPeople", least: int | None) -> Iterator[str]:
         yield f"    and {told.small - len(told.smallest):,} more"
     if told.one_value:
         yield f"  Classes in which one sensitive value alone rose or fell ({told.classes:,}), the smallest first:"
-        yield from (f"    {_one_value_in_words(each)}" for each in told.one_value)
+        yield from (f"    {_one_value_in_words(told_value)}" for told_value in told.one_value)
         if told.classes > len(told.one_value):
             yield f"    and {told.classes - len(told.one_value):,} more"
 
 
-def _difference_in_words(found: "CellDifference") -> str:
-    who = f"{_people(found.difference)} {'came' if found.difference > 0 else 'left'}"
-    return f"{_cell(found.cell)}: {found.before:,} before, {found.after:,} after: at least {who}"
+def _difference_in_words(change: "CellDifference") -> str:
+    who = f"{_people(change.difference)} {'came' if change.difference > 0 else 'left'}"
+    return f"{_cell(change.cell)}: {change.before:,} before, {change.after:,} after: at least {who}"
 
 
-def _one_value_in_words(found: "OneValue") -> str:
-    who = "came" if found.difference > 0 else "left"
+def _one_value_in_words(rise: "OneValue") -> str:
+    who = "came" if rise.difference > 0 else "left"
     return (
-        f"{_cell(found.cell)}: {_people(found.difference)} more {who} than {'left' if who == 'came' else 'came'} with "
-        f"{found.sensitive}={found.value}, and of no other value did more"
+        f"{_cell(rise.cell)}: {_people(rise.difference)} more {who} than {'left' if who == 'came' else 'came'} with "
+        f"{rise.sensitive}={rise.value}, and of no other value did more"
     )
 
 
@@ -1554,15 +1557,15 @@ def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness 
         yield from _unique_lines(unique)
 
 
-def _risk_lines(found: "Reidentification") -> Iterator[str]:
+def _risk_lines(risk: "Reidentification") -> Iterator[str]:
     yield "Risk that somebody finds a person's row:"
-    yield f"  prosecutor, who knows that the person is in the table: {_in_words(found.prosecutor)}"
-    if found.journalist is not None:
-        about = ", estimated from the sampling fraction" if found.is_estimated else ""
-        yield f"  journalist, who knows the population only{about}: {_in_words(found.journalist)}"
-        unique = f"{'about ' if found.is_estimated else ''}{found.population_unique:,.4g}"
-        yield f"    unique in the population too: {unique} {'row' if found.population_unique == 1 else 'rows'}"
-    yield f"  marketer, who links all rows at random: right for {100 * found.marketer:.3g} % of them on average"
+    yield f"  prosecutor, who knows that the person is in the table: {_in_words(risk.prosecutor)}"
+    if risk.journalist is not None:
+        about = ", estimated from the sampling fraction" if risk.is_estimated else ""
+        yield f"  journalist, who knows the population only{about}: {_in_words(risk.journalist)}"
+        unique = f"{'about ' if risk.is_estimated else ''}{risk.population_unique:,.4g}"
+        yield f"    unique in the population too: {unique} {'row' if risk.population_unique == 1 else 'rows'}"
+    yield f"  marketer, who links all rows at random: right for {100 * risk.marketer:.3g} % of them on average"
 
 
 def _in_words(risk: "Risk") -> str:
@@ -1570,10 +1573,10 @@ def _in_words(risk: "Risk") -> str:
     return f"{risk.highest:.3g} at most, {risk.average:.3g} on average; of the rows {above}"
 
 
-def _unique_lines(found: "Uniqueness") -> Iterator[str]:
-    yield f"Unique by all quasi-identifiers together: {number_of(found.records, 'row')}."
-    telling = sorted(((share, name) for name, share in found.columns.items() if share), reverse=True)
+def _unique_lines(uniqueness: "Uniqueness") -> Iterator[str]:
+    yield f"Unique by all quasi-identifiers together: {number_of(uniqueness.records, 'row')}."
+    telling = sorted(((share, name) for name, share in uniqueness.columns.items() if share), reverse=True)
     if telling:
         shares = ", ".join(f"{name} {100 * share:.3g} %" for share, name in telling)
-        columns = "one column" if found.most == 1 else f"{found.most} columns or fewer"
+        columns = "one column" if uniqueness.most == 1 else f"{uniqueness.most} columns or fewer"
         yield f"  Of those unique by {columns}, how many need this column: {shares}."

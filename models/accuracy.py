@@ -309,11 +309,11 @@ def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Con
     if not allowed.any():
         return None
     at = np.nonzero(allowed)
-    own, beside = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
-    strength = np.abs(both[at] * float(total) - own * beside)
-    strength /= np.sqrt(own * (total - own) * beside * (total - beside))
+    row_group, beside = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
+    strength = np.abs(both[at] * float(total) - row_group * beside)
+    strength /= np.sqrt(row_group * (total - row_group) * beside * (total - beside))
     best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
-    chosen = best[np.lexsort((at[1][best], at[0][best], beside[best], own[best]))[0]]
+    chosen = best[np.lexsort((at[1][best], at[0][best], beside[best], row_group[best]))[0]]
     return Contrast(int(at[0][chosen]), int(at[1][chosen]))
 
 

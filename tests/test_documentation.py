@@ -167,3 +167,14 @@ def test_the_documentation_builds_without_a_warning_and_loads_nothing_from_elsew
         assert f"notebooks/{notebook.stem}.html" in pages
     for name, content in pages.items():
         assert not re.search(r'<(?:script|img|link)[^>]+(?:src|href)="(?:https?:)?//', content), name
+
+
+def test_the_written_pages_are_short() -> None:
+    """Words outside of code and of what scripts write; pages that are generated as a whole stay aside."""
+    generated = {"benchmarks.md", "definitions.md", "papers.md"}
+    words = 0
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        text = re.sub(r"<!-- made by.*?<!-- end -->|```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        counted = [word for word in re.sub(r"\]\([^)]*\)", "]", text).split() if re.search(r"\w", word)]
+        words += 0 if path.name in generated else len(counted)
+    assert words <= 17_000

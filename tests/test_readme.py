@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import report_picture
+import shown_outputs
 from marginals.commands.main import main
 from project import ROOT
 
@@ -42,12 +43,10 @@ def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monk
 
 
 def test_the_demo_prints_what_the_readme_shows(printed: str) -> None:
-    """Lines of the output in their order; only where the README has dots, others stand between them."""
-    shown = re.search(r"<!-- demo -->\n```text\n(.*?)```", README, re.DOTALL)
-    assert shown is not None
-    parts = shown[1].rstrip("\n").split("\n...")
-    assert re.match(r"\n(?:.*\n)*?".join(re.escape(part.lstrip("\n")) for part in parts), printed), shown[1]
-    assert 10 <= sum(line != "..." for line in shown[1].splitlines()) <= 14
+    (lines,) = shown_outputs.SHOWN.findall(README)
+    assert shown_outputs.is_shown(lines, printed), lines
+    assert printed.startswith(lines.splitlines()[0])
+    assert 10 <= sum(line != "..." for line in lines.splitlines()) <= 14
 
 
 def test_the_readme_is_short() -> None:

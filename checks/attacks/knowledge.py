@@ -77,13 +77,13 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> l
     """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper
-    shown = linked.is_published
-    recovered = shown & was_open & exact
+    is_published = linked.is_published
+    recovered = is_published & was_open & exact
     small = was_open & (low >= 1) & (high <= asked.small) & ~recovered
-    implied = small & shown & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
+    implied = small & is_published & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
     small &= ~implied
     narrowed = (low > linked.lower) | (high < linked.upper)
-    narrow = shown & narrowed & ~exact & (high - low < asked.protection) & ~small
+    narrow = is_published & narrowed & ~exact & (high - low < asked.protection) & ~small
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
     facts = []
     for kind, chosen in (
@@ -129,7 +129,7 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
     groups = groups.reshape(-1)
     order = np.argsort(groups, kind="stable")
     begins = np.searchsorted(groups[order], np.arange(groups.max(initial=-1) + 2))
-    found: list[int] = []
+    without_others: list[int] = []
     for group in np.unique(groups[is_value[codes] & (bounds.lower >= 1)]).tolist():
         cells = order[begins[group] : begins[group + 1]]
         absent = reduce(or_, (sets[codes[cell]] for cell in cells[bounds.upper[cells] == 0].tolist()), 0)
@@ -144,8 +144,8 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
             nobody_else = not classification.everything & ~(value | absent) or bounds.lower[cell] >= most
             if nobody_else and all(sets[codes[other]] & ~value for other in chosen):
                 chosen.append(cell)
-        found += chosen
-    return found
+        without_others += chosen
+    return without_others
 
 
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
@@ -479,7 +479,7 @@ def certain_cells(
     """
     result = _Found(k, len(views[sensitive][0]))
     finest = {attribute: view[:1] for attribute, view in views.items()}
-    left: list[tuple[Knowledge, dict[str, int], _Search]] = []
+    unfinished: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
             result.unread += 1
@@ -490,13 +490,13 @@ def certain_cells(
         except TooManyCellsError:
             result.unread += 1
             continue
-        if len(search.waiting) and sum(len(other.lower) for *_, other in left) < MOST_CELLS:
-            left.append((known, margin, search))
+        if len(search.waiting) and sum(len(other.lower) for *_, other in unfinished) < MOST_CELLS:
+            unfinished.append((known, margin, search))
         else:
             result.add(known, margin, search)
     # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
-    for place, (known, margin, search) in enumerate(left):
-        _programmed(known, margin, search, deadline.share(len(left) - place))
+    for place, (known, margin, search) in enumerate(unfinished):
+        _programmed(known, margin, search, deadline.share(len(unfinished) - place))
         result.add(known, margin, search)
     worst = result.worst
     seen = list(_margins(sensitive, finest))
@@ -542,8 +542,8 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
     others = [attribute for attribute in views if attribute != sensitive]
     for number in range(ATTRIBUTES):
         for chosen in combinations(others, number):
-            for each in product(*(views[attribute] for attribute in (*chosen, sensitive))):
-                yield {name: level for levels in each for name, level in levels.items()}
+            for view_choice in product(*(views[attribute] for attribute in (*chosen, sensitive))):
+                yield {name: level for levels in view_choice for name, level in levels.items()}
 
 
 class _Found:

@@ -62,13 +62,13 @@ def likely_small(
     what the model expects.
     """
     domain, collection = model.domain, model.collection
-    shown = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
+    finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
     ranked = unread = cells = margins = 0
     scores: list[FloatArray] = []
     right: list[FloatArray] = []
     for number in range(2, _ATTRIBUTES + 1):
-        for chosen in combinations(shown, number):
-            margin = {a: shown[a] for a in chosen}
+        for chosen in combinations(finest, number):
+            margin = {a: finest[a] for a in chosen}
             if any(not domain.mask(margin) & ~mask for mask in collection.masks):
                 continue
             size = domain.size(margin)

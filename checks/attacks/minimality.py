@@ -112,21 +112,21 @@ def diverse_draws(vector: CountArray, sizes: CountArray, diversities: Sequence[D
         keep = np.ones(len(vectors), dtype=bool)
         for diversity in diversities:
             keep &= satisfies(diversity, np.array(vectors, dtype=np.int64))
-        return tuple(v for v, kept in zip(vectors, keep) if kept)
+        return tuple(v for v, is_diverse in zip(vectors, keep) if is_diverse)
 
     @cache
-    def ways(parts: tuple[int, ...], left: tuple[int, ...]) -> int:
+    def ways(parts: tuple[int, ...], remaining: tuple[int, ...]) -> int:
         if not parts:
             return 1
-        return sum(number * ways(parts[1:], rest) for _, number, rest in choices(parts[0], left))
+        return sum(number * ways(parts[1:], rest) for _, number, rest in choices(parts[0], remaining))
 
-    def choices(size: int, left: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
+    def choices(size: int, remaining: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
         candidates = diverse(size)
         visits.spend(len(candidates))
         for drawn in candidates:
-            if all(d <= n for d, n in zip(drawn, left)):
-                number = prod(comb(n, d) for n, d in zip(left, drawn))
-                yield drawn, number, tuple(n - d for n, d in zip(left, drawn))
+            if all(d <= n for d, n in zip(drawn, remaining)):
+                number = prod(comb(n, d) for n, d in zip(remaining, drawn))
+                yield drawn, number, tuple(n - d for n, d in zip(remaining, drawn))
 
     every = factorial(sum(part_sizes)) // prod(map(factorial, part_sizes))
     shares = []
@@ -502,7 +502,7 @@ class _Step:
 
     def _together(self, after: Collection) -> str:
         """Why the margin's own classes do not decide about what comes after the step; empty where they do."""
-        domain, own = self.collection.domain, self.collection.domain.mask(self.margin)
+        domain, margin_mask = self.collection.domain, self.collection.domain.mask(self.margin)
         for claim in self.claims:
             diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
             if not isinstance(claim, CountClaim) and diversity is None:
@@ -510,7 +510,7 @@ class _Step:
             if isinstance(claim, CountClaim) and claim.least_cell is not None and self.shown:
                 return f"{claim.criterion} is about the counts of {' and '.join(self.shown)} in each part too"
             steps = [domain.attribute_masks[domain.index(a)] for a in self._joined_through(claim)]
-            if not any(step & own for step in steps):
+            if not any(step & margin_mask for step in steps):
                 continue
             if sum(any(step & mask for step in steps) for mask in after.masks) > 1:
                 return f"{claim.criterion} depends on several margins together"
@@ -636,17 +636,21 @@ class _Step:
         diversities = [diversity for _, diversity in self._diversities()]
         draws, visits = [], Visits()
         for position in sorted({position for suspect in suspects for position in suspect.culprits}):
-            own = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
+            occupied = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
             draws.append(
-                (position, own, diverse_draws(by_class.counts[position], parts.lower[own], diversities, visits))
+                (
+                    position,
+                    occupied,
+                    diverse_draws(by_class.counts[position], parts.lower[occupied], diversities, visits),
+                )
             )
         publishable = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
         shifts = []
-        for position, own, draw in draws:
+        for position, occupied, draw in draws:
             others = prod((other.passing for at, _, other in draws if at != position), start=Fraction(1))
             vector = by_class.counts[position]
             before = [Fraction(int(count), int(vector.sum())) for count in vector]
-            for part, shares in zip(own, draw.shares):
+            for part, shares in zip(occupied, draw.shares):
                 after = [(b - share * others) / (1 - publishable) for b, share in zip(before, shares)]
                 gains = [a - b for a, b in zip(after, before)]
                 shifts.append((sum(map(abs, gains)) / 2, position, part, gains.index(max(gains)), before, after))
@@ -702,8 +706,8 @@ def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> 
     for attribute, ladder in ladders.items():
         levels = {margin[attribute] for margin in collection.margins if attribute in margin}
         for level in sorted(levels):
-            if (own := level_told(collection, attribute, level, ladder)) is not None:
-                told.append(own)
+            if (level_fact := level_told(collection, attribute, level, ladder)) is not None:
+                told.append(level_fact)
     return tuple(told)
 
 

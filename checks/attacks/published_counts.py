@@ -68,7 +68,7 @@ class PublishedCounts:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        by_attribute = {attribute: own.as_json() for attribute, own in self.sensitive.items()}
+        by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
         return {"below": self.least, **self.counts.as_json(), "sensitive": by_attribute}
 
 
@@ -79,8 +79,8 @@ def published_counts(collection: Collection, sensitive: Sequence[str], least: in
     """
     tables = collection.tables
     showing = {a: [table for table in tables if a in table.margin] for a in sensitive}
-    own = {a: _with(shown, a, least) for a, shown in showing.items() if shown}
-    return PublishedCounts(least, _counts(tables, least), own)
+    by_attribute = {a: _with(tables_with, a, least) for a, tables_with in showing.items() if tables_with}
+    return PublishedCounts(least, _counts(tables, least), by_attribute)
 
 
 def _counts(tables: Sequence[ContingencyTable], least: int) -> Counts:
@@ -106,10 +106,10 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
         alone = cells_of == 1
         classes += len(cells_of)
         one_value += int(np.count_nonzero(alone))
-        own = np.where(alone, table.counts[cell], 0)
-        if len(own) and own.max() > rows:
-            rows = int(own.max())
-            shared = table.labels(int(cell[own.argmax()]))
+        counts_alone = np.where(alone, table.counts[cell], 0)
+        if len(counts_alone) and counts_alone.max() > rows:
+            rows = int(counts_alone.max())
+            shared = table.labels(int(cell[counts_alone.argmax()]))
     return SensitiveCounts(_counts(tables, least), classes, one_value, rows, shared)
 
 

@@ -230,13 +230,17 @@ def refusals(
     unnamed = tuple(a for a in domain.attributes if domain.hierarchy(a).height == 0)
     together = _together(rules, possible, deadline, most)
     if together is not None:
-        scope, kept, judged = together
-        all_of_them, *each = scope.in_common([kept, *(own.kept for own in judged)], [one.clique for one in possible])
-        additions = tuple(_laid_out(scope, one, own, common) for one, own, common in zip(possible, judged, each))
-        left = int(np.count_nonzero(kept))
+        scope, remaining, judged = together
+        all_of_them, *common_facts = scope.in_common(
+            [remaining, *(verdict.kept for verdict in judged)], [one.clique for one in possible]
+        )
+        additions = tuple(
+            _laid_out(scope, one, verdict, common) for one, verdict, common in zip(possible, judged, common_facts)
+        )
+        remaining_count = int(np.count_nonzero(remaining))
         small, values = _distinct(all_of_them.small), tuple(all_of_them.values)
         unexamined = max(all_of_them.unexamined, *(addition.unexamined for addition in additions), 0)
-        return Refusals(least, additions, len(scope.tables), left, small, values, unnamed, unexamined)
+        return Refusals(least, additions, len(scope.tables), remaining_count, small, values, unnamed, unexamined)
     additions = tuple(_judged(rules, one, deadline, most) for one in possible)
     small = _distinct(cell for addition in additions for cell in addition.small)
     values = tuple({str(value): value for addition in additions for value in addition.values}.values())
@@ -375,12 +379,12 @@ class _Rules:
 
         Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
         """
-        shown = [a for a in self.sensitive if clique & self.domain.attribute_masks[self.domain.index(a)]]
+        sensitive_shown = [a for a in self.sensitive if clique & self.domain.attribute_masks[self.domain.index(a)]]
         return tuple(
             claim
             for claim in self.claims
-            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not shown))
-            and not (isinstance(claim, AttributeClaim) and claim.about not in shown)
+            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not sensitive_shown))
+            and not (isinstance(claim, AttributeClaim) and claim.about not in sensitive_shown)
         )
 
     def allows(self, clique: Mask, table: ContingencyTable, claims: Sequence[Claim]) -> bool:
@@ -438,9 +442,9 @@ class _Scope:
 
     def rows(self, margin: Mask | Mapping[str, int]) -> CountArray:
         """The counts of a margin in each table: shape (tables, cells of the margin)."""
-        shown = margin if isinstance(margin, Mapping) else self.domain.margin(margin)
-        keys = _keys(self.domain, self.domain.margin(self.mask), self._codes, shown)
-        counts = np.zeros((len(self.tables), self.domain.size(shown)), dtype=np.int64)
+        levels = margin if isinstance(margin, Mapping) else self.domain.margin(margin)
+        keys = _keys(self.domain, self.domain.margin(self.mask), self._codes, levels)
+        counts = np.zeros((len(self.tables), self.domain.size(levels)), dtype=np.int64)
         if len(keys):
             order = np.argsort(keys, kind="stable")
             places, starts = np.unique(keys[order], return_index=True)
@@ -451,23 +455,26 @@ class _Scope:
         """The tables in which an addition is not taken."""
         rules, cells = self.rules, self.rows(one.clique)
         small, nothing = rules.is_small(self.rows(rules.public(one.clique)), cells), self._gains_nothing(one, cells)
-        kept = small | nothing
+        refused_tables = small | nothing
         claims = rules.beyond_counts(one.clique)
         if rules.limit(one.clique):
-            return _Kept(np.ones_like(kept), small, nothing)
-        if not claims or kept.all():
-            return _Kept(kept, small, nothing)
-        open_tables = np.flatnonzero(~kept)
+            return _Kept(np.ones_like(refused_tables), small, nothing)
+        if not claims or refused_tables.all():
+            return _Kept(refused_tables, small, nothing)
+        open_tables = np.flatnonzero(~refused_tables)
         distinct, which = np.unique(cells[open_tables], axis=0, return_inverse=True)
         rules.budget.checks -= min(len(distinct), _MOST_CHECKS)
         if len(distinct) > _MOST_CHECKS or rules.budget.checks < 0:
-            kept[open_tables] = True  # nothing is excluded that was not looked at
-            return _Kept(kept, small, nothing, is_decided=False)
+            refused_tables[open_tables] = True  # nothing is excluded that was not looked at
+            return _Kept(refused_tables, small, nothing, is_decided=False)
         refused = np.array(
-            [not rules.allows(one.clique, _table(self.domain, one.clique, own), claims) for own in distinct]
+            [
+                not rules.allows(one.clique, _table(self.domain, one.clique, table_counts), claims)
+                for table_counts in distinct
+            ]
         )
-        kept[open_tables] = refused[which.ravel()]
-        return _Kept(kept, small, nothing)
+        refused_tables[open_tables] = refused[which.ravel()]
+        return _Kept(refused_tables, small, nothing)
 
     def _gains_nothing(self, one: _Possible, cells: CountArray) -> BoolArray:
         """Tables in which an addition would gain no more than it costs: shape (tables,).
@@ -514,19 +521,19 @@ class _Scope:
         examined |= {self.domain.mask(margin): margin for margin in islice(self._margins(), _MOST_MARGINS)}
         number = prod(self.domain.hierarchy(a).height - level + 1 for a, level in levels.items()) - 1
         # Of all tables, or of none, nothing more is in common.
-        unexamined = [number - len(examined) if kept.any() and not kept.all() else 0 for kept in sets]
+        unexamined = [number - len(examined) if explaining.any() and not explaining.all() else 0 for explaining in sets]
         result = [_Common([], [], cut) for cut in unexamined]
         for margin in examined.values():
             rows = self.rows(margin)
             before = _small(rows, self.rules.least)
-            for kept, common in zip(sets, result):
-                if not kept.any():
+            for explaining, common in zip(sets, result):
+                if not explaining.any():
                     continue
-                own = rows[kept]
-                for cell in np.flatnonzero(_small(own, self.rules.least) & ~before).tolist():
-                    low, high = int(own[:, cell].min()), int(own[:, cell].max())
+                cell_counts = rows[explaining]
+                for cell in np.flatnonzero(_small(cell_counts, self.rules.least) & ~before).tolist():
+                    low, high = int(cell_counts[:, cell].min()), int(cell_counts[:, cell].max())
                     common.small.append(CertainRange(_labels(self.domain, margin, cell), margin, low, high))
-                common.values.extend(self._values(margin, rows, kept))
+                common.values.extend(self._values(margin, rows, explaining))
         return result
 
     def _margins(self) -> Iterator[dict[str, int]]:
@@ -536,18 +543,18 @@ class _Scope:
                 for levels in product(*(range(finest[a], self.domain.hierarchy(a).height) for a in chosen)):
                     yield dict(zip(chosen, levels))
 
-    def _values(self, margin: Mapping[str, int], rows: CountArray, kept: BoolArray) -> Iterator[CertainValue]:
+    def _values(self, margin: Mapping[str, int], rows: CountArray, explaining: BoolArray) -> Iterator[CertainValue]:
         for axis, attribute in enumerate(margin):
             if attribute not in self.rules.sensitive:
                 continue
             shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
             by_value = np.moveaxis(rows.reshape(len(rows), *shape), axis + 1, -1)
             by_value = by_value.reshape(len(rows), -1, shape[axis])
-            before, after = _one_value(by_value), _one_value(by_value[kept])
+            before, after = _one_value(by_value), _one_value(by_value[explaining])
             others = {a: level for a, level in margin.items() if a != attribute}
             for place, value in np.argwhere(after & ~before).tolist():
                 label = self.domain.hierarchy(attribute).labels[margin[attribute]][value]
-                least = int(by_value[kept, place].sum(axis=1).min())
+                least = int(by_value[explaining, place].sum(axis=1).min())
                 yield CertainValue(_labels(self.domain, others, place), attribute, label, least)
 
 
@@ -576,17 +583,17 @@ def _together(
         except MarginalsError:
             return None
     # What no claim can have refused was left out for another reason, and excludes nothing.
-    explained = [own.kept for own in judged if own.kept.any()]
+    explained = [verdict.kept for verdict in judged if verdict.kept.any()]
     everything: BoolArray = np.ones(len(scope.tables), dtype=np.bool_)
     return scope, reduce(and_, explained, everything), judged
 
 
 def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> Addition:
     """What an addition tells by itself, of tables that are laid out. common: to those in which it is not taken."""
-    domain, kept = scope.domain, judged.kept
-    telling = kept & ~judged.nothing
+    domain, explaining = scope.domain, judged.kept
+    telling = explaining & ~judged.nothing
     counts_only, nothing = bool(np.all(judged.small[telling])), bool(np.any(judged.nothing & ~judged.small))
-    found = Addition(
+    addition = Addition(
         domain.margin(one.clique),
         one.added(domain),
         Outcome.OPEN,
@@ -597,17 +604,17 @@ def _laid_out(scope: _Scope, one: _Possible, judged: _Kept, common: _Common) -> 
         unexamined=common.unexamined,
     )
     if limit := scope.rules.limit(one.clique):
-        return replace(found, outcome=Outcome.NOT_EXAMINED, note=limit)
+        return replace(addition, outcome=Outcome.NOT_EXAMINED, note=limit)
     if not judged.is_decided:
         note = "claims would have to be checked on too many tables"
-        return replace(found, outcome=Outcome.NOT_EXAMINED, note=note)
-    if not kept.any():
-        return replace(found, outcome=Outcome.UNEXPLAINED)
-    if kept.all():
-        return replace(found, outcome=Outcome.ALWAYS, counts_only=bool(judged.small.all()))
-    if found.small or found.values:
-        return replace(found, outcome=Outcome.PROVES)
-    return replace(found, outcome=Outcome.SOME if counts_only and telling.any() else Outcome.OPEN)
+        return replace(addition, outcome=Outcome.NOT_EXAMINED, note=note)
+    if not explaining.any():
+        return replace(addition, outcome=Outcome.UNEXPLAINED)
+    if explaining.all():
+        return replace(addition, outcome=Outcome.ALWAYS, counts_only=bool(judged.small.all()))
+    if addition.small or addition.values:
+        return replace(addition, outcome=Outcome.PROVES)
+    return replace(addition, outcome=Outcome.SOME if counts_only and telling.any() else Outcome.OPEN)
 
 
 def _judged(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
@@ -661,10 +668,10 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
 
     coarser = prod(domain.hierarchy(a).height - level + 1 for a, level in margin.items()) - 2
 
-    def addition(outcome: Outcome, **found: Any) -> Addition:
+    def addition(outcome: Outcome, **facts: Any) -> Addition:
         is_open = outcome in (Outcome.SOME, Outcome.PROVES)
-        found |= {"may_gain_nothing": nothing, "unexamined": coarser if is_open else 0}
-        return Addition(margin, added, outcome, len(suspects), classes, **found)
+        facts |= {"may_gain_nothing": nothing, "unexamined": coarser if is_open else 0}
+        return Addition(margin, added, outcome, len(suspects), classes, **facts)
 
     if must_be.any():
         return addition(Outcome.ALWAYS)
@@ -672,14 +679,14 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
         return addition(Outcome.UNEXPLAINED)
     if len(suspects) > 1 or nothing:
         return addition(Outcome.SOME)
-    own = np.flatnonzero((shared == suspects[0]) & (upper > 0))
-    whole = np.array([int(total[own[0]])])
-    keys: list[IndexArray] = [np.zeros(len(own), dtype=np.intp)]
+    cells = np.flatnonzero((shared == suspects[0]) & (upper > 0))
+    whole = np.array([int(total[cells[0]])])
+    keys: list[IndexArray] = [np.zeros(len(cells), dtype=np.intp)]
     totals: list[CountArray] = [whole]
     for side, counts in zip(one.sides if len(sides) == 2 else (), sides):
-        places, key = np.unique(_keys(domain, margin, codes, side)[own], return_inverse=True)
+        places, key = np.unique(_keys(domain, margin, codes, side)[cells], return_inverse=True)
         at = np.zeros(len(places), dtype=np.int64)
-        at[key] = counts[own]
+        at[key] = counts[cells]
         keys.append(key)
         totals.append(at)
     tables = all_tables(keys, totals, most)
@@ -693,7 +700,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     )
     small = tuple(
         CertainRange(
-            _labels(domain, margin, int(own[at])),
+            _labels(domain, margin, int(cells[at])),
             dict(margin),
             int(remaining_tables[:, at].min()),
             int(remaining_tables[:, at].max()),
@@ -747,9 +754,9 @@ def _keys(
     domain: Domain, levels: Mapping[str, int], codes: Mapping[str, IndexArray], margin: Mask | Mapping[str, int]
 ) -> IndexArray:
     """The cell of a margin that each of some cells falls into. levels, codes: of these cells, no coarser."""
-    shown = margin if isinstance(margin, Mapping) else domain.margin(margin)
+    shown_levels = margin if isinstance(margin, Mapping) else domain.margin(margin)
     keys: IndexArray = np.zeros(len(next(iter(codes.values()), [0])), dtype=np.intp)
-    for attribute, level in shown.items():
+    for attribute, level in shown_levels.items():
         hierarchy = domain.hierarchy(attribute)
         keys = keys * hierarchy.size(level) + hierarchy.lift(levels[attribute], level)[codes[attribute]]
     return keys

@@ -270,16 +270,16 @@ def most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray 
     groups: list[list[int]] = []
     pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
     while pending:
-        first, left, whole = pending.pop()
+        first, remaining, whole = pending.pop()
         row = [leaves[s] if s in whole else 0 for s in range(values)]
         groups += [row] if whole else []
         groups += [
             [part if s == last else n for s, n in enumerate(row)]
             for last in range(values)
             if last not in whole
-            for part in range(1, min(leaves[last] - 1, left) + 1)
+            for part in range(1, min(leaves[last] - 1, remaining) + 1)
         ]
         if len(groups) + len(pending) > limit:
             return None
-        pending += [(s + 1, left - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= left]
+        pending += [(s + 1, remaining - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= remaining]
     return np.array(groups, dtype=np.intp).reshape(len(groups), values)

@@ -179,10 +179,10 @@ class AmongKnown(Diversity):
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """Those of the criterion, by the ratios of the known values alone."""
-        kept = np.array(self.places, dtype=np.intp)
-        square = np.ix_(kept, kept)
-        own = violations(self.diversity, RatioBounds(bounds.floor[square], bounds.ceiling[square]))
-        return None if own is None else [Placed(cases, kept, self.size) for cases in own]
+        places = np.array(self.places, dtype=np.intp)
+        square = np.ix_(places, places)
+        cases_by_value = violations(self.diversity, RatioBounds(bounds.floor[square], bounds.ceiling[square]))
+        return None if cases_by_value is None else [Placed(cases, places, self.size) for cases in cases_by_value]
 
 
 @dataclass(frozen=True, eq=False)

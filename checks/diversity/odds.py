@@ -529,9 +529,9 @@ class ClosenessAtOdds(Diversity):
     def _excesses(self, shares: FloatArray) -> FloatArray:
         """Of every set of values with rows: shape (classes, sets), bit i of a set saying whether it holds the i-th."""
         whole = np.array([self.overall], dtype=np.float64)[:, self._places]
-        own, expected = _subset_sums(shares[:, self._places]), _subset_sums(whole / whole.sum())
+        subset_shares, expected = _subset_sums(shares[:, self._places]), _subset_sums(whole / whole.sum())
         odds = float(self.odds)
-        return np.asarray(odds * own / (1 + (odds - 1) * own) - expected, dtype=np.float64)
+        return np.asarray(odds * subset_shares / (1 + (odds - 1) * subset_shares) - expected, dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

@@ -142,8 +142,8 @@ def _taken_apart(log_tree: LogTree, screened: _Screened, worst: _Worst, boxes: i
         worst.look_at(combinations, x)
         return worst.fails
 
-    left = surviving(log_tree, cases, look_at, boxes)
-    return (cases.kept(left), cut.kept(left)) if left.any() else None
+    is_open = surviving(log_tree, cases, look_at, boxes)
+    return (cases.kept(is_open), cut.kept(is_open)) if is_open.any() else None
 
 
 def _enumerate(log_tree: LogTree, remaining: list[Cuts], worst: _Worst, budget: int, witness_is_enough: bool) -> bool:
@@ -197,13 +197,13 @@ def branch_and_bound(tree: SensitiveTree, diversity: Diversity, budget: Budget =
     if not rounds:
         return _undecided(worst)
     screened = (_screen(log_tree, c, worst, rounds, witness_is_enough=True) for c in all_cases if len(c.heads))
-    remaining = [left for left in screened if left]
+    remaining = [cases for cases in screened if cases]
     decided = worst.fails or _search(log_tree, remaining, worst, budget, min(budget.branches, budget.first_branches))
     if not decided:
-        apart = [_taken_apart(log_tree, left, worst, budget.boxes) for left in remaining]
+        apart = [_taken_apart(log_tree, cases, worst, budget.boxes) for cases in remaining]
         # The same search once more, of the same cases, would end as the first one did.
         if budget.branches > budget.first_branches or any(new is not old for new, old in zip(apart, remaining)):
-            decided = _search(log_tree, [left for left in apart if left], worst, budget, budget.branches)
+            decided = _search(log_tree, [cases for cases in apart if cases], worst, budget, budget.branches)
     if not decided:
         return _undecided(worst)
     try:
@@ -245,7 +245,7 @@ def _prove_worst(log_tree: LogTree, bounds: RatioBounds, worst: _Worst, budget: 
             return False
         before = worst.slack
         screened = (_screen(log_tree, c, worst, _PROOF_ROUNDS, witness_is_enough=False) for c in cases if len(c.heads))
-        remaining = [left[1] for left in screened if left]
+        remaining = [open_case[1] for open_case in screened if open_case]
         if not remaining:
             return True
         if worst.slack > before - BOUNDARY:

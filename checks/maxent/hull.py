@@ -78,17 +78,17 @@ def work_up(
             vectors, owner = combine(vectors[rows], below[joined]), owner[rows]
             chosen = np.maximum(chosen[rows], below_chosen[joined])
             examined += len(rows)
-            kept = np.flatnonzero(vectors.any(axis=1))
-            kept = kept[prune(vectors[kept], owner[kept])]
-            vectors, owner, chosen = vectors[kept], owner[kept], chosen[kept]
+            places = np.flatnonzero(vectors.any(axis=1))
+            places = places[prune(vectors[places], owner[places])]
+            vectors, owner, chosen = vectors[places], owner[places], chosen[places]
         block = tree.inward[clique][owner]
         order = np.argsort(block, kind="stable")
         order = order[vectors[order].any(axis=1)]
         if doomed is not None:
             order = order[~doomed(clique, vectors[order], block[order])]
-        kept = order[prune(vectors[order], block[order])]
+        places = order[prune(vectors[order], block[order])]
         examined += len(order)
-        finished[clique] = vectors[kept], chosen[kept], block[kept]
+        finished[clique] = vectors[places], chosen[places], block[places]
     vectors, chosen, _ = finished[0]
     return VectorSet(vectors, chosen, examined)
 
@@ -117,13 +117,13 @@ def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexA
     Raises TimeOverError when the deadline comes before.
     """
     order = np.argsort(vectors.sum(axis=1), kind="stable")
-    remaining, kept = order, []
+    remaining, minimal = order, []
     while len(remaining):
         deadline.check()
         lowest = remaining[0]
-        kept.append(lowest)
+        minimal.append(lowest)
         remaining = remaining[1:][(vectors[remaining[1:]] < vectors[lowest]).any(axis=1)]
-    return np.sort(np.array(kept, dtype=np.intp))
+    return np.sort(np.array(minimal, dtype=np.intp))
 
 
 # Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
@@ -183,8 +183,8 @@ class _ExtremeInBlocks:
         self._deadline = deadline
 
     def __call__(self, vectors: FloatArray, block: IndexArray) -> IndexArray:
-        kept = [positions[extreme_positions(vectors[positions], self._spend)] for positions in groups(block)]
-        return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
+        extremes = [positions[extreme_positions(vectors[positions], self._spend)] for positions in groups(block)]
+        return np.sort(np.concatenate(extremes)) if extremes else np.zeros(0, dtype=np.intp)
 
     def _spend(self) -> None:
         self._deadline.check()
@@ -273,17 +273,17 @@ def marks(tree: SensitiveTree, epsilon: Fraction) -> tuple[FloatArray, ...]:
 
 
 def _exact_factor(tree: SensitiveTree, clique: int, position: int) -> list[Fraction]:
-    own = tree.expanded(tree.classes[clique])[position].tolist()
+    counts = tree.expanded(tree.classes[clique])[position].tolist()
     if not clique:
-        return list(map(Fraction, own))
+        return list(map(Fraction, counts))
     below = tree.expanded(tree.separators[clique])[tree.inward[clique][position]].tolist()
-    return [Fraction(n) / Fraction(total) if n else Fraction(0) for n, total in zip(own, below)]
+    return [Fraction(n) / Fraction(total) if n else Fraction(0) for n, total in zip(counts, below)]
 
 
 def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
     distinct = distinct_positions(vectors, block)
-    kept = [distinct[g[minimal_positions(vectors[distinct[g]])]] for g in groups(block[distinct])]
-    return np.sort(np.concatenate(kept)) if kept else distinct
+    minimal = [distinct[g[minimal_positions(vectors[distinct[g]])]] for g in groups(block[distinct])]
+    return np.sort(np.concatenate(minimal)) if minimal else distinct
 
 
 @dataclass(frozen=True)
@@ -365,11 +365,11 @@ def _passes_exactly(tree: SensitiveTree, bound: LargestRatio, head: int, tail: i
     """Whether the largest ratio of two values stays below c, by max-product with fractions; infinite ratios break it."""
     arriving: list[list[Fraction | None]] = [[] for _ in tree.classes]
     for clique in reversed(range(len(tree.classes))):
-        own = tree.expanded(tree.classes[clique])
+        counts = tree.expanded(tree.classes[clique])
         separator = tree.expanded(tree.separators[clique])
         best: list[Fraction | None] = [None] * len(tree.separators[clique])
         for position, above in enumerate(tree.inward[clique].tolist()):
-            a, b = (Fraction(int(own[position, value])) for value in (head, tail))
+            a, b = (Fraction(int(counts[position, value])) for value in (head, tail))
             if clique:
                 a, b = (n / int(separator[above, value]) if n else n for n, value in ((a, head), (b, tail)))
             below = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]

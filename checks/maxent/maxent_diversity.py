@@ -141,10 +141,10 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     exact = tree.exact_vector(combination)
     total = sum(exact)
     shares = np.array([[float(v / total) for v in exact]])
-    labels, shown = tree.labels, shares
+    labels, named_shares = tree.labels, shares
     if isinstance(diversity, Coarsened):
-        labels, shown = diversity.labels, diversity.sums(shares)
-    distribution = {label: share for label, share in zip(labels, shown[0].tolist()) if share}
+        labels, named_shares = diversity.labels, diversity.sums(shares)
+    distribution = {label: share for label, share in zip(labels, named_shares[0].tolist()) if share}
     reached = float(diversity.reached(_whole(exact, shares))[0])
     return replace(tree.describe(combination), distribution=distribution, reached=reached)
 

@@ -99,9 +99,9 @@ class FittingClasses(Generic[Classes]):
 
         def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
             """Blocks of the combinations that go on with one clique more."""
-            own = contributions[chosen.shape[1]]
+            clique_values = contributions[chosen.shape[1]]
             for rows, joined in _extensions(self, chosen, block):
-                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], own[joined])
+                yield np.column_stack((chosen[rows], joined)), combine(combined[rows], clique_values[joined])
 
         roots = np.arange(len(self.classes[0]))[:, None]
         first = ((roots[i : i + block], contributions[0][i : i + block]) for i in range(0, len(roots), block))
@@ -130,7 +130,7 @@ def fitting_positions(
 
     parents: of each clique, below 0 for a root, of whose parent there are none.
     """
-    cells, shared = ([each.coded_cells for each in own] for own in (classes, separators))
+    cells, shared = ([table.coded_cells for table in tables] for tables in (classes, separators))
     inward = tuple(cell.positions_in(separator) for cell, separator in zip(cells, shared))
     outward = tuple(
         cells[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
@@ -154,8 +154,8 @@ def by_last_clique(
         places = np.argsort(separator, kind="stable")
         ends = np.flatnonzero(np.diff(separator[places], append=-1)) + 1
         for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist()):
-            own = separator[places[begin]]
-            fitting = order[starts[own] : starts[own + 1]]
+            separator_class = separator[places[begin]]
+            fitting = order[starts[separator_class] : starts[separator_class + 1]]
             step = max(BLOCK // max(len(fitting), 1), 1)
             for piece in (places[i : min(i + step, end)] for i in range(begin, end, step)):
                 yield chosen[piece], combined[piece], fitting
@@ -387,8 +387,8 @@ class LogTree:
         self.tree.deadline.check()
         arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
         for clique in reversed(range(len(self.x))):
-            own = self.x[clique]
-            values = np.where(own[:, [head]] > ZERO_LOG / 2, -(own - own[:, [head]]), np.inf)
+            logs = self.x[clique]
+            values = np.where(logs[:, [head]] > ZERO_LOG / 2, -(logs - logs[:, [head]]), np.inf)
             for child in self.tree.tree.children[clique]:
                 values = values + arriving[child][self.tree.outward[child]]
             arriving[clique] = self.segments[clique].minimum(values)

@@ -303,13 +303,16 @@ def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
     rank, held_rank = np.zeros(len(sought), dtype=np.intp), np.zeros(len(part.counts), dtype=np.intp)
     waiting = [(_Search(np.arange(len(sought)), rank, 1, part.columns, part.counts, held_rank), axes)]
     while waiting:
-        search, left = waiting.pop()
+        search, remaining_axes = waiting.pop()
         if len(search.rows) * len(search.counts) <= PAIRS:
-            occurrences[search.rows] = search.compared(sought, left)
-        elif not left:
+            occurrences[search.rows] = search.compared(sought, remaining_axes)
+        elif not remaining_axes:
             occurrences[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
         else:
-            waiting.extend((narrowed, left[1:]) for narrowed in search.narrowed(sought, left[0], left[1:]))
+            waiting.extend(
+                (narrowed, remaining_axes[1:])
+                for narrowed in search.narrowed(sought, remaining_axes[0], remaining_axes[1:])
+            )
     return occurrences
 
 
@@ -328,15 +331,15 @@ class _Search:
     counts: CountArray
     held_rank: IndexArray
 
-    def compared(self, sought: Records, left: Sequence[int]) -> CountArray:
+    def compared(self, sought: Records, axes: Sequence[int]) -> CountArray:
         """How many entries agree with each of the records in all that is left, pair by pair: shape (records,)."""
         agree = self.rank[:, None] == self.held_rank
-        for axis in left:
+        for axis in axes:
             levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
             agree &= sought.space.ancestors[axis][levels[:, None], self.columns[axis]] == nodes[:, None]
         return np.asarray(agree @ self.counts, dtype=np.int64)
 
-    def narrowed(self, sought: Records, axis: int, left: Sequence[int]) -> Iterator["_Search"]:
+    def narrowed(self, sought: Records, axis: int, axes: Sequence[int]) -> Iterator["_Search"]:
         """What agrees in one more attribute, by the level at which the records show it."""
         levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
         size = sought.space.taxonomies[axis].size
@@ -346,20 +349,20 @@ class _Search:
             generalized = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
             place = _places(keys, self.ranks * size, self.held_rank * size + generalized)
             kept_indices = np.flatnonzero(place >= 0)
-            columns = tuple(c[kept_indices] if a in left else c for a, c in enumerate(self.columns))
+            columns = tuple(c[kept_indices] if a in axes else c for a, c in enumerate(self.columns))
             search = _Search(
                 self.rows[chosen], rank, len(keys), columns, self.counts[kept_indices], place[kept_indices]
             )
-            yield search._merged(sought.space, left)
+            yield search._merged(sought.space, axes)
 
-    def _merged(self, space: RecordSpace, left: Sequence[int]) -> "_Search":
+    def _merged(self, space: RecordSpace, remaining_axes: Sequence[int]) -> "_Search":
         """The same with equal cells merged, where there are certainly some."""
-        sizes = [self.ranks, *(space.taxonomies[axis].size for axis in left)]
-        if not left or float(np.prod(sizes, dtype=float)) > len(self.counts):
+        sizes = [self.ranks, *(space.taxonomies[axis].size for axis in remaining_axes)]
+        if not remaining_axes or float(np.prod(sizes, dtype=float)) > len(self.counts):
             return self
-        columns_so_far: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in left)]
+        columns_so_far: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in remaining_axes)]
         first, counts = tally(*pack(columns_so_far, sizes, len(self.counts)), self.counts)
-        columns = tuple(c[first] if a in left else c for a, c in enumerate(self.columns))
+        columns = tuple(c[first] if a in remaining_axes else c for a, c in enumerate(self.columns))
         return _Search(self.rows, self.rank, self.ranks, columns, counts, self.held_rank[first])
 
 

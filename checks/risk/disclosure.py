@@ -331,9 +331,9 @@ class _Box:
         """How many level vectors of its records it holds."""
         return int(prod((self.coarse - self.fine + 1).tolist())) * len(self.rows)
 
-    def of(self, kept: BoolArray) -> "_Box":
+    def of(self, is_open: BoolArray) -> "_Box":
         """The same for some of the records."""
-        return replace(self, rows=self.rows[kept], bound=None if self.bound is None else self.bound[kept])
+        return replace(self, rows=self.rows[is_open], bound=None if self.bound is None else self.bound[is_open])
 
     def halves(self) -> Iterator["_Box"]:
         """The box cut across its widest side; the coarser half comes last, and knows its bound already."""
@@ -450,7 +450,7 @@ class Ladder:
         utilities = np.unique(np.concatenate(worth))
         loss = np.full((len(utilities), len(rows)), np.inf)
         vector = np.zeros((len(utilities), len(rows)), dtype=np.intp)
-        shown = np.zeros((len(utilities), len(rows)))
+        shown_steps = np.zeros((len(utilities), len(rows)))
         at = _Losses(problem)
         done = 0
         for alike in _same_counts(problem, vectors):
@@ -463,17 +463,17 @@ class Ladder:
                 if problem.steps is not None:
                     # Where all steps are worth the same, as much utility is as many steps.
                     steps = np.broadcast_to(problem.step_count(different, vectors[number]), rows.shape)
-                    better |= (losses == loss[at_place]) & (steps > shown[at_place])
+                    better |= (losses == loss[at_place]) & (steps > shown_steps[at_place])
                 if len(place) == 1:
                     np.copyto(loss[place[0]], losses, where=better)
                     np.copyto(vector[place[0]], number, where=better)
                     if problem.steps is not None:
-                        np.copyto(shown[place[0]], steps, where=better)
+                        np.copyto(shown_steps[place[0]], steps, where=better)
                 else:
                     loss[place[better], rows[better]] = losses[better]
                     vector[place[better], rows[better]] = number
                     if problem.steps is not None:
-                        shown[place[better], rows[better]] = steps[better]
+                        shown_steps[place[better], rows[better]] = steps[better]
             done += len(alike)
             progress(done, len(vectors))
         return cls(utilities, loss.T, vector.T, vectors, np.full(len(rows), 1 / len(rows)))
@@ -516,13 +516,13 @@ class Ladder:
 
     def _next(self, rows: IndexArray, place: IndexArray) -> tuple[IndexArray, FloatArray]:
         """For each record the next vertex of its hull, -1 at the last, and the price of going there."""
-        loss, each = self.loss[rows], np.arange(len(rows))
+        loss, record = self.loss[rows], np.arange(len(rows))
         gained = self.utilities[None, :] - self.utilities[place][:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            price = np.where(gained > 0, (loss - loss[each, place][:, None]) / gained, np.inf)
+            price = np.where(gained > 0, (loss - loss[record, place][:, None]) / gained, np.inf)
         price = np.where(np.isnan(price), np.inf, price)
         step = price.shape[1] - 1 - np.argmin(price[:, ::-1], axis=1)
-        least = price[each, step]
+        least = price[record, step]
         return np.where(np.isfinite(least), step, -1), least
 
 
@@ -556,8 +556,8 @@ class _Losses:
         cells, self._cell_of = Records(originals.space, told).distinct()
         self._rolled = None
         if levels is not None:
-            shown = np.where(_told(problem), levels, originals.space.heights)
-            self._rolled = [RolledCounts(cells, shown, dictionary) for dictionary in problem.dictionaries]
+            known_levels = np.where(_told(problem), levels, originals.space.heights)
+            self._rolled = [RolledCounts(cells, known_levels, dictionary) for dictionary in problem.dictionaries]
 
     def counts(self, levels: IndexArray) -> list[CountArray]:
         """By dictionary, how many entries are consistent with each record: shape (records,)."""
@@ -574,12 +574,14 @@ class _Losses:
 
     def _sensitivity(self, name: str, sensitivity: Sensitivity, levels: IndexArray) -> FloatArray:
         """What it is for all records at a level vector; the same at all that differ elsewhere only."""
-        own = tuple(level if axis in sensitivity.axes else 0 for axis, level in enumerate(levels.tolist()))
-        if (name, own) not in self._remembered:
+        sensitive_levels = tuple(level if axis in sensitivity.axes else 0 for axis, level in enumerate(levels.tolist()))
+        if (name, sensitive_levels) not in self._remembered:
             if len(self._remembered) * len(self._people) * 8 > REMEMBERED:
                 self._remembered.clear()
-            self._remembered[name, own] = sensitivity(self._problem.originals.generalized(own), self._people)
-        return self._remembered[name, own]
+            self._remembered[name, sensitive_levels] = sensitivity(
+                self._problem.originals.generalized(sensitive_levels), self._people
+            )
+        return self._remembered[name, sensitive_levels]
 
 
 # Which attributes to disclose when attributes are taken to be independent in the dictionary (LSFB09 section 4.2).
@@ -599,11 +601,11 @@ def attribute_counts(records: Records, dictionary: Dictionary) -> CountArray:
     for taxonomy, entered, sought in zip(records.space.taxonomies, dictionary.entries.nodes.T, records.nodes.T):
         below = np.bincount(entered, minlength=taxonomy.size)
         above = np.zeros_like(below)
-        own = below.copy()
+        node_counts = below.copy()
         for node, parent in enumerate(taxonomy.parents[:-1].tolist()):
             below[parent] += below[node]
         for node in range(taxonomy.root - 1, -1, -1):
-            above[node] = above[taxonomy.parents[node]] + own[taxonomy.parents[node]]
+            above[node] = above[taxonomy.parents[node]] + node_counts[taxonomy.parents[node]]
         columns.append((below + above)[sought])
     return np.stack(columns, axis=1).astype(np.int64)
 
@@ -822,7 +824,7 @@ def _rolled_up(space: RecordSpace, cells: _Cells, place: int, axis: int, level: 
     before = cells.levels[axis]
     if level == before:
         return cells
-    levels = tuple(level if other == axis else own for other, own in enumerate(cells.levels))
+    levels = tuple(level if other == axis else cell_level for other, cell_level in enumerate(cells.levels))
     lifted = space.domain.hierarchies[axis].lift(before, level).astype(np.int32)[cells.columns[place]]
     columns = (*cells.columns[:place], lifted, *cells.columns[place + 1 :])
     radices = [space.domain.hierarchies[other].size(levels[other]) for other in axes]
@@ -868,8 +870,8 @@ class Frontier:
         if len(self) <= points:
             return self
         nearest = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
-        kept = np.unique(np.minimum(nearest, len(self) - 1))
-        return Frontier(self.utility[kept], self.risk[kept], self.price[kept])
+        positions = np.unique(np.minimum(nearest, len(self) - 1))
+        return Frontier(self.utility[positions], self.risk[positions], self.price[positions])
 
     def outlined(self, points: int) -> "Frontier":
         """A line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.

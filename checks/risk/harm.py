@@ -124,8 +124,12 @@ class Weights:
     @classmethod
     def linear(cls, shares: Iterable[FloatArray], of_attributes: FloatArray | Sequence[float]) -> "Weights":
         """One term for each attribute. of_attributes: shape (attributes,) or (people, attributes)."""
-        kept = tuple(shares)
-        return cls(kept, tuple((axis,) for axis in range(len(kept))), np.asarray(of_attributes, dtype=np.float64))
+        attribute_shares = tuple(shares)
+        return cls(
+            attribute_shares,
+            tuple((axis,) for axis in range(len(attribute_shares))),
+            np.asarray(of_attributes, dtype=np.float64),
+        )
 
     def total(self, records: Records, people: IndexArray) -> FloatArray:
         """The contributions of all terms to each record, summed: shape (records,)."""
@@ -281,12 +285,12 @@ def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float:
 
 def record_weights(weights: FloatArray, length: int) -> FloatArray:
     """The weights, if there are `length` of them, finite and none negative, not all 0. Raises DisclosureRuleError."""
-    kept = read_only_copy(np.asarray(weights, dtype=np.float64))
-    if kept.shape != (length,) or not np.all((kept >= 0) & np.isfinite(kept)) or not kept.any():
+    checked = read_only_copy(np.asarray(weights, dtype=np.float64))
+    if checked.shape != (length,) or not np.all((checked >= 0) & np.isfinite(checked)) or not checked.any():
         raise DisclosureRuleError(
             f"{length} weights were expected, one for each record, finite, none negative, not all 0"
         )
-    return kept
+    return checked
 
 
 def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
@@ -336,11 +340,11 @@ def uniform_links(disclosed: Records, public: Records) -> Links:
 
     Raises DisclosureRuleError for more than MAX_LINKS pairs.
     """
-    left, right, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
+    disclosed_rows, dictionary_rows, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
     radices = (disclosed.space.roots + 1).tolist()
-    for own, rows in disclosed.by_levels():
+    for levels, rows in disclosed.by_levels():
         for other, entries in public.by_levels():
-            shared = np.maximum(own, other)
+            shared = np.maximum(levels, other)
             both = np.concatenate(
                 [disclosed[rows].generalized(shared).nodes, public[entries].generalized(shared).nodes]
             )
@@ -350,11 +354,11 @@ def uniform_links(disclosed: Records, public: Records) -> Links:
             if size > MAX_LINKS:
                 raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
             first, second = match(ours, theirs)
-            left.append(rows[first])
-            right.append(entries[second])
-    record = np.concatenate(left)
+            disclosed_rows.append(rows[first])
+            dictionary_rows.append(entries[second])
+    record = np.concatenate(disclosed_rows)
     fitting = np.bincount(record, minlength=len(disclosed))
-    return Links(record, np.concatenate(right), 1.0 / fitting[record])
+    return Links(record, np.concatenate(dictionary_rows), 1.0 / fitting[record])
 
 
 def enlarged(disclosed: Records, public: Records) -> Records:
@@ -458,8 +462,8 @@ class TradeOff(Objective):
 def is_better(score: FloatArray, than: FloatArray) -> BoolArray:
     """Whether scores come before others, column by column: shape (n,), bool."""
     better: BoolArray = np.less(score[-1], than[-1])
-    for own, other in zip(score[-2::-1], than[-2::-1]):
-        better = np.less(own, other) | (np.equal(own, other) & better)
+    for value, other in zip(score[-2::-1], than[-2::-1]):
+        better = np.less(value, other) | (np.equal(value, other) & better)
     return better
 
 
@@ -652,7 +656,7 @@ def _exponential(share: Factor, weight: FloatArray, before: Factor | None) -> Fa
 
     def factor(cells: IndexArray, codes: CodeArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            own = np.exp(product(weight[cells] if weight.ndim else weight, share(cells, codes)))
-        return own if before is None else own * before(cells, codes)
+            cell_factor = np.exp(product(weight[cells] if weight.ndim else weight, share(cells, codes)))
+        return cell_factor if before is None else cell_factor * before(cells, codes)
 
     return factor

@@ -313,9 +313,9 @@ def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> Conti
     table = cube.table(mask)
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     rows = _failing(cube, table, classes, requirements)[table.positions_in(classes)]
-    shown = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
-    codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in shown}
-    return ContingencyTable.from_cells(cube.domain, shown, codes, table.counts[rows])
+    sensitive_levels = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
+    codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in sensitive_levels}
+    return ContingencyTable.from_cells(cube.domain, sensitive_levels, codes, table.counts[rows])
 
 
 LARGEST_LATTICE = 1 << 24
@@ -444,13 +444,13 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`. Groups of fitted levels
     have the names that a release of this table alone gives them.
     """
-    shown = {**levels, **dict.fromkeys(table.sensitive, 0)}
-    fails = failing_classes(table.cube, table.domain.mask(shown), requirements)
+    table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
+    fails = failing_classes(table.cube, table.domain.mask(table_levels), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
     heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    named = table.names({**heights, **shown}, requirements.least_count + hidden)
-    table = table.with_hierarchies({name: own.hierarchy for name, own in named.items()})
-    cells = cells_as_shown(table.cube, table.domain.mask(shown), requirements)
+    named = table.names({**heights, **table_levels}, requirements.least_count + hidden)
+    table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
+    cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
 
 

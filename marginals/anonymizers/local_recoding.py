@@ -344,9 +344,9 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
     waiting = [np.flatnonzero(values == value)[::-1].tolist() for value in np.unique(values)]
     group_of = [0] * len(values)
     heads = sorted((rows.pop(), rows) for rows in waiting)  # the first row of each value, and those after it
-    left, number = len(values), 0
-    while left:
-        most = left // l
+    remaining, number = len(values), 0
+    while remaining:
+        most = remaining // l
         if max(len(after) for _, after in heads) + 1 >= most:
             heads.sort(key=lambda head: len(head[1]) + 1 < most)  # what is due comes first, each in the order of rows
             size = max(l, sum(len(after) + 1 >= most for _, after in heads))
@@ -358,7 +358,7 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
             if after:
                 heads.append((after.pop(), after))
         heads.sort()
-        left -= size
+        remaining -= size
         number += 1
     return np.array(group_of, dtype=np.intp)
 
@@ -519,15 +519,15 @@ class InducedBound:
 
         heights: whole numbers in the scale of `masses`, one for each class.
         """
-        kept = np.empty_like(counts)
+        lowered_counts = np.empty_like(counts)
         room = np.repeat(heights[:, None], self.shares.shape[1], axis=1)
         for value, under, shares in self._general:
             fitting = (room[:, under] // shares).min(axis=1)
-            kept[:, value] = np.minimum(fitting, counts[:, value])
-            room[:, under] -= kept[:, value, None] * shares
+            lowered_counts[:, value] = np.minimum(fitting, counts[:, value])
+            room[:, under] -= lowered_counts[:, value, None] * shares
         values, base = self._base
-        kept[:, values] = np.minimum(room[:, base] // self.scale, counts[:, values])
-        return kept
+        lowered_counts[:, values] = np.minimum(room[:, base] // self.scale, counts[:, values])
+        return lowered_counts
 
     def thinned(self, counts: CountArray) -> CountArray:
         """What is left of each class when rows of its dominant base value are removed, one by one, until it passes.
@@ -536,10 +536,10 @@ class InducedBound:
         So the masses are cut at a height that sinks. Cutting everything to one height lowers every F(k), and the height
         at which a class passes is found by halving; the rows of the last cut are given back as far as they may.
         """
-        kept = counts.copy()
+        thinned_counts = counts.copy()
         failing = np.flatnonzero(~self.holds(counts))
         rich = np.count_nonzero(self.masses(counts[failing]), axis=1) >= self.fewest_values
-        kept[failing[~rich]] = 0
+        thinned_counts[failing[~rich]] = 0
         failing = failing[rich]
         counts = counts[failing]
         low = np.zeros(len(counts), dtype=self.shares.dtype)
@@ -549,16 +549,16 @@ class InducedBound:
             passes = self.holds(self.lowered(counts[halved], middle))
             low[halved] = np.where(passes, middle, low[halved])
             high[halved] = np.where(passes, high[halved], middle)
-        left = self.lowered(counts, low)
-        last_cut = np.maximum(self.lowered(counts, high) - left, 0)
+        lower_counts = self.lowered(counts, low)
+        last_cut = np.maximum(self.lowered(counts, high) - lower_counts, 0)
         rank = np.cumsum(last_cut > 0, axis=1)
-        best = left.copy()
+        best = lower_counts.copy()
         for given_back in range(1, int(rank.max(initial=0))):
-            fuller = left + np.where(rank <= given_back, last_cut, 0)
+            fuller = lower_counts + np.where(rank <= given_back, last_cut, 0)
             passes = self.holds(fuller)
             best[passes] = fuller[passes]
-        kept[failing] = best
-        return kept
+        thinned_counts[failing] = best
+        return thinned_counts
 
 
 # SWEEP: a (tau, l)-diverse table by local recoding and generalized sensitive values (TZ09 section III, Fig. 4).
@@ -692,7 +692,7 @@ def sweep(
         swept = _swept(table, axes, secrets, k)
     else:
         swept = _swept_whole(table, axes, criterion, k)
-    closed = [(_nodes(table, kept, levels), kept.counts) for levels, kept in swept]
+    closed = [(_nodes(table, retained, levels), retained.counts) for levels, retained in swept]
     nodes, counts = (np.concatenate(part) for part in zip(*closed))
     cells = GeneralizedCells.from_rows(table.domain, nodes, counts)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, known)
@@ -706,10 +706,10 @@ def _swept(table: Table, axes: Sequence[str], secrets: Sequence[_Secret], k: int
     *order, last = (dict(zip(axes, levels)) for levels in class_order(table, axes))
     closed: list[_Closed] = []
     for levels in order:
-        kept = _kept(rows, classes(levels, rows), measures, k)
-        if kept.any():
-            closed.append((levels, rows.some(kept)))
-            rows = rows.some(rows.counts - kept)
+        retained = _kept(rows, classes(levels, rows), measures, k)
+        if retained.any():
+            closed.append((levels, rows.some(retained)))
+            rows = rows.some(rows.counts - retained)
         if not len(rows.cells):
             return closed
     while rows.counts.sum() < k:
@@ -741,10 +741,10 @@ def _swept_whole(table: Table, axes: Sequence[str], diversity: Diversity | None,
     closed: list[_Closed] = []
     for levels in order:
         class_of = classes(levels, rows)
-        kept = np.where(passing(rows, class_of)[class_of], rows.counts, 0)
-        if kept.any():
-            closed.append((levels, rows.some(kept)))
-            rows = rows.some(rows.counts - kept)
+        retained = np.where(passing(rows, class_of)[class_of], rows.counts, 0)
+        if retained.any():
+            closed.append((levels, rows.some(retained)))
+            rows = rows.some(rows.counts - retained)
         if not len(rows.cells):
             return closed
     while not passing(rows, np.zeros(len(rows.cells), dtype=np.intp)).all():
@@ -773,9 +773,9 @@ def _classes_of(table: Table, axes: Sequence[str]) -> _Classes:
 
     def classes(levels: Mapping[str, int], of: _Rows) -> IndexArray:
         """The class of each group at some levels."""
-        shown = [columns[item][of.cells] for item in levels.items()]
+        columns_shown = [columns[item][of.cells] for item in levels.items()]
         sizes = [table.domain.hierarchy(attribute).size(level) for attribute, level in levels.items()]
-        return np.asarray(pd.factorize(pack(shown, sizes, len(of.cells))[0])[0], dtype=np.intp)
+        return np.asarray(pd.factorize(pack(columns_shown, sizes, len(of.cells))[0])[0], dtype=np.intp)
 
     return classes
 
@@ -794,8 +794,8 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
     nodes = np.empty((len(rows.cells), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         if attribute in levels:
-            shown = Taxonomy(hierarchy).at_level(levels[attribute])
-            nodes[:, axis] = shown[table.base_counts.column(attribute, 0)[rows.cells]]
+            node_of = Taxonomy(hierarchy).at_level(levels[attribute])
+            nodes[:, axis] = node_of[table.base_counts.column(attribute, 0)[rows.cells]]
         else:
             nodes[:, axis] = rows.nodes[:, table.sensitive.index(attribute)]
     return nodes
@@ -805,10 +805,10 @@ def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: in
     """How many rows of each group stay in their class, so that every class is diverse, with k rows, or empty (III.D)."""
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
-    kept = np.zeros(len(rows.counts), dtype=np.int64)
+    retained = np.zeros(len(rows.counts), dtype=np.int64)
     hopeful = _hopeful(rows, class_of, measures)
     if not hopeful.any():
-        return kept
+        return retained
     class_of, classes = pd.factorize(class_of[hopeful])
     staying = _Rows(rows.cells[hopeful], rows.nodes[hopeful], rows.counts[hopeful])
     settled = False
@@ -816,14 +816,14 @@ def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: in
         settled = True
         for measure in measures:
             held = measure.tally(staying, class_of, len(classes))
-            left = measure.bound.thinned(held)
-            if not np.array_equal(held, left):
+            thinned = measure.bound.thinned(held)
+            if not np.array_equal(held, thinned):
                 others = [other for other in measures if other is not measure]
-                staying = staying._replace(counts=_left_in_groups(staying, class_of, measure, left, others))
+                staying = staying._replace(counts=_left_in_groups(staying, class_of, measure, thinned, others))
                 settled = not others
     large = np.bincount(class_of, staying.counts) >= k
-    kept[hopeful] = np.where(large[class_of], staying.counts, 0)
-    return kept
+    retained[hopeful] = np.where(large[class_of], staying.counts, 0)
+    return retained
 
 
 def _hopeful(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure]) -> BoolArray:
@@ -836,22 +836,22 @@ def _hopeful(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure]) ->
 
 
 def _left_in_groups(
-    rows: _Rows, class_of: IndexArray, measure: _Measure, left: CountArray, others: Sequence[_Measure]
+    rows: _Rows, class_of: IndexArray, measure: _Measure, thinned: CountArray, others: Sequence[_Measure]
 ) -> CountArray:
     """The rows left of each group, given those left by class and value in one sensitive attribute: shape (groups,).
 
     Of rows with one value in one class those go first that add most to the dominant values of the other attributes.
     """
-    counts = np.where(left.sum(axis=1)[class_of] > 0, rows.counts, 0)
+    counts = np.where(thinned.sum(axis=1)[class_of] > 0, rows.counts, 0)
     slots = measure.slots(rows, class_of)
-    full = np.bincount(slots, counts, minlength=left.size) <= left.ravel()
+    full = np.bincount(slots, counts, minlength=thinned.size) <= thinned.ravel()
     choosing = np.flatnonzero(~full[slots])
-    load = _load(rows, class_of, len(left), others)[choosing]
+    load = _load(rows, class_of, len(thinned), others)[choosing]
     order = choosing[np.lexsort((load, slots[choosing]))]
     before = np.cumsum(counts[order]) - counts[order]
     starts = np.flatnonzero(np.diff(slots[order], prepend=-1))
     before -= np.repeat(before[starts], np.diff(starts, append=len(order)))
-    counts[order] = np.clip(left.ravel()[slots[order]] - before, 0, counts[order])
+    counts[order] = np.clip(thinned.ravel()[slots[order]] - before, 0, counts[order])
     return counts
 
 
@@ -1010,7 +1010,11 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
         order = sweep_order(hierarchies, occurring)
     else:
         order = sweep_chains(hierarchies, occurring, MAX_LOOKS // rows)
-    return tuple(dict.fromkeys(tuple(own[level] for own, level in zip(finest, levels)) for levels in order))
+    return tuple(
+        dict.fromkeys(
+            tuple(attribute_levels[level] for attribute_levels, level in zip(finest, levels)) for levels in order
+        )
+    )
 
 
 def sweeps_all(table: Table) -> bool:

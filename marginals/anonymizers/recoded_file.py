@@ -88,9 +88,9 @@ def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> i
         cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
         if values == (dict(cells) if mask else {SUPPRESSED: table.counts.total}):
             return level
-    shown = [set(labels) for labels in hierarchy.labels]
+    labels_by_level = [set(labels) for labels in hierarchy.labels]
     finer = values.keys() - {SUPPRESSED}
-    if finer <= set().union(*shown) and not any(finer <= labels for labels in shown):
+    if finer <= set().union(*labels_by_level) and not any(finer <= labels for labels in labels_by_level):
         raise InputError(
             f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
             "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish "

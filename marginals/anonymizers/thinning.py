@@ -43,12 +43,12 @@ def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> Co
     >>> kept_rows(np.array([[9, 3, 0], [2, 2, 2], [5, 0, 0]]), parse_diversity("simple:2")).tolist()
     [[3, 3, 0], [2, 2, 2], [0, 0, 0]]
     """
-    kept = np.array(counts, dtype=np.int64)
-    if diversity is not None and len(kept):
-        fails = ~satisfies(diversity, kept)
-        kept[fails] = _levelled(kept[fails], diversity)
-    kept[kept.sum(axis=1) < k] = 0
-    return kept
+    remaining = np.array(counts, dtype=np.int64)
+    if diversity is not None and len(remaining):
+        fails = ~satisfies(diversity, remaining)
+        remaining[fails] = _levelled(remaining[fails], diversity)
+    remaining[remaining.sum(axis=1) < k] = 0
+    return remaining
 
 
 def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
@@ -58,15 +58,15 @@ def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
         middle = np.maximum((low + high) // 2, 1)
         passes = satisfies(diversity, np.minimum(counts, middle[:, None]))
         low, high = np.where(passes, middle, low), np.where(passes, high, middle)
-    kept = np.minimum(counts, low[:, None])
+    levelled = np.minimum(counts, low[:, None])
     is_higher = (counts > low[:, None]) & (low > 0)[:, None]
     place = np.cumsum(is_higher, axis=1)
     for number in range(1, counts.shape[1] + 1):
         raised = np.minimum(counts, low[:, None]) + (is_higher & (place <= number))
         more = is_higher.sum(axis=1) >= number
         more[more] = satisfies(diversity, raised[more])
-        kept[more] = raised[more]
-    return kept
+        levelled[more] = raised[more]
+    return levelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,8 @@ class ThinnedTable:
     kl_divergence: float
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{attribute}={level}" for attribute, level in self.levels.items())
-        return f"ThinnedTable({shown}; {self.left_out} rows left out)"
+        levels = ", ".join(f"{attribute}={level}" for attribute, level in self.levels.items())
+        return f"ThinnedTable({levels}; {self.left_out} rows left out)"
 
     def as_json(self) -> dict[str, object]:
         """The table as plain values."""
@@ -135,14 +135,14 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
     """The table at some levels of its quasi-identifiers, with the fewest rows left out. Raises as `thinned_tables`."""
     diversity, k = _judged(requirements), requirements.class_size or 1
     counts = _class_counts(_shown(table, levels), table)
-    kept = kept_rows(counts, diversity, k)
-    left_out = int(counts.sum() - kept.sum())
+    remaining = kept_rows(counts, diversity, k)
+    left_out = int(counts.sum() - remaining.sum())
     heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    shown = {**levels, **dict.fromkeys(table.sensitive, 0)}
-    named = table.names({**heights, **shown}, requirements.least_count + left_out)
-    table = table.with_hierarchies({name: own.hierarchy for name, own in named.items()})
+    table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
+    named = table.names({**heights, **table_levels}, requirements.least_count + left_out)
+    table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
     margin = _shown(table, levels)
-    rows = kept[_places(margin, table)]
+    rows = remaining[_places(margin, table)]
     nodes = nodes_of(margin)
     recoding = LocalRecoding(
         GeneralizedCells.from_rows(table.domain, nodes[rows > 0], rows[rows > 0]),
@@ -157,7 +157,7 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
         np.concatenate([nodes[rows > 0], unknown[missing > 0]]),
         np.concatenate([rows[rows > 0], missing[missing > 0]]),
     )
-    sizes = kept.sum(axis=1)
+    sizes = remaining.sum(axis=1)
     return ThinnedTable(
         levels=Margin(levels),
         left_out=left_out,
@@ -174,20 +174,20 @@ def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
     return table.cube.table(table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)}))
 
 
-def _places(shown: ContingencyTable, table: Table) -> tuple[IndexArray, IndexArray]:
+def _places(counted: ContingencyTable, table: Table) -> tuple[IndexArray, IndexArray]:
     """The class and the value of each cell, two arrays of shape (cells,)."""
-    public = {name: level for name, level in shown.margin.items() if name in table.quasi_identifiers}
-    class_of = shown.positions_in(shown.rolled_up(public))
-    value = shown.column(table.sensitive[0], 0) if table.sensitive else np.zeros(len(shown), dtype=np.intp)
+    public = {name: level for name, level in counted.margin.items() if name in table.quasi_identifiers}
+    class_of = counted.positions_in(counted.rolled_up(public))
+    value = counted.column(table.sensitive[0], 0) if table.sensitive else np.zeros(len(counted), dtype=np.intp)
     return class_of.astype(np.intp), value.astype(np.intp)
 
 
-def _class_counts(shown: ContingencyTable, table: Table) -> CountArray:
+def _class_counts(counted: ContingencyTable, table: Table) -> CountArray:
     """Rows by class and sensitive value, shape (classes, values)."""
-    class_of, value = _places(shown, table)
+    class_of, value = _places(counted, table)
     values = table.domain.hierarchy(table.sensitive[0]).size(0) if table.sensitive else 1
     counts = np.zeros((int(class_of.max(initial=-1)) + 1, values), dtype=np.int64)
-    np.add.at(counts, (class_of, value), shown.counts)
+    np.add.at(counts, (class_of, value), counted.counts)
     return counts
 
 

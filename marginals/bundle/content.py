@@ -141,11 +141,11 @@ class BundleContent:
     @cached_property
     def smallest_sensitive(self) -> dict[str, int]:
         """Of each sensitive attribute that is published the smallest count, but 0, of a cell of a table that shows it."""
-        shown: dict[str, int] = {}
+        smallest: dict[str, int] = {}
         for table in self.collection.tables:
             for attribute in (name for name in self.sensitive if name in table.margin and len(table)):
-                shown[attribute] = min(int(table.counts.min()), shown.get(attribute, table.total))
-        return {name: shown[name] for name in self.sensitive if name in shown}
+                smallest[attribute] = min(int(table.counts.min()), smallest.get(attribute, table.total))
+        return {name: smallest[name] for name in self.sensitive if name in smallest}
 
     @cached_property
     def known_labels(self) -> ToldByLabels:
@@ -208,10 +208,10 @@ class BundleContent:
         """
         return self.collection if isinstance(claim, AttributeClaim) else self.everything
 
-    def _as_far_as_said(self, claim: Claim, found: Finding) -> Finding:
+    def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
         """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not."""
-        if not found.holds or not isinstance(claim, MinCell):
-            return found
+        if not finding.holds or not isinstance(claim, MinCell):
+            return finding
         if self.labels is None:
             names = crowded(self.everything, claim.least_count)
             note = (
@@ -222,9 +222,9 @@ class BundleContent:
             names = tuple(filter(self._rests_on_labels, self.domain.attributes))
             note = "that no smaller count follows from labels of {} rests on what the release says of them"
         if not names:
-            return found
+            return finding
         note = note.format(listing([*map(repr, names)]))
-        return replace(found, note="; ".join(filter(None, [found.note, note])))
+        return replace(finding, note="; ".join(filter(None, [finding.note, note])))
 
     def _rests_on_labels(self, attribute: str) -> bool:
         """Whether labels of an attribute stand for values of which only the release can say whether they occur."""
@@ -255,7 +255,7 @@ def further_fault(published: BundleContent) -> str:
     for name, mask in attribute_masks.items():
         if any(mask & further for further in published.further):
             return f"a further table shows {name!r}, which is sensitive; further tables are of nonsensitive attributes alone"
-        if len(maximal_masks(each for each in published.collection.masks if each & mask)) > 1:
+        if len(maximal_masks(clique for clique in published.collection.masks if clique & mask)) > 1:
             return f"several tables show {name!r}, which is sensitive; beside further tables one may"
     if published.rows_per_person not in (None, 1):
         return "a person can have several rows, and beside further tables each has one"

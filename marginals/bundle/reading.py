@@ -194,7 +194,7 @@ def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
 
 def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hierarchy]:
     hierarchies: dict[str, Hierarchy] = {}
-    left = MAX_LABELS
+    remaining_labels = MAX_LABELS
     for resource in snapshot.descriptor.resources:
         if "hierarchy" not in resource:
             continue
@@ -207,11 +207,11 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
         if len(header) > MAX_LEVELS or header != [f"level{level}" for level in range(len(header))]:
             raise BundleError(path, f"its header must be level0,level1,..., and not more than {MAX_LEVELS} of them")
         try:
-            hierarchies[attribute] = Hierarchy.from_rows(rows, left)
+            hierarchies[attribute] = Hierarchy.from_rows(rows, remaining_labels)
         except HierarchyError as error:
             raise BundleError(path, f"{error} (the header not counted)") from None
         check_schema(resource, dict(zip(header, hierarchies[attribute].labels)))
-        left -= sum(map(len, hierarchies[attribute].labels))
+        remaining_labels -= sum(map(len, hierarchies[attribute].labels))
         described = snapshot.descriptor.release["attributes"][attribute]
         hierarchies[attribute] = _told(attribute, described, roles[attribute], hierarchies[attribute])
     for attribute in roles:
@@ -294,7 +294,10 @@ def _plain_batches(content: bytes, labels: Sequence[Sequence[str]]) -> Iterator[
     plain = plain_rows(content, len(labels) + 1)  # raises before anything is made of labels
     known = list(map(Labels, labels))
     for rows in plain:
-        columns = [*(rows.codes(column, own) for column, own in enumerate(known)), rows.counts(len(labels), _DIGITS)]
+        columns = [
+            *(rows.codes(column, number) for column, number in enumerate(known)),
+            rows.counts(len(labels), _DIGITS),
+        ]
         if any(column.min(initial=0) < 0 for column in columns):
             raise NotPlainError
         codes = [column.astype(smallest_code_dtype(len(label))) for column, label in zip(columns, labels)]
@@ -364,8 +367,8 @@ def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Seque
         known = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
     except MarginalsError as error:
         raise BundleError(DESCRIPTOR, f"release.rules: {error}") from None
-    for rule, own in known.items():
-        if rule != own:
+    for rule, known_rule in known.items():
+        if rule != known_rule:
             raise BundleError(DESCRIPTOR, f"release.rules states {rule.name}, but not as that rule is")
     if not {claim for rule in rules for claim in rule.claims} <= {*claims}:
         raise BundleError(DESCRIPTOR, "release.rules demands what release.privacy does not claim")
@@ -714,12 +717,12 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
     compared: set[tuple[str, Mask]] = set()
     for (path, table), (other_path, other) in combinations(tables.items(), 2):
         common = table.mask & other.mask
-        for place, each in ((path, table), (other_path, other)):
+        for place, marginal in ((path, table), (other_path, other)):
             if not common or (place, common) in compared:
                 continue
             compared.add((place, common))
             margin = table.domain.margin(common)
-            rolled = each.rolled_up(margin)
+            rolled = marginal.rolled_up(margin)
             first_place, first_margin = first.setdefault(common, (place, rolled))
             if not equal_cells([first_margin, rolled]):
                 problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
@@ -774,7 +777,7 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     check_agreement(tables)
     claims = tuple(dict.fromkeys(claim for _, published in bundles for claim in _claims_beside(published, bundles)))
     collection = Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()])
-    deadline = min((published.deadline for _, published in bundles), key=lambda each: each.at)
+    deadline = min((published.deadline for _, published in bundles), key=lambda limit: limit.at)
     roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
     people = bundles[0][1].rows_per_person
     labels = _told_together([published.known_labels for _, published in bundles])
@@ -785,10 +788,12 @@ def _told_together(told: Sequence[ToldByLabels]) -> ToldByLabels:
     """What labels tell in one of several releases: of each label what tells most."""
     together: dict[str, dict[str, LabelTells]] = {}
     for labels in told:
-        for name, own in labels.items():
+        for name, label_tells in labels.items():
             known = together.setdefault(name, {})
-            for label, tells in own.items():
-                known[label] = max(tells, known.get(label, tells), key=lambda each: (each.large, each.occurring))
+            for label, tells in label_tells.items():
+                known[label] = max(
+                    tells, known.get(label, tells), key=lambda telling: (telling.large, telling.occurring)
+                )
     return together
 
 
@@ -870,8 +875,8 @@ def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy
 
 def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> dict[str, tuple[int, ...]]:
     """Of each attribute that is shown the levels of the common hierarchy that are its own. Raises MarginalsError."""
-    shown = filter(collection.shows, collection.domain.attributes)
-    return {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in shown}
+    attributes = filter(collection.shows, collection.domain.attributes)
+    return {attribute: _levels_in(collection, attribute, hierarchies[attribute]) for attribute in attributes}
 
 
 class OverTable(NamedTuple):
@@ -926,14 +931,16 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     for name, naming in truth.naming.items():
         if not published.everything.shows(name):
             continue
-        shown, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
-        rows = {label: number for label, number in zip(shown.hierarchy.labels[shown.finest], shown.counts) if number}
+        counted, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
+        rows = {
+            label: number for label, number in zip(counted.hierarchy.labels[counted.finest], counted.counts) if number
+        }
         counts = _base_counts(truth, name)
         for finest in range(ladder.height):
             named = naming.named(ladder, finest, counts, published.least_count).hierarchy
-            own = np.zeros(named.size(finest), dtype=np.int64)
-            np.add.at(own, named.lift(0, finest), counts)
-            if rows == {label: number for label, number in zip(named.labels[finest], own) if number}:
+            named_counts = np.zeros(named.size(finest), dtype=np.int64)
+            np.add.at(named_counts, named.lift(0, finest), counts)
+            if rows == {label: number for label, number in zip(named.labels[finest], named_counts) if number}:
                 renamed[name] = named
                 break
     return truth.with_hierarchies(renamed) if renamed else truth
@@ -958,9 +965,9 @@ def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequen
     """The same table in another domain. levels: for each attribute those of the domain that are its own ones."""
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
-        own, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
+        level, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
         places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[margin[attribute]])}
-        labels = table.domain.hierarchy(attribute).labels[own]
+        labels = table.domain.hierarchy(attribute).labels[level]
         codes[attribute] = np.array([places.get(label, -1) for label in labels], dtype=np.int64)[column]
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)
 
@@ -1007,10 +1014,10 @@ class PlainRows:
         """The place of each field of a column among some labels, -1 where it is none of them: shape (rows,)."""
         words = [self._words(column, part) for part in range(labels.parts)]
         places = np.minimum(np.searchsorted(labels.keys, _key(words)), len(labels.keys) - 1)
-        found: BoolArray = self.lengths[:, column] <= labels.parts * _WORD
+        is_known: BoolArray = self.lengths[:, column] <= labels.parts * _WORD
         for known, word in zip(labels.words, words):
-            found &= known[places] == word
-        return np.where(found, labels.order[places], -1)
+            is_known &= known[places] == word
+        return np.where(is_known, labels.order[places], -1)
 
     def counts(self, column: int, digits: int) -> CountArray:
         """Whole numbers from 1 on, without leading zeros, of so many digits at most; -1 where a field is none."""
@@ -1029,9 +1036,9 @@ class PlainRows:
     def _words(self, column: int, part: int) -> Words:
         """So many times eight bytes into each field the next eight, 0 beyond its end."""
         windows = np.ndarray((len(self.text) - _WORD + 1,), "<u8", self.text, strides=(1,))
-        left = np.clip(self.lengths[:, column] - part * _WORD, 0, _WORD)
+        remaining = np.clip(self.lengths[:, column] - part * _WORD, 0, _WORD)
         places = np.minimum(self.starts[:, column] + part * _WORD, len(windows) - 1)
-        return windows[places] & _MASKS[left]
+        return windows[places] & _MASKS[remaining]
 
 
 _MASKS: Words = np.array([(1 << 8 * length) - 1 for length in range(_WORD + 1)], dtype=np.uint64)

@@ -322,8 +322,8 @@ class Snapshot:
             raise BundleError(path, "the descriptor does not say how many bytes it has")
         if size > MAX_FILE_BYTES:
             # A whole number in JSON may be larger than any float.
-            shown = f"{float(min(size, 10**300)):.6g}"
-            raise BundleError(path, f"its {shown} bytes are more than the {MAX_FILE_BYTES} that are read")
+            size_text = f"{float(min(size, 10**300)):.6g}"
+            raise BundleError(path, f"its {size_text} bytes are more than the {MAX_FILE_BYTES} that are read")
         file = self.files[PurePosixPath(path)]
         if file.problem:
             raise BundleError(path, file.problem)

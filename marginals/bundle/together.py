@@ -71,18 +71,28 @@ def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
 def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
     """Of values that are whole numbers or intervals of these, or all of them intervals of all numbers."""
     named = [_named(hierarchy, level) for hierarchy, level in parts]
-    ranges = [each for own in named if own is not None for value in own for each in value]
+    ranges = [
+        number_range
+        for value_ranges in named
+        if value_ranges is not None
+        for value in value_ranges
+        for number_range in value
+    ]
     are_whole = all(map(_is_whole, ranges))
     if None in named or not (are_whole or all(map(_is_half_open, ranges))):
         return None
-    meanings = [[tuple(map(_without_upper_end, value)) for value in own] for own in named if own is not None]
+    meanings = [
+        [tuple(map(_without_upper_end, value)) for value in value_ranges]
+        for value_ranges in named
+        if value_ranges is not None
+    ]
     if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(sorted(sum(meaning, ())))):
         return None  # values of one level do not overlap; labels that seem to are none of numbers
     codes, numbers = [], []
     for combination in product(*map(enumerate, meanings)):
         common: Numbers = ((-_INFINITY, _INFINITY),)
-        for _, own in combination:
-            common = _intersection(common, own)
+        for _, value_ranges in combination:
+            common = _intersection(common, value_ranges)
         if common:
             codes.append([code for code, _ in combination])
             numbers.append(common)
@@ -105,9 +115,13 @@ def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
     own_numbers, base_numbers = numbers_of(hierarchy, level), numbers_of(hierarchy)
     named: list[list[Range]] = []
     for code in range(hierarchy.size(level)):
-        own, base = own_numbers[code], [base_numbers[base] for base in np.flatnonzero(above == code)]
-        known = [each for each in ([own] if _begins(own) else base) if each is not None and _begins(each)]
-        if len(known) < (1 if _begins(own) else len(base)):
+        label_range, base = own_numbers[code], [base_numbers[base] for base in np.flatnonzero(above == code)]
+        known = [
+            number_range
+            for number_range in ([label_range] if _begins(label_range) else base)
+            if number_range is not None and _begins(number_range)
+        ]
+        if len(known) < (1 if _begins(label_range) else len(base)):
             return None
         named.append(sorted(known))
     return named
@@ -162,7 +176,7 @@ def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
     above = [dict(zip(hierarchy.labels[0], hierarchy.lift(0, level).tolist())) for hierarchy, level in parts]
     members: dict[tuple[int, ...], list[str]] = {}
     for label in parts[0][0].labels[0]:
-        members.setdefault(tuple(own[label] for own in above), []).append(label)
+        members.setdefault(tuple(label_of[label] for label_of in above), []).append(label)
     codes = sorted(members)
     weights = np.array([float(len(members[code])) for code in codes])
     return Atoms(np.array(codes).T, weights, tuple("|".join(members[code]) for code in codes))
@@ -209,11 +223,14 @@ class CommonRefinement:
         """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
         collection = self.content.collection
         attribute_of = {name: attribute for attribute, names in self.parts.items() for name in names}
-        shown = filter(collection.shows, self.content.domain.attributes)
+        published = filter(collection.shows, self.content.domain.attributes)
         views: dict[str, list[Levels]] = {}
-        for attribute in dict.fromkeys(attribute_of.get(name, name) for name in shown):
+        for attribute in dict.fromkeys(attribute_of.get(name, name) for name in published):
             parts = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
-            together = ({name: level for levels in each for name, level in levels.items()} for each in product(*parts))
+            together = (
+                {name: level for levels in level_choice for name, level in levels.items()}
+                for level_choice in product(*parts)
+            )
             views[attribute] = list(filter(None, together)) if parts else published_views(collection, attribute)
         return views
 
@@ -265,25 +282,28 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     _check_roles(bundles)
     groups = {attribute: _groups(bundles, attribute) for attribute in _attributes(bundles)}
     groups = {attribute: group for attribute, group in groups.items() if len(group) > 1}
-    names = {attribute: tuple(f"{attribute} ({own[0]})" for own in of) for attribute, of in groups.items()}
+    names = {
+        attribute: tuple(f"{attribute} ({named_hierarchies[0]})" for named_hierarchies in of)
+        for attribute, of in groups.items()
+    }
     renamed = []
     for bundle, content in bundles:
         new_names = {
             attribute: name
-            for attribute, own in groups.items()
-            for name, group in zip(names[attribute], own)
+            for attribute, named_hierarchies in groups.items()
+            for name, group in zip(names[attribute], named_hierarchies)
             if bundle in group
         }
         renamed.append((bundle, _renamed(content, new_names, [a for a in groups if a not in new_names])))
     together = union(renamed)
     atoms: dict[str, Atoms] = {}
-    for attribute, own in groups.items():
+    for attribute, named_hierarchies in groups.items():
         hierarchies = [together.domain.hierarchy(name) for name in names[attribute]]
-        found = atoms_of([(h, together.collection.finest_level(n)) for h, n in zip(hierarchies, names[attribute])])
-        if found is None:
+        atom_sets = atoms_of([(h, together.collection.finest_level(n)) for h, n in zip(hierarchies, names[attribute])])
+        if atom_sets is None:
             differ = f"generalize {attribute!r} differently, and their labels do not tell how its values overlap"
-            raise IncompatibleReleasesError(own[0][0], own[1][0], differ, "the hierarchies")
-        atoms[attribute] = found
+            raise IncompatibleReleasesError(named_hierarchies[0][0], named_hierarchies[1][0], differ, "the hierarchies")
+        atoms[attribute] = atom_sets
     supports = [_support(together.domain, names[a], atoms[a], together.collection) for a in groups]
     collection = Collection.of(together.collection.cube, together.collection.masks, supports)
     return CommonRefinement(replace(together, collection=collection), names, atoms)
@@ -429,22 +449,22 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
     tell_all = set(one.labels[0]) == set(other.labels[0])
     pairs: dict[tuple[int, int], None] = {}
     for code, codes in _namesakes(one, other, tell_all).items():
-        pairs |= dict.fromkeys((code, each) for each in codes)
+        pairs |= dict.fromkeys((code, partner) for partner in codes)
     for code, codes in _namesakes(other, one, tell_all).items():
-        pairs |= dict.fromkeys((each, code) for each in codes)
-    left, right = ({pair[side] for pair in pairs} for side in (0, 1))
-    unmatched = [code for code in range(one.size(0)) if code not in left]
+        pairs |= dict.fromkeys((partner, code) for partner in codes)
+    first_codes, right = ({pair[side] for pair in pairs} for side in (0, 1))
+    unmatched = [code for code in range(one.size(0)) if code not in first_codes]
     other_unmatched = [code for code in range(other.size(0)) if code not in right]
     if len(unmatched) * len(other_unmatched) > _MOST_PAIRS:
         pairs |= dict.fromkeys((code, other_unmatched[0]) for code in unmatched)
         pairs |= dict.fromkeys((unmatched[0], code) for code in other_unmatched)
         return _array(list(pairs)), False
     is_clear = True
-    own, others = (
+    unmatched_values, others = (
         [(h.labels[0][code], numbers[code]) for code in codes]
         for h, numbers, codes in ((one, numbers_of(one), unmatched), (other, numbers_of(other), other_unmatched))
     )
-    for code, value in zip(unmatched, own):
+    for code, value in zip(unmatched, unmatched_values):
         for other_code, other_value in zip(other_unmatched, others):
             overlap = _overlap(value, other_value)
             is_clear &= overlap is not None
@@ -490,7 +510,9 @@ def _overlap(value: _Value, other_value: _Value) -> bool | None:
     (label, numbers), (other, other_numbers) = value, other_value
     if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
         return None
-    are_numbers = [own is not None and not own.is_empty for own in (numbers, other_numbers)]
+    are_numbers = [
+        value_numbers is not None and not value_numbers.is_empty for value_numbers in (numbers, other_numbers)
+    ]
     if numbers is not None and other_numbers is not None and all(are_numbers):
         return numbers.meets(other_numbers)
     if any(are_numbers) and MISSING in (label, other):
@@ -518,7 +540,7 @@ class OneTable:
 
     def sharing_time(self, parts: int) -> "OneTable":
         """The same with one of so many equal parts of the time that is left."""
-        bundles = [(name, _in_time(own, parts)) for name, own in self.bundles]
+        bundles = [(name, _in_time(published, parts)) for name, published in self.bundles]
         return OneTable(bundles, None if self.together is None else _in_time(self.together, parts))
 
     @property
@@ -623,7 +645,7 @@ class TablePair:
         first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""
-        named = (" and ".join(filter(None, sorted(each))) or "all" for each in (first, second))
+        named = (" and ".join(filter(None, sorted(attribute_names))) or "all" for attribute_names in (first, second))
         return (
             f"they are of different parts of a table ({'; '.join(named)}), so who is in the one and not in the other "
             "need not have come or left"
@@ -664,7 +686,7 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
             why = "the releases differ in rows_per_person, how many rows a person has"
             yield _undecided(pair.parameters, why)
         else:
-            judged = (_judged(*each, pair.least_rows, pair.narrowed) for each in pair.overlapping())
+            judged = (_judged(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping())
             yield _worst(list(judged), pair)
 
 
@@ -683,7 +705,7 @@ def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, leas
 _REUSE = "publish the second again with the ladders of the first (the key data.ladders of its config)"
 
 
-def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
+def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     """The worst of the findings on what is published of two tables, that of the smallest difference among those alike."""
 
     def place(finding: Finding) -> tuple[int, float]:
@@ -691,7 +713,7 @@ def _worst(found: Sequence[Finding], pair: TablePair) -> Finding:
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
         return DECISIVE.index(finding.verdict), size
 
-    worst = min(found, key=place)
+    worst = min(findings, key=place)
     if worst.verdict is Verdict.FAILS and pair.assumption:
         worst = replace(worst, verdict=Verdict.UNDECIDED, note=pair.assumption)
     worst = replace(worst, note="; ".join(filter(None, [worst.note, pair.parts])))
@@ -754,13 +776,15 @@ class ReleasedLadder:
         ladder = Hierarchy.from_rows(path_of[value] for value in given.labels[0])
         return replace(ladder, order=given.order, has_names=given.has_names or self.released.has_names)
 
-    def _place(self, path: list[str], own: Range | None) -> int | None:
+    def _place(self, path: list[str], number_range: Range | None) -> int | None:
         """The value of the release that a base value is part of, by label, those above it or numbers; None for none."""
         named = (self._by_label.get(label) for label in path)
-        if (place := next((each for each in named if each is not None), None)) is not None:
+        if (
+            place := next((place_of_label for place_of_label in named if place_of_label is not None), None)
+        ) is not None:
             return place
-        if own is not None:
-            holding = [place for place, numbers in self._numbers if numbers.holds(own)]
+        if number_range is not None:
+            holding = [place for place, numbers in self._numbers if numbers.holds(number_range)]
             if len(holding) == 1:
                 return holding[0]
         rest = [place for place, label in enumerate(self.released.labels[0]) if THE_REST.fullmatch(label)]
@@ -779,7 +803,7 @@ class ReleasedLadder:
         if self.released.has_names or are_names(self.released):
             return []
         numbers = ((place, interval(_without_missing(label))) for place, label in enumerate(self.released.labels[0]))
-        return [(place, own) for place, own in numbers if own is not None]
+        return [(place, place_numbers) for place, place_numbers in numbers if place_numbers is not None]
 
 
 def _without_missing(label: str) -> str:

@@ -291,12 +291,18 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
     return claim.leaving_out(MISSING)
 
 
-def _noted(claim: Claim, finding: Finding, own: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that only the bundle leaves out. own: the claims of that."""
+def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
+    """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
-    stated = (each for each in own if isinstance(each, MaxentDiversity | Register) and each.about == claim.about)
-    labels = dict.fromkeys(label for each in stated for label in each.left_out if label not in claim.left_out)
+    stated = (
+        claim_or_label
+        for claim_or_label in bundle_claims
+        if isinstance(claim_or_label, MaxentDiversity | Register) and claim_or_label.about == claim.about
+    )
+    labels = dict.fromkeys(
+        label for claim_or_label in stated for label in claim_or_label.left_out if label not in claim.left_out
+    )
     labels.pop(MISSING, None)
     if not labels:
         return finding
@@ -319,8 +325,8 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]
-        found = (_unless_seen(check, {}, others) for check in of_table.checks)
-        findings += (replace(own, parameters={"release": table.name, **own.parameters}) for own in found)
+        checks = (_unless_seen(check, {}, others) for check in of_table.checks)
+        findings += (replace(finding, parameters={"release": table.name, **finding.parameters}) for finding in checks)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
     findings += differences(list(pairs_of_tables(tables, asked.difference)))
     return Verification(tuple(findings), rules=tuple(rules))
@@ -351,14 +357,14 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
         claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
     )
     result = judged.verify()
-    noted = (_noted(*each, published.claims) for each in zip(judged.claims, result.checks))
+    noted = (_noted(*pair, published.claims) for pair in zip(judged.claims, result.checks))
     return replace(result, checks=tuple(noted))
 
 
 def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Sequence[Finding]:
     """The findings on the claims of a reader, or where there are none on those of the bundle."""
     result = published.verify(claims).checks
-    return result if claims is None else [_noted(*each, published.claims) for each in zip(claims, result)]
+    return result if claims is None else [_noted(*pair, published.claims) for pair in zip(claims, result)]
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
@@ -395,7 +401,11 @@ def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bun
     seeing = [
         bundle
         for _, bundle in bundles
-        if any(bundle.collection.shows(each) for each in bundle.sensitive if not by_files or each == attribute)
+        if any(
+            bundle.collection.shows(sensitive)
+            for sensitive in bundle.sensitive
+            if not by_files or sensitive == attribute
+        )
     ]
     if len(seeing) < most:
         return finding
@@ -409,22 +419,24 @@ def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bun
 # `diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
 
 
-def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str], own: Sequence[Claim] = ()) -> list[Claim]:
+def asked_claims(
+    claims: Sequence[str | Claim], sensitive: Sequence[str], release_claims: Sequence[Claim] = ()
+) -> list[Claim]:
     """The claims that objects and texts stand for, in their order.
 
     A diversity in text is claimed for each sensitive attribute, or for those it names. `odds=G` is about the diversities
-    among them, or where there are none about those of `own`, the claims of the release, which are then claimed at these
+    among them, or where there are none about those of `release_claims`, which are then claimed at these
     odds. Raises InputError for text that is no claim, and for odds without a diversity.
     """
     listed = [claims] if isinstance(claims, str) else claims
     try:
-        odds = [number for each in listed if isinstance(each, str) and (number := odds_from_text(each)) is not None]
-        parsed = [claim for each in listed for claim in _parsed(each, sensitive)]
+        odds = [number for text in listed if isinstance(text, str) and (number := odds_from_text(text)) is not None]
+        parsed = [claim for text in listed for claim in _parsed(text, sensitive)]
         if not odds:
             return parsed
         if any(isinstance(claim, AgainstEvidence) for claim in parsed):
             return [claim.at_odds(max(odds)) if isinstance(claim, AgainstEvidence) else claim for claim in parsed]
-        of_release = [claim.at_odds(max(odds)) for claim in own if isinstance(claim, AgainstEvidence)]
+        of_release = [claim.at_odds(max(odds)) for claim in release_claims if isinstance(claim, AgainstEvidence)]
     except CriterionError as error:
         raise InputError(str(error)) from None
     if not of_release:

@@ -203,7 +203,9 @@ def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
 
 def _occurring(labels: ToldByLabels) -> dict[str, dict[str, int]]:
     """How many values readers may know to occur by each label, as a bundle states it."""
-    return {name: {label: tells.occurring for label, tells in own.items()} for name, own in labels.items()}
+    return {
+        name: {label: tells.occurring for label, tells in label_tells.items()} for name, label_tells in labels.items()
+    }
 
 
 class _Names:

@@ -504,7 +504,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     if as_json:
         bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
         where = {"where": release.published.where} if release.published.where else {}
-        unjudged = {"unjudged": [each._asdict() for each in estimate.unjudged]} if estimate.unjudged else {}
+        unjudged = {"unjudged": [values._asdict() for values in estimate.unjudged]} if estimate.unjudged else {}
         cut = {"cut": list(estimate.cut)} if estimate.cut else {}
         print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **estimate.basis.as_json()})
     else:
@@ -623,14 +623,14 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     """
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
-    kept = Ledger.read(folder)
-    if not kept.entries:
+    account = Ledger.read(folder)
+    if not account.entries:
         raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
     if settle is not None:
-        kept = kept.settled(settle[0], is_out=settle[1] == "out")
+        account = account.settled(settle[0], is_out=settle[1] == "out")
     if retract is not None:
-        kept = kept.retracted(retract, datetime.now(UTC).date().isoformat())
-    told = list(pairs(kept))
+        account = account.retracted(retract, datetime.now(UTC).date().isoformat())
+    told = list(pairs(account))
     if as_json:
         releases = [
             {
@@ -645,11 +645,11 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
                 "turnover_known": entry.turnover_known,
                 "waiting": {"came": entry.waiting[0], "left": entry.waiting[1]},
             }
-            for entry in kept.entries
+            for entry in account.entries
         ]
         print_json({"releases": releases, "pairs": [pair.as_json() for pair in told]})
     else:
-        print_lines(entry_line(entry) for entry in kept.entries)
+        print_lines(entry_line(entry) for entry in account.entries)
         for pair in told:
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):

@@ -69,7 +69,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     table = configured.read_table()
     assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
-        told = {attribute: found.as_json() for attribute, found in assessed.eligible.items()}
+        told = {attribute: eligibility.as_json() for attribute, eligibility in assessed.eligible.items()}
         print_json(assessed.as_json() | ({"eligible": told} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))

@@ -14,6 +14,7 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 
+from checks.claims import listing
 from marginals.config import RARE, UNKNOWN
 from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
@@ -28,7 +29,7 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats
+from marginals.tables.values import DECIMAL_SIGNS, MOST_CONSECUTIVE, NumberFormat, date_text, formats, in_order
 from models.arrays import CountArray, IndexArray
 
 
@@ -125,7 +126,7 @@ def says_how_many(name: str) -> bool:
 #
 # A key of people who have several rows is recognized by a second column: one that numbers the rows of each person (1,
 # 2, 3), or one that no two rows of a person share, as years, where the rows of a person stand together, or a third
-# column says the same in all of them.
+# column says the same in all of them. Three columns that say the same in all rows of each value are a sign by themselves.
 
 
 _FEWEST = 30
@@ -159,7 +160,8 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     candidates = [column for column in columns if len(column.values) > 1 and _may_be_key(column)]
     if not candidates:
         return ContentKeys((), frozenset())
-    codes = {column.name: factorized(frame[column.name], missing)[0] for column in columns if len(column.values) > 1}
+    coded = {column.name: factorized(frame[column.name], missing) for column in columns if len(column.values) > 1}
+    codes = {name: column_codes for name, (column_codes, _) in coded.items()}
     result: dict[str, tuple[Column, str]] = {}
     numbering: set[str] = set()
     for column in candidates:
@@ -178,6 +180,10 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     for column in candidates:
         is_open = column.name in keys and column.name not in result and column.name not in numbering
         if is_open and (reason := _told_apart(column, codes, keys)):
+            result[column.name] = (column, reason)
+    for column in candidates:
+        is_open = column.name not in result and column.name not in numbering
+        if is_open and (reason := _agreeing(column, coded[column.name][1], codes)):
             result[column.name] = (column, reason)
     ordered = sorted(result.values(), key=lambda named: -len(named[0].values))
     return ContentKeys(
@@ -260,19 +266,19 @@ def _rows_of_first(codes: IndexArray) -> IndexArray:
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
-def _numbers_rows(own: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
+def _numbers_rows(values_in_rows: IndexArray, other: Column, texts: pd.Series, some: IndexArray) -> bool:
     """Whether another column counts the rows of each value of this one: 1, 2, ... to their number, in whatever order.
 
-    own: the values of some rows. texts: of the other column, in all rows.
+    values_in_rows: the values of some rows. texts: of the other column, in all rows.
     """
-    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(own).max()):
+    if not {"1", "2"} <= set(other.values) or len(other.values) > int(np.bincount(values_in_rows).max()):
         return False
     codes, values = pd.factorize(texts.iloc[some].astype(str))
     numbers = np.array([NumberFormat().real(value) for value in values])[codes]
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
-    order = np.lexsort((numbers, own))
-    begins = np.flatnonzero(np.diff(own[order], prepend=-1))
+    order = np.lexsort((numbers, values_in_rows))
+    begins = np.flatnonzero(np.diff(values_in_rows[order], prepend=-1))
     place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
     return bool(np.array_equal(numbers[order], place))
 
@@ -300,6 +306,49 @@ def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collectio
         return ""
     beside = f", and {constant} is the same in all rows of each" if constant else ""
     return f"no two rows of one have the same {times}{beside}"
+
+
+_ROWS_OF_AGREEING = 5
+"""Rows of one value on average, at most, where other columns that agree in these are the only sign of a key."""
+_AGREEING = 3
+"""Columns that agree in all rows of each value of a key."""
+_CHANCE = 14.0
+"""How unlikely, in nats, it is by chance that a column agrees in all rows of each value."""
+
+
+def _agreeing(column: Column, texts: Sequence[str], codes: Mapping[str, IndexArray]) -> str:
+    """That several columns say the same in all rows of each value, as they do of a person or a family; or nothing.
+
+    A function of an amount, such as its square or its class, says the same too, but its values follow those of the column.
+    texts: the values that the codes of the column stand for.
+    """
+    if column.rows > _ROWS_OF_AGREEING * len(column.values):
+        return ""
+    places = {text: place for place, text in enumerate(in_order(column.values))}
+    owners = np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes[column.name]]
+    agreeing = [name for name, values in codes.items() if name != column.name and _is_same_within(owners, values)]
+    return f"{listing(agreeing[:_AGREEING])} are the same in all rows of each" if len(agreeing) >= _AGREEING else ""
+
+
+def _is_same_within(owners: IndexArray, values: IndexArray) -> bool:
+    """Whether all rows of each owner have one value, which neither chance nor the order of owners explains.
+
+    owners, values: numbers of each, of owners in their order, -1 where missing, shape (rows,).
+    """
+    known = (owners >= 0) & (values >= 0)
+    numbers, told = owners[known], values[known].astype(np.int64)
+    repeated = np.bincount(numbers, minlength=1) > 1
+    if repeated.sum() < _FEWEST:
+        return False
+    size = int(told.max()) + 1
+    pairs = np.unique(numbers * size + told)
+    pairs = pairs[repeated[pairs // size]]
+    if len(pairs) > repeated.sum():
+        return False
+    in_order_of_owners = pairs % size
+    follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
+    by_chance = float(((np.bincount(told) / len(told)) ** 2).sum())
+    return not follows and bool(-repeated.sum() * np.log(by_chance) > _CHANCE)
 
 
 # How dates are spelled in a column, and the hierarchy of a column whose dates do not begin with the year.
@@ -604,22 +653,30 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     (6,)
     """
     length = len(codes[0])
-    groups = {kept: _groups(codes, counts, kept) for kept in range(length, 0, -1)}
-    branching = [kept for kept in range(length - 1, 0, -1) if 1 < len(groups[kept]) < len(groups[kept + 1])]
-    large = (kept for kept in branching if _rows_in_large(groups[kept], rare) >= _LARGE_ENOUGH * sum(counts.tolist()))
+    groups = {length_kept: _groups(codes, counts, length_kept) for length_kept in range(length, 0, -1)}
+    branching = [
+        length_kept
+        for length_kept in range(length - 1, 0, -1)
+        if 1 < len(groups[length_kept]) < len(groups[length_kept + 1])
+    ]
+    large = (
+        length_kept
+        for length_kept in branching
+        if _rows_in_large(groups[length_kept], rare) >= _LARGE_ENOUGH * sum(counts.tolist())
+    )
     first = next(large, branching[-1] if branching else 0)
     chosen = [first] if first else []
-    for kept in branching:
-        if chosen and kept < chosen[-1] and 2 * len(groups[kept]) <= len(groups[chosen[-1]]):
-            chosen.append(kept)
+    for length_kept in branching:
+        if chosen and length_kept < chosen[-1] and 2 * len(groups[length_kept]) <= len(groups[chosen[-1]]):
+            chosen.append(length_kept)
     return tuple(chosen[:_MOST_LEVELS])
 
 
-def _groups(codes: Sequence[str], counts: CountArray, kept: int) -> Counter[str]:
+def _groups(codes: Sequence[str], counts: CountArray, length: int) -> Counter[str]:
     """The rows of each prefix of a length."""
     groups: Counter[str] = Counter()
     for code, rows in zip(codes, counts.tolist()):
-        groups[code[:kept]] += rows
+        groups[code[:length]] += rows
     return groups
 
 
@@ -728,7 +785,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
 def _asked(column: Column, rare: int, said: Said) -> Guess:
     """The guess on a column of which nothing is sure: what it is taken for, and the question."""
     told = {"name": meaning_of(column.name), "description": meaning_of(said.description)}
-    by, maybe = next(((by, found) for by, found in told.items() if found is not None), ("", None))
+    by, maybe = next(((by, told_value) for by, told_value in told.items() if told_value is not None), ("", None))
     if maybe is not None:
         question = f"the {by} says {maybe.word}, which can be about {maybe.about}"
         if maybe.default is Role.SENSITIVE:
@@ -948,17 +1005,17 @@ def protected(column: Column, why: str, question: str, rare: int, said: Said) ->
     return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
 
 
-def set_apart(own: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
+def set_apart(guess: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
     """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
 
     Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
     concludes of a class of another table what the shares of the other column say there: each value of this one has its share
     of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
-    what determines it splits their shares, which leaves no criterion of shares worse. own: the guess until now. rare: as
+    what determines it splits their shares, which leaves no criterion of shares worse. guess: until now. rare: as
     `guess` takes it.
     """
-    apart = protected(column, f"{own.why}; {why}", question, rare, own.said)
-    return replace(apart, missing=own.missing, said=own.said, is_alone=apart.role.is_used)
+    apart = protected(column, f"{guess.why}; {why}", question, rare, guess.said)
+    return replace(apart, missing=guess.missing, said=guess.said, is_alone=apart.role.is_used)
 
 
 def _kept_back(why: str, reason: str) -> Guess:

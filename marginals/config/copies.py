@@ -107,14 +107,14 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
     """
     fine = {name: values.fine for name, values in columns.items()}
     coarse = {name: values.coarse for name, values in columns.items()}
-    found = []
+    results = []
     for secret in sensitive:
         for name in columns:
             if name != secret:
                 tells, follows = determines(fine[name], coarse[secret]), determines(fine[secret], coarse[name])
                 if tells or follows:
-                    found.append(Copy(name, secret, tells, follows))
-    return found
+                    results.append(Copy(name, secret, tells, follows))
+    return results
 
 
 def determines(one: IndexArray, other: IndexArray) -> bool:
@@ -165,15 +165,15 @@ def sums(columns: Mapping[str, Values]) -> list[Sum]:
         return []
     names, matrix = list(numbers), np.array(list(numbers.values()))
     of_rows: dict[bytes, _Products] = {}
-    found = []
+    results = []
     for total, name in enumerate(names):
         present = ~np.isnan(matrix[total])
         rows = present.tobytes()
         if rows not in of_rows:
             of_rows[rows] = _Products.of(np.nan_to_num(matrix[:, present]))
         if parts := of_rows[rows].parts(total):
-            found.append(Sum(name, tuple(names[part] for part in parts)))
-    return found
+            results.append(Sum(name, tuple(names[part] for part in parts)))
+    return results
 
 
 _NEARLY_NONE = 1e-7
@@ -207,11 +207,11 @@ class _Products:
         chosen: list[int] = []
         explained: Numbers = np.zeros(0)
         for _ in range(min(_PARTS, len(self.numbers) - 1)):
-            left = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
-            left[[total, *chosen]] = 0
-            if not left.max() > _NEARLY_NONE:
+            unexplained = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
+            unexplained[[total, *chosen]] = 0
+            if not unexplained.max() > _NEARLY_NONE:
                 return ()
-            chosen.append(int(left.argmax()))
+            chosen.append(int(unexplained.argmax()))
             inner = self.inner[np.ix_(chosen, chosen)]
             explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
             signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
@@ -232,8 +232,8 @@ def kept_of(pairs: Sequence[Copy], order: Sequence[str]) -> dict[str, Copy]:
     order: of the columns, those first that are to stay rather than the others.
     """
     place = {name: i for i, name in enumerate(order)}
-    left: dict[str, Copy] = {}
+    copy_of: dict[str, Copy] = {}
     for pair in sorted(pairs, key=lambda pair: (place[pair.of], place[pair.column])):
-        if pair.of not in left and pair.column not in left:
-            left[pair.column] = pair
-    return left
+        if pair.of not in copy_of and pair.column not in copy_of:
+            copy_of[pair.column] = pair
+    return copy_of

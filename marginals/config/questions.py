@@ -128,14 +128,14 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
 def _comments_by_header(text: str) -> dict[str, list[str]]:
     """The comments right below each header of a section of attributes."""
     comments: dict[str, list[str]] = {}
-    own: list[str] | None = None
+    comment_lines: list[str] | None = None
     for line in text.splitlines():
         if header := re.fullmatch(r"\[attributes\.(.*)\]\s*", line):
-            own = comments.setdefault(header[1], [])
-        elif own is not None and line.startswith("#"):
-            own.append(line)
+            comment_lines = comments.setdefault(header[1], [])
+        elif comment_lines is not None and line.startswith("#"):
+            comment_lines.append(line)
         else:
-            own = None
+            comment_lines = None
     return comments
 
 
@@ -166,9 +166,9 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    asked = [name for name, own in unconfirmed.items() if own.question and own.question != UNKNOWN]
-    unknown = [name for name, own in unconfirmed.items() if own.question == UNKNOWN]
-    others = [name for name, own in unconfirmed.items() if not own.question]
+    asked = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
+    unknown = [name for name, guess in unconfirmed.items() if guess.question == UNKNOWN]
+    others = [name for name, guess in unconfirmed.items() if not guess.question]
     for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
             yield f"  {said}: {', '.join(f'{column_name(name)} ({roles[name].value})' for name in names)}."

@@ -86,15 +86,17 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], r
         name: _asked_as_sensitive(guess, evidence.get(name, ""), columns[name], rare) for name, guess in guesses.items()
     }
     question = _most_others(result)
-    left = {name: question for name, guess in result.items() if question and guess.question == UNKNOWN}
-    return {name: _asked_as_sensitive(guess, left.get(name, ""), columns[name], rare) for name, guess in result.items()}
+    unknown = {name: question for name, guess in result.items() if question and guess.question == UNKNOWN}
+    return {
+        name: _asked_as_sensitive(guess, unknown.get(name, ""), columns[name], rare) for name, guess in result.items()
+    }
 
 
-def _asked_as_sensitive(own: Guess, why: str, column: Column, rare: int) -> Guess:
+def _asked_as_sensitive(guess: Guess, why: str, column: Column, rare: int) -> Guess:
     """The guess on a column that is sensitive for some reason, which is asked; the same guess where there is none."""
     if not why:
-        return own
-    return replace(protected(column, why, why, rare, own.said), missing=own.missing, said=own.said)
+        return guess
+    return replace(protected(column, why, why, rare, guess.said), missing=guess.missing, said=guess.said)
 
 
 def _numbered_along(guesses: Mapping[str, Guess]) -> dict[str, str]:
@@ -126,14 +128,14 @@ def _same_answers(guesses: Mapping[str, Guess], columns: Mapping[str, Column]) -
         if len(answers) >= _FEWEST_ANSWERS and in_words and guess.role.is_used:
             near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
             sets.setdefault(next(near, answers), []).append(name)
-    found: dict[str, str] = {}
+    shared_answers: dict[str, str] = {}
     for names in sets.values():
         unknown = [name for name in names if guesses[name].question == UNKNOWN]
         if len(names) >= _FEWEST_QUESTIONS and not any(map(_is_known, names)):
-            found |= dict.fromkeys(
+            shared_answers |= dict.fromkeys(
                 unknown, "it has the same answers as other columns, as questions about opinions or health have"
             )
-    return found
+    return shared_answers
 
 
 def _is_known(name: str) -> bool:
@@ -191,8 +193,8 @@ def _any_sensitive(guesses: Mapping[str, Guess]) -> bool:
     return any(guess.role is Role.SENSITIVE for guess in guesses.values())
 
 
-def _may_be_known(name: str, own: Guess) -> bool:
-    return own.role is Role.QUASI_IDENTIFIER and not own.question and is_recognizable(name)
+def _may_be_known(name: str, guess: Guess) -> bool:
+    return guess.role is Role.QUASI_IDENTIFIER and not guess.question and is_recognizable(name)
 
 
 def _without_copies(
@@ -204,8 +206,8 @@ def _without_copies(
 ) -> dict[str, Guess]:
     """The guesses, so that no column gives a sensitive one away that is published in another way than that."""
     result = dict(guesses)
-    for found in sums(values):
-        members = (found.total, *found.parts)
+    for relation in sums(values):
+        members = (relation.total, *relation.parts)
         secret = [name for name in members if result[name].role is Role.SENSITIVE]
         for name in members if secret else ():
             guess = result[name]
@@ -216,7 +218,7 @@ def _without_copies(
                     protected(columns[name], why, "", rare, guess.said), missing=guess.missing, said=guess.said
                 )
     sensitive = [name for name in values if result[name].role is Role.SENSITIVE]
-    pairs = [pair for found in copies(values, sensitive) for pair in _to_leave_out(found, result, chosen)]
+    pairs = [pair for relation in copies(values, sensitive) for pair in _to_leave_out(relation, result, chosen)]
     first = {
         name: (name not in chosen.roles, name not in chosen.wanted, bool(result[name].question)) for name in values
     }

@@ -61,10 +61,12 @@ def as_one(
     columns: by name, without what is missing. chosen: columns whose roles somebody has named, which keep them.
     """
     result = dict(guesses)
-    for found in _together(guesses, columns):
-        for name in found.columns:
+    for date_columns in _together(guesses, columns):
+        for name in date_columns.columns:
             if name not in chosen and result[name].role.is_used:
-                result[name] = replace(result[name], role=found.role, why=found.why(name), question="", is_coarse=False)
+                result[name] = replace(
+                    result[name], role=date_columns.role, why=date_columns.why(name), question="", is_coarse=False
+                )
     return result
 
 
@@ -98,9 +100,9 @@ def _births(columns: Mapping[str, Column]) -> Iterator[Together]:
     for name in columns:
         words = words_in_order(name)
         if any(word in BIRTHS or _BORN.search(word) for word in words):
-            left = {part for word in words for part in (word, _BORN.sub("", word))}
+            words_left = {part for word in words for part in (word, _BORN.sub("", word))}
             for part, called in (("day", _DAYS), ("month", _MONTHS), ("year", _YEARS)):
-                parts[part] += [name] if left & called else []
+                parts[part] += [name] if words_left & called else []
     years = [*parts["year"], *(name for name, column in columns.items() if column.words & AGES)]
     if parts["day"] and parts["month"] and years:
         what = "on which day somebody was born"

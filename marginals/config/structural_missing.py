@@ -46,7 +46,7 @@ def structurally_missing(
         number = int(gone.sum())
         if not least <= number <= len(gone) - least:
             continue
-        by = next((other for other, own in few if other != name and _says(own, gone)), None)
+        by = next((other for other, values in few if other != name and _says(values, gone)), None)
         if by is not None:
             missing_columns.append(StructurallyMissing(name, by))
     return missing_columns
@@ -60,7 +60,7 @@ def _says(codes: IndexArray, gone: BoolArray) -> bool:
 
 def with_structure(
     guesses: Mapping[str, Guess],
-    found: Collection[StructurallyMissing],
+    dependences: Collection[StructurallyMissing],
     columns: Mapping[str, Column],
     rare: int,
     chosen: Collection[str] = (),
@@ -73,27 +73,27 @@ def with_structure(
     name, without what is missing. rare: as `guess` takes it.
     """
     result = dict(guesses)
-    for dependence in found:
-        own, by = result[dependence.column], result[dependence.by]
+    for dependence in dependences:
+        guess, by = result[dependence.column], result[dependence.by]
         if by.role is Role.SENSITIVE and by.question.startswith(UNKNOWN) and dependence.by not in chosen:
             says = f"it says where {dependence.column} lacks a value, which would give it away"
             by = result[dependence.by] = replace(
                 by, role=Role.QUASI_IDENTIFIER, why=f"{UNKNOWN}; {says}", question=f"{UNKNOWN}; {says}"
             )
         if by.role is not Role.SENSITIVE:
-            says = f"{own.why}; {dependence.why}, so that it is missing tells nothing else, and the two belong in one table"
-            result[dependence.column] = replace(own, why=says, missing="as a value")
+            says = f"{guess.why}; {dependence.why}, so that it is missing tells nothing else, and both belong in one table"
+            result[dependence.column] = replace(guess, why=says, missing="as a value")
         elif dependence.column not in chosen:
             gives_away = f"{dependence.why}, so it would give that away beside others, and has a table of its own only"
-            apart = set_apart(own, columns[dependence.column], gives_away, "", rare)
+            apart = set_apart(guess, columns[dependence.column], gives_away, "", rare)
             result[dependence.column] = replace(apart, missing="as a value")
     return result
 
 
-def together(guesses: Mapping[str, Guess], found: Collection[StructurallyMissing]) -> list[tuple[str, str]]:
+def together(guesses: Mapping[str, Guess], dependences: Collection[StructurallyMissing]) -> list[tuple[str, str]]:
     """The columns that belong in one table, since one lacks a value where the other says so."""
     return [
         (dependence.by, dependence.column)
-        for dependence in found
+        for dependence in dependences
         if guesses[dependence.column].role.is_used and guesses[dependence.by].role is Role.QUASI_IDENTIFIER
     ]

@@ -179,11 +179,11 @@ def colours(domain: Domain) -> dict[str, int]:
 
 def levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
     """For each attribute that some margin shows, the levels at which one does, finest first."""
-    shown: dict[str, set[int]] = {}
+    levels_of: dict[str, set[int]] = {}
     for margin in margins:
         for attribute, level in margin.items():
-            shown.setdefault(attribute, set()).add(level)
-    return {attribute: sorted(levels) for attribute, levels in shown.items()}
+            levels_of.setdefault(attribute, set()).add(level)
+    return {attribute: sorted(levels) for attribute, levels in levels_of.items()}
 
 
 def finest_pairs(margins: Sequence[Margin]) -> list[tuple[str, int, str, int]]:
@@ -332,8 +332,8 @@ def _clutter(picture: InteractionPicture, pairs: Sequence[tuple[str, int, str, i
 
 
 def _diagonals(capsule: Capsule) -> tuple[Line, Line]:
-    left, top, right, bottom = capsule.x, capsule.y, capsule.x + capsule.width, capsule.y + capsule.height
-    return Line(left, top, right, bottom), Line(left, bottom, right, top)
+    start, top, right, bottom = capsule.x, capsule.y, capsule.x + capsule.width, capsule.y + capsule.height
+    return Line(start, top, right, bottom), Line(start, bottom, right, top)
 
 
 def _crosses(one: Line, other: Line) -> bool:
@@ -609,8 +609,8 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Attrib
     steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
     steps = tuple(replace(step, example=words.in_words(name, step.example)) for step in steps)
     bars = [replace(bar, label=words.in_words(name, bar.label)) for bar in _bars(table, hierarchy, level)]
-    kept = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
-    left_out_rows = table.total - sum(bar.rows for bar in kept)
+    drawn = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar.rows)[:_LISTED]
+    left_out_rows = table.total - sum(bar.rows for bar in drawn)
     names = [level_name(name, hierarchy, level) for level in levels]
     return AttributeReport(
         name,
@@ -621,8 +621,8 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Attrib
         tuple(beside_name(name, hierarchy, level) for level in levels),
         names[0],
         level_name(name, hierarchy, level),
-        tuple(kept),
-        len(bars) - len(kept),
+        tuple(drawn),
+        len(bars) - len(drawn),
         left_out_rows,
     )
 
@@ -806,7 +806,7 @@ def pairs_shown(collection: Collection) -> PairsShown:
     bases = dict(bases_of_pairs(collection.margins, asked))
     names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
-    numbers = {kind: sum(own == kind for own in kinds.values()) for kind in SIGNS}
+    numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
     if len(domain.attributes) > _MATRIX:
         return PairsShown(domain.attributes, (), numbers)
     linked: nx.Graph[str] = nx.Graph([pair for pair, basis in bases.items() if basis])

@@ -144,16 +144,16 @@ def loss_histogram(losses: FloatArray) -> Plot | None:
 
 def frontier_picture(edge: Frontier, points: Sequence[tuple[str, float, float]]) -> Plot | None:
     """The frontier, and points of a name, a utility and a risk beside it; None where no risk is finite."""
-    kept = _finite(edge)
+    edge_points = _finite(edge)
     finite = [(name, u, r) for name, u, r in points if isfinite(r)]
-    if not kept:
+    if not edge_points:
         return None
-    x = Axis(*_ends([u for u, _ in kept] + [u for _, u, _ in finite]), _LEFT, _RIGHT)
-    highest = max([r for _, r in kept] + [r for _, _, r in finite])
+    x = Axis(*_ends([u for u, _ in edge_points] + [u for _, u, _ in finite]), _LEFT, _RIGHT)
+    highest = max([r for _, r in edge_points] + [r for _, _, r in finite])
     y = Axis(0.0, highest * 1.05 or 1.0, _BOTTOM, _TOP)
     dots = _dots(finite, x, y)
     description = "least risk by mean utility: " + "; ".join(
-        f"{u:.3g} with {r:.3g}" for u, r in kept[:: len(kept) // 8 + 1]
+        f"{u:.3g} with {r:.3g}" for u, r in edge_points[:: len(edge_points) // 8 + 1]
     )
     description += "".join(f"; {name}: utility {u:.3g}, risk {r:.3g}" for name, u, r in finite)
     line = tuple((x.place(u), y.place(r)) for u, r in _finite(edge.outlined(_VERTICES)))
@@ -515,9 +515,9 @@ def _weights(assessment: RiskAssessment) -> Iterator[WeightRow]:
             yield WeightRow(name, tuple((level, low, high) for level, (low, high) in zip(names, ends)))
     for name in assessment.attackers.added_columns:
         by_value = (harm.weights or {}).get(name, 0.0)
-        own = [0.0, *by_value.values()] if isinstance(by_value, Mapping) else [by_value]
-        if any(own):
-            yield WeightRow(name, (("as it is", min(own), max(own)), ("*", 0.0, 0.0)))
+        weights = [0.0, *by_value.values()] if isinstance(by_value, Mapping) else [by_value]
+        if any(weights):
+            yield WeightRow(name, (("as it is", min(weights), max(weights)), ("*", 0.0, 0.0)))
 
 
 def _times(weight: float, share: float) -> float:

@@ -183,17 +183,17 @@ def _errors(name: str, errors: TableErrors) -> ErrorRow:
 
 def _heat_map(comparison: Comparison) -> HeatMap:
     release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
-    own: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
+    errors_of: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
     for pair, error in release.items():
         for attribute in pair:
-            own.setdefault(attribute, []).append(error)
-    furthest = sorted(own, key=lambda attribute: -fmean(own[attribute] or [0.0]))[:_MAP]
-    shown = tuple(attribute for attribute in own if attribute in furthest)
+            errors_of.setdefault(attribute, []).append(error)
+    furthest = sorted(errors_of, key=lambda attribute: -fmean(errors_of[attribute] or [0.0]))[:_MAP]
+    drawn = tuple(attribute for attribute in errors_of if attribute in furthest)
 
     def cell(row: int, column: int) -> HeatCell | None:
         if row == column:
             return None
-        pair = shown[min(row, column)], shown[max(row, column)]
+        pair = drawn[min(row, column)], drawn[max(row, column)]
         errors, whose = (release, "this release") if row > column else (independent, INDEPENDENT)
         if pair not in errors:
             return HeatCell("", 0, f"{' and '.join(pair)}: not compared")
@@ -201,8 +201,10 @@ def _heat_map(comparison: Comparison) -> HeatMap:
         text = f"{points:.1f}" if points < 9.95 else f"{points:.0f}"
         return HeatCell(text, bisect_right(_HEATS, errors[pair]), f"{' and '.join(pair)}, {whose}: {text}")
 
-    places = range(len(shown))
-    return HeatMap(shown, len(own) - len(shown), tuple(tuple(cell(row, column) for column in places) for row in places))
+    places = range(len(drawn))
+    return HeatMap(
+        drawn, len(errors_of) - len(drawn), tuple(tuple(cell(row, column) for column in places) for row in places)
+    )
 
 
 def _suggested(suggestion: Suggestion) -> SuggestedRow:
@@ -226,6 +228,9 @@ def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool
 
 
 def _wanted(comparison: Comparison) -> list[WantedRow]:
-    each = comparison.each.values()
-    tables = dict.fromkeys(table for own in each for table in own.wanted.by_table)
-    return [WantedRow(" and ".join(table), tuple(own.wanted.by_table.get(table) for own in each)) for table in tables]
+    candidates = comparison.each.values()
+    tables = dict.fromkeys(table for candidate in candidates for table in candidate.wanted.by_table)
+    return [
+        WantedRow(" and ".join(table), tuple(candidate.wanted.by_table.get(table) for candidate in candidates))
+        for table in tables
+    ]

@@ -80,8 +80,8 @@ def frontier(
     rows = _grid(table, policy, k, diversity, strategies)
     frame = pd.DataFrame(run(partial(_found, table), rows))
     frame["least"] = [
-        np.fmin.reduce(frame.value[(frame.k >= own.k) & (frame.diversity == own.diversity)].to_numpy())
-        for own in frame.itertuples()
+        np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
+        for line in frame.itertuples()
     ]
     return frame[list(COLUMNS)]
 
@@ -111,9 +111,9 @@ def _grid(
     rows = []
     for least, demanded, strategy in product(each_k, each_diversity, each_strategy):
         together = None if policy.k_combinatorial is None else least
-        own = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
-        _ = own.requirements_of(table)
-        rows.append(_Row(least, "none" if demanded is None else str(demanded), own))
+        row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
+        _ = row_policy.requirements_of(table)
+        rows.append(_Row(least, "none" if demanded is None else str(demanded), row_policy))
     return rows
 
 

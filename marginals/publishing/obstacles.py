@@ -78,10 +78,10 @@ class Obstacles:
             return f"{'; '.join(unmet)}; weaken that, or leave the column out"
         return refusal.reason
 
-    def _has_rare_values(self, attribute: str, own: Mask) -> bool:
+    def _has_rare_values(self, attribute: str, mask: Mask) -> bool:
         """Whether a value of an attribute has too few rows: of a sensitive one where every cell is counted."""
         least = self.requirements.cell_size if attribute in self.table.sensitive else self.k
-        return least is not None and self.table.cube.counts(own).min(initial=least) < least
+        return least is not None and self.table.cube.counts(mask).min(initial=least) < least
 
     def _rare_values(self, attribute: str, level: int, naming: bool) -> str:
         hierarchy = self.table.domain.hierarchy(attribute)
@@ -93,24 +93,24 @@ class Obstacles:
         what = "value" if level == 0 else "group"
         whole = f"{'' if level == 0 else f'even in {level_name(attribute, hierarchy, level)} '}"
         if rare == len(counts):
-            found = (
+            reason = (
                 f"{whole}none of its {rare:,} {what}s has {self.k:,} rows"
                 if rare > 1
                 else f"it has {number_of(least, 'row')}"
             )
-            return f"{found}; put them into larger groups ({_MERGES}), or leave the column out"
+            return f"{reason}; put them into larger groups ({_MERGES}), or leave the column out"
         if rare == 1:
-            found = (
+            reason = (
                 f"its {what} {name} has {number_of(least, 'row')}"
                 if named
                 else f"one of its {what}s has {number_of(least, 'row')}"
             )
-            found += f", fewer than {self.k:,}"
+            reason += f", fewer than {self.k:,}"
         else:
-            found = f"{rare:,} of its {len(counts):,} {what}s have fewer than {self.k:,} rows"
-            found += f" ({name if named else 'the rarest'} has {least:,})"
+            reason = f"{rare:,} of its {len(counts):,} {what}s have fewer than {self.k:,} rows"
+            reason += f" ({name if named else 'the rarest'} has {least:,})"
         remedy = self._merging(labels, counts) or f"put the rare ones into larger groups ({_MERGES})"
-        return f"{whole}{found}; {f'{remedy}, or ' if len(counts) > 2 else ''}leave the column out"
+        return f"{whole}{reason}; {f'{remedy}, or ' if len(counts) > 2 else ''}leave the column out"
 
     def _merging(self, labels: Sequence[str], counts: CountArray) -> str | None:
         """Which ends of a scale to merge so that each value has k rows; None for values that are on no scale.
@@ -148,8 +148,8 @@ class Obstacles:
         if coarser is not None:
             levels = domain.levels(coarser)
             chosen = {a: levels[a] for a in domain.margin(mask) if a not in fixed}
-            shown = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
-            instead = f"it would pass as {margin_in_words(shown, domain)}: {as_written(chosen)}"
+            passing_levels = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
+            instead = f"it would pass as {margin_in_words(passing_levels, domain)}: {as_written(chosen)}"
         else:
             instead = "no coarser one that was tried would pass"
         classes = cube.table(nonsensitive_part(domain, mask, sensitive))
@@ -182,16 +182,16 @@ class Obstacles:
     def _smallest(self, classes: ContingencyTable) -> str:
         """The smallest class, with labels that tell of nobody by themselves; the others are counted."""
         smallest = int(classes.counts.argmin())
-        shown = []
+        values = []
         for attribute, label in classes.labels(smallest).items():
             level = classes.margin[attribute]
             one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
             rows = one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})
             named = self._tells_of_nobody(label, int(rows[0]))
-            shown.append(
+            values.append(
                 f"{attribute}={label}" if named else f"{attribute}=(a value of {number_of(int(rows[0]), 'row')})"
             )
-        return f"The smallest class: {', '.join(shown)}; {number_of(int(classes.counts[smallest]), 'row')}."
+        return f"The smallest class: {', '.join(values)}; {number_of(int(classes.counts[smallest]), 'row')}."
 
 
 @dataclass(frozen=True)

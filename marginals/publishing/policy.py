@@ -154,7 +154,9 @@ def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
     if not wanted:
         return None
-    margins = [WantedMargin(_mask(cube.domain, own), own.weight, Measure(own.measure)) for own in wanted]
+    margins = [
+        WantedMargin(_mask(cube.domain, analysis), analysis.weight, Measure(analysis.measure)) for analysis in wanted
+    ]
     return WantedAnalyses(cube, margins)
 
 
@@ -266,11 +268,11 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
 
 def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
     """Some of the margins, so few that what holds of all would not hold without any of these."""
-    kept = list(published)
+    needed = list(published)
     for mask in published:
-        if holds(fewer := [own for own in kept if own != mask]):
-            kept = fewer
-    return kept
+        if holds(fewer := [other for other in needed if other != mask]):
+            needed = fewer
+    return needed
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
@@ -326,8 +328,10 @@ def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
         return str(demanded)
     if isinstance(demanded, Mapping):
         return {
-            name: [_as_texts(each) for each in own] if isinstance(own, list | tuple) else _as_texts(own)  # type: ignore[arg-type]
-            for name, own in demanded.items()
+            name: [_as_texts(criterion) for criterion in demand]
+            if isinstance(demand, list | tuple)
+            else _as_texts(demand)  # type: ignore[arg-type]
+            for name, demand in demanded.items()
         }
     return demanded
 
@@ -802,8 +806,8 @@ class Population:
         low, high = (Fraction(str(rho)) for rho in self.bayes_optimal)
         result = []
         for sensitive in table.sensitive:
-            shown = [*table.quasi_identifiers, sensitive]
-            rows, people = _in_one_domain(table, self.people, shown)
+            columns = [*table.quasi_identifiers, sensitive]
+            rows, people = _in_one_domain(table, self.people, columns)
             finding = bayes_optimal(rows, people, sensitive, levels, low, high)
             belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
             result.append(replace(finding, worst=belief))

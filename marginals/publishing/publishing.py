@@ -202,7 +202,7 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
         chosen = Chosen(search.result.cliques)  # beside a ledger there are no further tables
         named = released_names(prepared, prepared.table, chosen.masks)
         judged.append(_content(prepared, prepared.table, chosen, named, published.title, published.deadline))
-    findings = [finding for each in judged for finding in each.verify().checks]
+    findings = [finding for judgement in judged for finding in judgement.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
         if not finding.holds:
@@ -229,7 +229,7 @@ def _in_series(
     cliques = search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    hierarchies = {name: own.hierarchy for name, own in named.items()}
+    hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
@@ -415,11 +415,11 @@ def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domai
     for name, hierarchy in domain.items():
         naming = table.naming.get(name)
         older = naming.older if isinstance(naming, KeptNames) else {}
-        own = {label: LabelTells(0) for label in told_by_older_labels(hierarchy) if label not in older}
+        label_tells = {label: LabelTells(0) for label in told_by_older_labels(hierarchy) if label not in older}
         if name in named:
-            own |= {label: LabelTells(number) for label, number in named[name].occurring.items()}
-        if own:
-            told[name] = own
+            label_tells |= {label: LabelTells(number) for label, number in named[name].occurring.items()}
+        if label_tells:
+            told[name] = label_tells
     return told
 
 
@@ -479,8 +479,8 @@ def _levels_told(
 
 def released_levels(collection: Collection, attribute: str, judged: AnyCollection[int] = ()) -> list[int]:
     """The levels below `*` at which some margin shows an attribute, and coarser ones that are judged; ascending."""
-    shown = {margin[attribute] for margin in collection.margins if attribute in margin}
-    return sorted(shown | {level for level in judged if level > min(shown, default=level)})
+    published_levels = {margin[attribute] for margin in collection.margins if attribute in margin}
+    return sorted(published_levels | {level for level in judged if level > min(published_levels, default=level)})
 
 
 def whole_levels(levels: list[int]) -> list[int]:
@@ -501,10 +501,10 @@ def _counted_part(
     counted = collection.cube.table(collection.domain.mask({attribute: levels[0]})).codes[0].tolist()
     if named is None:
         return hierarchy.over_levels(levels, counted)
-    kept = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
+    part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
     part = named.hierarchy.over_levels(levels, counted)
     paths = {path[0]: path for path in part.rows()}
-    listed = replace(Hierarchy.from_rows([paths[label] for label in kept]), has_names=part.has_names)
+    listed = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)
     return listed if part.order is None else listed.ordered_by([part.labels[0][code] for code in part.order])
 
 

@@ -185,12 +185,12 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
         if attribute not in table.quasi_identifiers:
             raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
     requirements = policy.requirements_of(table)
-    shown = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
-    chosen = single_table(table.cube, shown, requirements)
+    table_levels = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
+    chosen = single_table(table.cube, table_levels, requirements)
     spare = int(suppression * table.rows)
     if table_satisfies(table.cube, chosen.mask, requirements, spare):
         return chosen
-    name = f"the table at the levels {as_written(shown)}"
+    name = f"the table at the levels {as_written(table_levels)}"
     obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
     if not spare:
         raise obstacles.refusal(chosen.mask, name, table.sensitive)

@@ -47,8 +47,8 @@ def steward_report(
     obstacles = Obstacles(prepared.table, prepared.requirements, search.problem.constraint)
     result = search.result
     cube = table.cube
-    found = search.base if policy.base in ("auto", "best") else None
-    best = found if found is not None and len(found.masks) == 1 else None
+    base = search.base if policy.base in ("auto", "best") else None
+    best = base if base is not None and len(base.masks) == 1 else None
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
     suppressed = Collection.of(cube, [sensitive])
     further = () if beside is None else beside.masks
@@ -134,12 +134,12 @@ def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask)
     common: what every table of the release must show besides.
     """
     domain = problem.cube.domain
-    shown: Mask = 0
+    allowed_mask: Mask = 0
     for attribute in attributes:
         levels = range(domain.hierarchy(attribute).height)
         masks = (domain.mask({attribute: level}) for level in levels)
-        shown |= next((mask for mask in masks if problem.constraint([mask | common], 0) is None), 0)
-    return shown
+        allowed_mask |= next((mask for mask in masks if problem.constraint([mask | common], 0) is None), 0)
+    return allowed_mask
 
 
 _OFTEN = 0.05
@@ -159,9 +159,9 @@ def _stop_after(seconds: float, deadline: Deadline) -> Stop:
             return True
         if (now := time.monotonic()) < ask_at:
             return False
-        if (left := until - time.process_time()) > 0:
-            ask_at = now + max(left, _OFTEN)
-        return left <= 0
+        if (remaining := until - time.process_time()) > 0:
+            ask_at = now + max(remaining, _OFTEN)
+        return remaining <= 0
 
     return stop
 
@@ -195,16 +195,16 @@ _GREEDY = "greedy"
 
 
 def suggestions(
-    problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], found: SearchResult, stop: Stop
+    problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], result: SearchResult, stop: Stop
 ) -> tuple[Suggestion, ...]:
-    """The pairs to add, those first whose association is lost most. found: what the strategy found, before any rebuilding.
+    """The pairs to add, those first whose association is lost most. result: what the strategy found, before any rebuilding.
 
     wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
     """
     pairs = list(_candidates(comparison, wanted))
     if not pairs:
         return ()
-    alone = found if found.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
+    alone = result if result.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
     return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
 
 
@@ -216,7 +216,8 @@ def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> Iterator[Pa
     open_pairs = [
         pair
         for pair in dict.fromkeys([*lost, *odds])
-        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED) and not any(set(pair.attributes) <= own for own in known)
+        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED)
+        and not any(set(pair.attributes) <= analysis_attributes for analysis_attributes in known)
     ]
     yield from open_pairs[:_MOST]
 

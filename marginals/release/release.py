@@ -769,8 +769,8 @@ def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":
     terms = u_terms(model.closed_form, prior_rows)
     begins = np.cumsum([0, *(values.size for values in terms.values())])
     published = [a for a in model.domain.attributes if model.finest_levels[a] < model.domain.hierarchy(a).height]
-    shown = {a: model.domain.hierarchy(a).labels[model.finest_levels[a]] for a in published}
-    labels = {a: pd.Index([free_name("", level), *level], dtype=str) for a, level in shown.items()}
+    level_labels = {a: model.domain.hierarchy(a).labels[model.finest_levels[a]] for a in published}
+    labels = {a: pd.Index([free_name("", level), *level], dtype=str) for a, level in level_labels.items()}
     codes = {a: np.zeros(begins[-1], dtype=smallest_code_dtype(len(labels[a]))) for a in published}
     for begin, (attributes, values) in zip(begins, terms.items()):
         for attribute, column in zip(attributes, np.indices(values.shape).reshape(len(attributes), values.size)):

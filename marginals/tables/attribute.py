@@ -332,10 +332,10 @@ class Attribute:
         ordered = sorted(values)
         if self.has_decimals and self.intervals:
             numbers = map(NumberFormat().number, ordered)
-            widths, single, start = (tuple(map(Decimal, each)) for each in (self.intervals, self.apart, [self.start]))
+            widths, single, start = (tuple(map(Decimal, texts)) for texts in (self.intervals, self.apart, [self.start]))
             return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0], single)
         if self.intervals:
-            whole = [tuple(map(int, each)) for each in (self.intervals, self.apart)]
+            whole = [tuple(map(int, texts)) for texts in (self.intervals, self.apart)]
             return Hierarchy.from_intervals(ordered, whole[0], int(self.start), whole[1])
         if self.dates:
             return date_hierarchy(ordered, self.dates)
@@ -434,8 +434,12 @@ class Column:
         >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
         (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
         """
-        own = self.format
-        read = () if own is None else tuple(n for value in self.values if (n := own.number(value)) is not None)
+        number_format = self.format
+        read = (
+            ()
+            if number_format is None
+            else tuple(n for value in self.values if (n := number_format.number(value)) is not None)
+        )
         return read if read and len(read) == len(self.values) else None
 
     @property

@@ -131,12 +131,12 @@ def is_encoding(name: object) -> bool:
     try:
         codec = codecs.lookup(str(name))
         spelled = codecs.encode('a,";\t|\n', codec.name)
-        kept = isinstance(spelled, bytes) and codecs.decode(spelled, codec.name) == 'a,";\t|\n'
+        keeps_signs = isinstance(spelled, bytes) and codecs.decode(spelled, codec.name) == 'a,";\t|\n'
     except (LookupError, UnicodeError, TypeError, ValueError):
         return False
     return (
         isinstance(name, str)
-        and kept
+        and keeps_signs
         and codec.name not in ("utf-7", "idna", "punycode")
         and "escape" not in codec.name
     )

@@ -475,8 +475,8 @@ def _kept_aside(rows: "nw.LazyFrame[Any]", held: ExitStack) -> "nw.LazyFrame[Any
         return rows
     native: Any = rows.to_native()
     native.query("aside", f"COPY aside TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20480, USE_TMP_FILE false)")
-    kept: nw.LazyFrame[Any] = nw.from_native(native.query("aside", f"SELECT * FROM read_parquet('{path}')"))
-    return kept
+    stored: nw.LazyFrame[Any] = nw.from_native(native.query("aside", f"SELECT * FROM read_parquet('{path}')"))
+    return stored
 
 
 def _parts_of(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[Any]]":

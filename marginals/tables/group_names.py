@@ -143,8 +143,8 @@ class GroupNaming:
         values = ladder.labels[0]
         given = attribute.hierarchy_of(values)
         if given.size(0) > len(values):
-            kept = [code for value in values if (code := given.code(value, 0)) is not None]
-            given = given.restricted_to(kept)
+            codes = [code for value in values if (code := given.code(value, 0)) is not None]
+            given = given.restricted_to(codes)
         return cls.of(name, attribute, given, is_observed=is_observed)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
@@ -290,7 +290,9 @@ class _Namer:
         self._is_told = (self._counts > 0) | (naming.listing is Listing.PUBLIC)
         self._meanings: dict[str, frozenset[int]] = {}
         is_known = naming.listing is not Listing.OCCURRING
-        self._known: Collection[str] = {label for own in naming.given.labels for label in own} if is_known else set()
+        self._known: Collection[str] = (
+            {label for level_labels in naming.given.labels for label in level_labels} if is_known else set()
+        )
         self._names: dict[int, GroupName] = {}
 
     def named(self) -> NamedLevels:

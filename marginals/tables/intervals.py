@@ -167,10 +167,10 @@ def check_intervals(hierarchy: Hierarchy) -> None:
     rows = misplaced(hierarchy)
     if not rows:
         return
-    shown = "; ".join(f"row {row + 1} under {label!r} at level {level}" for row, level, label in rows[:_SHOWN])
+    examples = "; ".join(f"row {row + 1} under {label!r} at level {level}" for row, level, label in rows[:_SHOWN])
     more = f"; and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
     raise InputError(
-        f"the hierarchy puts values under intervals that do not hold them: {shown}{more}. A range such as >=65 would be "
+        f"the hierarchy puts values under intervals that do not hold them: {examples}{more}. A range such as >=65 would be "
         'counted wrong: correct these rows, or write label_form = "names" for labels that are plain names'
     )
 

@@ -86,8 +86,8 @@ def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values
     Raises HierarchyError where none fits, and InputError where the population does not count each base value of a
     hierarchy that is given, or another.
     """
-    own = values if attribute.first_merged else {MISSING} & set(values)
-    hierarchy = attribute.hierarchy_of({*counts, *own})
+    values_merged = values if attribute.first_merged else {MISSING} & set(values)
+    hierarchy = attribute.hierarchy_of({*counts, *values_merged})
     if attribute.hierarchy is None:
         return hierarchy
     known = set(attribute.hierarchy.labels[0])
@@ -161,13 +161,13 @@ def attribute_ladder(
     labels, parents = [given.labels[0]], []
     below = np.arange(given.size(0))
     for number, partition in enumerate(_levels(naming, counts, k, profiles, apart), 1):
-        own = partition[lifted]
+        groups = partition[lifted]
         parent = np.empty(len(labels[-1]), dtype=np.intp)
-        parent[below] = own
+        parent[below] = groups
         is_start = number == start
         labels.append(given.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
-        below = own
+        below = groups
     ladder = replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
     finest = start + 1
     if finest >= ladder.height:
@@ -233,10 +233,10 @@ def _of_side(
         yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
     members = set(side.tolist())
-    own = [value for value in names.scale.order.tolist() if value in members]
+    ordered = [value for value in names.scale.order.tolist() if value in members]
     missing = [value for value in side.tolist() if value == names.missing]
-    order = np.searchsorted(side, [*own, *missing]).astype(np.intp)
-    apart = len(own) if missing and own else None
+    order = np.searchsorted(side, [*ordered, *missing]).astype(np.intp)
+    apart = len(ordered) if missing and ordered else None
     for partition in partitions_in_order(counts[side][order], sizes, apart):
         placed = np.empty_like(partition)
         placed[order] = partition

@@ -54,9 +54,10 @@ _OTHERS = """
 """
 """Words for what is no person, though it may be numbered."""
 
-_NO_IDS = (
-    "hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said"
-)
+_NO_IDS = """
+    hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said humid
+    rigid
+"""
 """Words that end as names of keys do."""
 
 _NAMES = """
@@ -300,21 +301,21 @@ class PeopleReader:
         Raises InputError where a person has several rows and nothing says which of them count, and where the order that is
         to decide is not known.
         """
-        kept: list[DistinctRows] = []
+        batches: list[DistinctRows] = []
         dropped = left_out = 0
         lacking: Counter[str] = Counter()
         for part in self._parts(source, [self.person, *columns]):
             rows = part.taken(np.where(self.complete(part), part.counts, 0))
             dropped += int(part.counts.sum() - rows.counts.sum())
             lacking.update(self.lacking(part))
-            if self.unit.needs_order and kept:
-                rows = concatenated(kept.pop(), rows)
+            if self.unit.needs_order and batches:
+                rows = concatenated(batches.pop(), rows)
             chosen = rows.taken(kept_of_each(rows, self.unit, self.person, source.name))
             left_out += int(rows.counts.sum() - chosen.counts.sum())
-            kept = [chosen] if self.unit.needs_order else [merged([*kept, chosen.without(self.person)])]
-        if not kept:
+            batches = [chosen] if self.unit.needs_order else [merged([*batches, chosen.without(self.person)])]
+        if not batches:
             raise InputError(f"{source.name} has no row")
-        only = kept[0].without(self.person) if self.unit.needs_order else kept[0]
+        only = batches[0].without(self.person) if self.unit.needs_order else batches[0]
         return Counted(only, dropped, lacking, left_out)
 
     def _parts(self, source: Source, columns: Sequence[str]) -> Iterable[DistinctRows]:
@@ -339,18 +340,18 @@ def kept_of_each(rows: DistinctRows, unit: Unit, person: str, name: str) -> Coun
     if unit.needs_order:
         order = np.arange(len(rows)) if unit.one_row == "first" else np.arange(len(rows))[::-1]
         _, firsts = np.unique(people[order], return_index=True)
-        kept = np.zeros(len(rows), dtype=np.int64)
-        kept[order[firsts]] = 1
-        return kept
-    kept = _drawn(rows, people, person, unit.most)
-    if unit.one_row is None and unit.rows_per_person is None and kept.sum() < rows.counts.sum():
+        drawn = np.zeros(len(rows), dtype=np.int64)
+        drawn[order[firsts]] = 1
+        return drawn
+    drawn = _drawn(rows, people, person, unit.most)
+    if unit.one_row is None and unit.rows_per_person is None and drawn.sum() < rows.counts.sum():
         several = int((np.bincount(people, rows.counts) > 1).sum())
         raise InputError(
             f"{name}: {several:,} of {len(np.unique(people)):,} values of {person!r} have several rows, so k rows may be "
             'fewer than k people; say one_row = "first", "last" or "random", or how many rows of each count at most, for '
             "example rows_per_person = 5"
         )
-    return kept
+    return drawn
 
 
 def _drawn(rows: DistinctRows, people: IndexArray, person: str, most: int) -> CountArray:
@@ -359,11 +360,11 @@ def _drawn(rows: DistinctRows, people: IndexArray, person: str, most: int) -> Co
     people: one number a row, the same for the same person. Each row of a person has a number by its texts, and by how many
     of the rows just like it came before; those with the smallest numbers are drawn.
     """
-    each: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
+    row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
     names = [person, *sorted(column for column in rows.codes if column != person)]
     ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in names]
     content, _ = pack(ranked, [len(rows.values[column]) + 1 for column in names], len(rows))
-    by_content = each[np.argsort(content[each], kind="stable")]
+    by_content = row_of[np.argsort(content[row_of], kind="stable")]
     ordered = content[by_content]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
     alike = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
@@ -427,9 +428,9 @@ def worth_counting(rows_of_each: CountArray) -> range:
     more_than = (
         people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
     )  # people with more than 0, 1, ...
-    kept = np.cumsum(more_than)  # rows, with 1, 2, ... of each
+    row_totals = np.cumsum(more_than)  # rows, with 1, 2, ... of each
     row_numbers = np.arange(1, most + 1)
-    is_worth = (kept * _COARSER >= people * row_numbers) & (kept >= _WORTH * people)
-    enough = int(np.searchsorted(kept, _NEARLY_ALL * rows) + 1)
+    is_worth = (row_totals * _COARSER >= people * row_numbers) & (row_totals >= _WORTH * people)
+    enough = int(np.searchsorted(row_totals, _NEARLY_ALL * rows) + 1)
     worth = row_numbers[is_worth & (row_numbers <= enough)]
     return range(int(worth.max()), int(worth.min()) - 1, -1) if len(worth) else range(0)

@@ -72,8 +72,8 @@ def in_groups(
         return attribute
     if attribute.hierarchy is not None or attribute.prefixes or (is_in_groups(attribute) and not attribute.is_fitted):
         return attribute
-    kept = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
-    texts, sizes = [values[place] for place in kept], counts[kept]
+    places = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
+    texts, sizes = [values[place] for place in places], counts[places]
     if len(texts) <= CATEGORIES or 2 * sum(text in attribute.values for text in texts) >= len(texts):
         return attribute
     read = [] if numbers is None else [number for text in texts if (number := numbers.number(text)) is not None]
@@ -164,8 +164,8 @@ def heaps(
     enough = _SPIKE * counts.sum()
     result = sorted(
         number
-        for number, own, rows in zip(numbers, band.tolist(), counts.tolist())
-        if rows >= max(enough, _OF_ITS_BAND * (of_band[own] - rows)) and of_band[own] > rows and number
+        for number, band_number, rows in zip(numbers, band.tolist(), counts.tolist())
+        if rows >= max(enough, _OF_ITS_BAND * (of_band[band_number] - rows)) and of_band[band_number] > rows and number
     )
     return tuple(map(int, result)) if isinstance(width, int) else tuple(result)
 

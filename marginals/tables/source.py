@@ -164,7 +164,7 @@ class Reading:
             for name, number in self.numbers.items()
             if number is not None
         }
-        return {name: own for name, own in read.items() if own.format.is_grouped or own.unreadable}
+        return {name: column for name, column in read.items() if column.format.is_grouped or column.unreadable}
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
@@ -684,7 +684,9 @@ class TableSource:
     def one_by_one(self) -> "TableSource":
         """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
         sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
-        single = {name: replace(own, single_values=True) for name, own in sensitive.items()}
+        single = {
+            name: replace(sensitive_attribute, single_values=True) for name, sensitive_attribute in sensitive.items()
+        }
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:

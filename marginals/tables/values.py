@@ -99,7 +99,7 @@ class NumberFormat:
         whole = next((number_format for number_format in formats(decimal) if number_format._is_of(texts)), None)
         return whole or max(
             (number_format for number_format in formats(decimal) if number_format.is_shown_by(texts)),
-            key=lambda own: sum(map(own.is_number, texts)),
+            key=lambda candidate: sum(map(candidate.is_number, texts)),
         )
 
     def _is_of(self, texts: Collection[str]) -> bool:
@@ -524,8 +524,8 @@ def _of_dates(texts: Sequence[str]) -> list[Place] | None:
         return [(when,) for when in whens]
     if not (result := _all(_DAY, texts)):
         return None
-    one = _days([(each[4], each[3], each[1], each.groups()[4:]) for each in result])
-    other = _days([(each[4], each[1], each[3], each.groups()[4:]) for each in result])
+    one = _days([(match[4], match[3], match[1], match.groups()[4:]) for match in result])
+    other = _days([(match[4], match[1], match[3], match.groups()[4:]) for match in result])
     return (one or other) if one is None or other is None else None
 
 
@@ -542,7 +542,7 @@ def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[P
 
 def _of_times(texts: Sequence[str]) -> list[Place] | None:
     result = _all(_TIME_OF_DAY, texts)
-    return [tuple(Decimal(part or 0) for part in each.groups()) for each in result] if result else None
+    return [tuple(Decimal(part or 0) for part in match.groups()) for match in result] if result else None
 
 
 def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:

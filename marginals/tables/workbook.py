@@ -181,14 +181,14 @@ class _Workbook:
         strings = self._strings(named["sharedStrings"]) if "sharedStrings" in named else []
         formats = self._formats(named["styles"]) if "styles" in named else _Formats({}, epoch_of_1904)
         formats = _Formats(formats.codes, epoch_of_1904)
-        found = []
+        result = []
         for relation in listed:
             kind, target = relations.get(relation, ("worksheet", ""))
             if kind == "worksheet":
                 sheet = self._sheet(target, strings, formats)
                 if sheet.columns:
-                    found.append(sheet)
-        return found
+                    result.append(sheet)
+        return result
 
     def _relations(self, folder: str, part: str) -> dict[str, tuple[str, str]]:
         """What a part refers to, by its key: of which kind it is, and its path in the archive."""

@@ -199,6 +199,6 @@ def _untold_groups(margins: Sequence[Margin], asked: Mapping[str, Distinction]) 
     group = list(asked)
     for attribute in asked:
         rest = [a for a in group if a != attribute]
-        if not any(own.issuperset(rest) for own in told):
+        if not any(told_group.issuperset(rest) for told_group in told):
             group = rest
     return (tuple(group),)

@@ -285,7 +285,7 @@ def elimination_cliques(
     given = list(sets)
     names = sorted(set().union(*given))
     place = {name: i for i, name in enumerate(names)}
-    masks = [sum(1 << place[name] for name in each) for each in given]
+    masks = [sum(1 << place[name] for name in given_set) for given_set in given]
 
     def named(mask: Mask) -> frozenset[str]:
         return frozenset([names[i] for i in vertices_of(mask)])
@@ -301,21 +301,21 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
     ['0b1011', '0b1110']
     """
     closed: dict[int, Mask] = {}  # each vertex and its neighbours
-    left = 0
-    for each in sets:
-        left |= each
-        for vertex in vertices_of(each):
-            closed[vertex] = closed.get(vertex, 0) | each
-    if allowed is None and set(closed.values()) == {left}:  # small collections often are such
-        return [left]
-    fill = {vertex: _fill(closed, vertex) for vertex in vertices_of(left)}
+    remaining = 0
+    for mask in sets:
+        remaining |= mask
+        for vertex in vertices_of(mask):
+            closed[vertex] = closed.get(vertex, 0) | mask
+    if allowed is None and set(closed.values()) == {remaining}:  # small collections often are such
+        return [remaining]
+    fill = {vertex: _fill(closed, vertex) for vertex in vertices_of(remaining)}
     waiting = sorted((edges, vertex) for vertex, edges in fill.items())  # a heap, since it ascends
     cliques = []
-    while left:
+    while remaining:
         chosen, passed = None, []
         while chosen is None and waiting:
             edges, vertex = entry = heappop(waiting)
-            if not left >> vertex & 1 or edges != fill[vertex]:  # of a vertex's entries that counts which is true
+            if not remaining >> vertex & 1 or edges != fill[vertex]:  # of a vertex's entries that counts which is true
                 continue
             if allowed is None or allowed(closed[vertex]):
                 chosen = vertex
@@ -327,15 +327,15 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
             heappush(waiting, entry)
         clique = closed[chosen]
         cliques.append(clique)
-        if clique == left:  # what would follow are its subsets
+        if clique == remaining:  # what would follow are its subsets
             break
-        left ^= 1 << chosen
+        remaining ^= 1 << chosen
         changed = 0
         for vertex in vertices_of(clique ^ 1 << chosen):
             # What gets new neighbours has them in common with each of its own.
             changed |= closed[vertex] if clique & ~closed[vertex] else 1 << vertex
             closed[vertex] = (closed[vertex] | clique) ^ 1 << chosen
-        for vertex in vertices_of(changed & left):
+        for vertex in vertices_of(changed & remaining):
             fill[vertex] = _fill(closed, vertex)
             heappush(waiting, (fill[vertex], vertex))
     return cliques

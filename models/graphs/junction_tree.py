@@ -54,9 +54,9 @@ def _spanning_tree(domain: Domain, cliques: Sequence[Mask]) -> tuple[list[int], 
 
     Of equal overlaps the earlier clique joins, and it joins the one that joined first.
     """
-    shown = [tuple(domain.places(clique)) for clique in cliques]
+    clique_places = [tuple(domain.places(clique)) for clique in cliques]
     holding: defaultdict[int, set[int]] = defaultdict(set)  # by attribute, the cliques with it that have not joined
-    for i, places in enumerate(shown):
+    for i, places in enumerate(clique_places):
         for attribute in places:
             holding[attribute].add(i)
     best = [0] * len(cliques)
@@ -70,7 +70,7 @@ def _spanning_tree(domain: Domain, cliques: Sequence[Mask]) -> tuple[list[int], 
             continue
         place[chosen] = len(place)
         near: set[int] = set()
-        for attribute in shown[chosen]:
+        for attribute in clique_places[chosen]:
             holding[attribute].discard(chosen)
             near |= holding[attribute]
         for i in near:
@@ -138,10 +138,12 @@ class JunctionTree:
 
     def containing(self, vertices: Mask) -> "JunctionTree":
         """The subtree of the cliques that hold all the given vertices (KG06 Prop. 7.3); connected by construction."""
-        kept = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
-        place = {clique: position for position, clique in enumerate(kept)}
+        positions = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
+        place = {clique: position for position, clique in enumerate(positions)}
         return JunctionTree(
-            self.domain, tuple(self.cliques[i] for i in kept), tuple(place.get(self.parents[i], -1) for i in kept)
+            self.domain,
+            tuple(self.cliques[i] for i in positions),
+            tuple(place.get(self.parents[i], -1) for i in positions),
         )
 
     def graph(self) -> "nx.Graph[Margin]":
@@ -223,14 +225,14 @@ def _heaviest(edges: Iterable[tuple[Mask, Mask]]) -> tuple[list[tuple[Mask, Mask
             clique = above
         return clique
 
-    kept, weight = [], 0
+    edges_kept, weight = [], 0
     for a, b in sorted(edges, key=lambda edge: (-(edge[0] & edge[1]).bit_count(), edge)):
         first, second = root_of(a), root_of(b)
         if first != second:
             root[first] = second
-            kept.append((a, b))
+            edges_kept.append((a, b))
             weight += (a & b).bit_count()
-    return kept, weight
+    return edges_kept, weight
 
 
 # Collapsing: the smallest part of a decomposable collection that still has the distribution of some attributes.
@@ -246,17 +248,17 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
 
     onto: induced attributes, of which those that no clique holds count for nothing.
     """
-    left = [tree.cliques[clique] for clique in without_leaves(tree, onto)]
+    cliques_left = [tree.cliques[clique] for clique in without_leaves(tree, onto)]
     while True:
         once = twice = 0
-        for clique in left:
+        for clique in cliques_left:
             twice |= once & clique
             once |= clique
         alone = once & ~twice & ~onto
         if not alone:
-            return frozenset(clique for clique in left if clique)
-        reduced = {clique & ~alone for clique in left}
-        left = [c for c in reduced if not any(c != other and not c & ~other for other in reduced)]
+            return frozenset(clique for clique in cliques_left if clique)
+        reduced = {clique & ~alone for clique in cliques_left}
+        cliques_left = [c for c in reduced if not any(c != other and not c & ~other for other in reduced)]
 
 
 def without_leaves(tree: JunctionTree, onto: Mask) -> list[int]:
@@ -265,20 +267,20 @@ def without_leaves(tree: JunctionTree, onto: Mask) -> list[int]:
     for child, parent in enumerate(tree.parents):
         if parent >= 0:
             neighbors[child][parent] = neighbors[parent][child] = tree.separators[child]
-    kept = [True] * len(tree.cliques)
+    stays_in = [True] * len(tree.cliques)
     ends = [i for i, around in enumerate(neighbors) if len(around) <= 1]
     while ends:
         clique = ends.pop()
-        if not kept[clique] or len(neighbors[clique]) > 1:
+        if not stays_in[clique] or len(neighbors[clique]) > 1:
             continue
         shared = next(iter(neighbors[clique].values()), 0)
         if tree.cliques[clique] & onto & ~shared:
             continue
-        kept[clique] = False
+        stays_in[clique] = False
         for other in neighbors[clique]:
             del neighbors[other][clique]
             ends.append(other)
-    return [clique for clique, stays in enumerate(kept) if stays]
+    return [clique for clique, stays in enumerate(stays_in) if stays]
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
@@ -328,11 +330,11 @@ def independences(tree: JunctionTree) -> tuple[Independence, ...]:
 
 def _parts(graph: InteractionGraph, without: Mask) -> tuple[Mask, ...]:
     """The connected parts of a graph once some vertices are gone."""
-    left, parts = graph.vertices & ~without, []
-    while left:
-        part = graph.reached((left & -left).bit_length() - 1, without)
+    remaining, parts = graph.vertices & ~without, []
+    while remaining:
+        part = graph.reached((remaining & -remaining).bit_length() - 1, without)
         parts.append(part)
-        left &= ~part
+        remaining &= ~part
     return tuple(parts)
 
 
@@ -428,7 +430,7 @@ class Collection:
     def within(self, mask: Mask) -> "Collection":
         """What the margins say of some induced attributes, with the supports that these hold."""
         held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
-        return Collection.of(self.cube, [own & mask for own in self.masks], held)
+        return Collection.of(self.cube, [clique & mask for clique in self.masks], held)
 
     def finest_level(self, attribute: str) -> int:
         """The finest level at which some margin shows an attribute; that of `*` when none does.
@@ -462,8 +464,8 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
     parts = []
     while margins:
         held = _connected(margins[0], [*margins, *supports])
-        own = [support for support, mask in zip(collection.supports, supports) if mask & held]
-        parts.append(Collection.of(collection.cube, (mask for mask in margins if mask & held), own))
+        supports_held = [support for support, mask in zip(collection.supports, supports) if mask & held]
+        parts.append(Collection.of(collection.cube, (mask for mask in margins if mask & held), supports_held))
         margins = [mask for mask in margins if not mask & held]
     return tuple(parts)
 

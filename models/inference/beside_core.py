@@ -170,12 +170,12 @@ class RakedSampler:
     ) -> tuple[IndexArray, FloatArray]:
         """The number of the cell of each candidate in a table, and the count of each; one more for what has no row there."""
         domain = self.model.domain
-        own = {a: domain.hierarchy(a).lift(levels[a], level)[codes[a]] for a, level in table.margin.items()}
+        candidate = {a: domain.hierarchy(a).lift(levels[a], level)[codes[a]] for a, level in table.margin.items()}
         counted = {a: table.column(a, level) for a, level in table.margin.items()}
         sizes = [domain.hierarchy(a).size(level) for a, level in table.margin.items()]
-        keys, cells = (np.zeros(len(next(iter(each.values()))), dtype=np.int64) for each in (own, counted))
+        keys, cells = (np.zeros(len(next(iter(columns.values()))), dtype=np.int64) for columns in (candidate, counted))
         for attribute, size in zip(table.margin, sizes):
-            keys, cells = keys * size + own[attribute], cells * size + counted[attribute]
+            keys, cells = keys * size + candidate[attribute], cells * size + counted[attribute]
         order = np.argsort(cells, kind="stable")
         places = np.minimum(np.searchsorted(cells[order], keys), len(cells) - 1)
         is_counted = cells[order][places] == keys

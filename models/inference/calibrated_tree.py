@@ -442,8 +442,8 @@ class TreeMargins:
 
     def joint(self, items: tuple[Item, ...]) -> FloatArray:
         """Rows by the values of all items, one axis each; read-only."""
-        kept = self._kept.arrays.get(items)
-        return self._kept.keep(items, self._joint(items)) if kept is None else kept
+        cached = self._kept.arrays.get(items)
+        return self._kept.keep(items, self._joint(items)) if cached is None else cached
 
     def _joint(self, items: tuple[Item, ...]) -> FloatArray:
         shape = self.shape(items)
@@ -472,8 +472,8 @@ class TreeMargins:
         waiting = list(questions)
         while waiting:
             question = waiting[-1]
-            if question not in answers and (kept := self._kept.arrays.get(question)) is not None:
-                answers[question] = kept
+            if question not in answers and (cached := self._kept.arrays.get(question)) is not None:
+                answers[question] = cached
             if question in answers:
                 waiting.pop()
                 continue
@@ -549,8 +549,8 @@ def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArr
     an unknown attribute or level, TooManyCellsError for a margin too large to be laid out.
     """
     key = tuple(margin.items())
-    kept = margins._kept.arrays.get(key)
-    return margins._kept.keep(key, _expected_counts(margins, margin)) if kept is None else kept
+    cached = margins._kept.arrays.get(key)
+    return margins._kept.keep(key, _expected_counts(margins, margin)) if cached is None else cached
 
 
 def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
@@ -619,8 +619,8 @@ def _joined(left: ExpectedCells, right: ExpectedCells, separator: ContingencyTab
     domain = left.domain
     left_rows, right_rows = match(*left.cells.keys_with(right.cells))
     expected = left.expected[left_rows] * right.expected[right_rows]
-    kept = left[left_rows].cells
-    expected /= separator.counts_in(kept) if separator.attributes else max(separator.total, 1)
+    cells = left[left_rows].cells
+    expected /= separator.counts_in(cells) if separator.attributes else max(separator.total, 1)
     codes, margin = {}, {}
     for attribute in domain.attributes:
         sides = [
@@ -780,10 +780,10 @@ class _Message:
 
     def at(self, cell: IndexArray, place: IndexArray) -> FloatArray:
         """The message to cells of the parent; 0 where the child's clique holds nothing that agrees."""
-        places, found = look_up(cell * len(self.link) + self.link.positions[1][place], self.keys)
+        places, is_present = look_up(cell * len(self.link) + self.link.positions[1][place], self.keys)
         if not len(self.keys):
             return np.zeros(len(cell))
-        return np.where(found, self.values[places], 0.0)
+        return np.where(is_present, self.values[places], 0.0)
 
 
 def _times(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -128,7 +128,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
             ways = before * behind[place + 1].get(after, 0)
             if ways:
                 reached[after] = reached.get(after, 0) + before
-                rows = [known + ways * own for known, own in zip(rows, filled)]
+                rows = [known + ways * filled_cell for known, filled_cell in zip(rows, filled)]
         ahead = reached
         shares.append([Fraction(row, total * int(sums.sizes[place])) for row in rows])
     return shares
@@ -180,24 +180,26 @@ def _layers(
     counts = np.concatenate([np.rint(table.counts).astype(int).ravel() for table in sums.tables]).tolist()
     places = [
         [
-            (offset + table.class_of[own] * table.counts.shape[1] + table.value_of).tolist()
+            (offset + table.class_of[sum_number] * table.counts.shape[1] + table.value_of).tolist()
             for offset, table in zip(offsets, sums.tables)
         ]
-        for own in range(len(sums.sizes))
+        for sum_number in range(len(sums.sizes))
     ]
-    last = {place: own for own, of_tables in enumerate(places) for of_table in of_tables for place in of_table}
+    last = {
+        place: sum_number for sum_number, of_tables in enumerate(places) for of_table in of_tables for place in of_table
+    }
     # What is left of all sums is one number, each sum in so many of its bits: a step subtracts a few at once.
     bits = max(counts, default=0).bit_length()
     states: dict[int, int] = {sum(count << place * bits for place, count in enumerate(counts) if place in last): 0}
     layers: list[list[_Step]] = []
-    left = most
-    for own, of_tables in enumerate(places):
+    budget = most
+    for sum_number, of_tables in enumerate(places):
         places_of = list(zip(*of_tables))
         units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
         counted = sorted({place for of_table in of_tables for place in of_table})
         several = [(place, values) for place, values in _values_of(of_tables).items() if len(values) > 1]
-        ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == own)
-        size, low, high = int(sums.sizes[own]), lower[own].tolist(), upper[own].tolist()
+        ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
+        size, low, high = int(sums.sizes[sum_number]), lower[sum_number].tolist(), upper[sum_number].tolist()
         steps: list[_Step] = []
         reached: dict[int, int] = {}
         known: dict[_Filled, list[_Filled]] = {}
@@ -208,8 +210,8 @@ def _layers(
             if room not in known:
                 known[room] = _filled(size, low, room)
             result = known[room]
-            left -= len(result) * (1 + size // _LARGE)
-            if left < 0:
+            budget -= len(result) * (1 + size // _LARGE)
+            if budget < 0:
                 return None
             for filled in result:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
@@ -235,10 +237,10 @@ def _values_of(of_tables: Sequence[Sequence[int]]) -> dict[int, list[int]]:
 @lru_cache(maxsize=1 << 16)
 def _arrangements(size: int, filled: _Filled) -> int:
     """In how many ways so many rows can have these values: a multinomial coefficient."""
-    ways, left = 1, size
-    for own in filled:
-        ways *= comb(left, own)
-        left -= own
+    ways, remaining = 1, size
+    for part in filled:
+        ways *= comb(remaining, part)
+        remaining -= part
     return ways
 
 
@@ -251,10 +253,10 @@ def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]
     result: list[_Filled] = [()]
     for v in range(len(high)):
         result = [
-            (*head, own)
+            (*head, last_part)
             for head in result
-            for left in [rows - sum(head)]
-            for own in range(max(low[v], left - ahead[v + 1]), min(high[v], left - needed[v + 1]) + 1)
+            for remaining in [rows - sum(head)]
+            for last_part in range(max(low[v], remaining - ahead[v + 1]), min(high[v], remaining - needed[v + 1]) + 1)
         ]
     return result
 
@@ -353,7 +355,7 @@ class _Fit:
         masked = np.where(self.possible, score, -np.inf)
         top = masked.max(axis=1, keepdims=True)
         normal = np.log(np.exp(masked - top).sum(axis=1, keepdims=True)) + top
-        linear = sum(float((table.counts * own).sum()) for table, own in zip(self.sums.tables, logs))
+        linear = sum(float((table.counts * log_factors).sum()) for table, log_factors in zip(self.sums.tables, logs))
         return float((self.sizes * normal).sum()) - linear
 
     def newton_step(self) -> tuple[list[FloatArray], FloatArray]:
@@ -410,7 +412,7 @@ class _Fit:
         before = self._dual(self.score, self.logs)
         length = 1.0
         for _ in range(30):
-            logs = [own + length * way for own, way in zip(self.logs, step)]
+            logs = [log_factors + length * way for log_factors, way in zip(self.logs, step)]
             score = self.score + length * moved
             if self._dual(score, logs) <= before + 1e-12 * abs(before):
                 self.logs, self.score = logs, score

@@ -279,8 +279,8 @@ def divided(dividend: FloatArray, divisor: FloatArray, script: Script) -> FloatA
 def reciprocals(numbers: FloatArray, size: int, script: Script) -> FloatArray:
     """1 by each number, none negative; then zeros, so that they are so many."""
     quotients = np.zeros(size)
-    own = quotients[: len(numbers)]
-    script += [(np.add, (numbers, _LEAST, own)), (np.divide, (_ONE, own, own))]
+    buffer = quotients[: len(numbers)]
+    script += [(np.add, (numbers, _LEAST, buffer)), (np.divide, (_ONE, buffer, buffer))]
     return quotients
 
 
@@ -318,34 +318,36 @@ class SumPlan:
     @lru_cache(_PLANS)
     def of(cls, scopes: tuple[Axes, ...], summed: tuple[int, ...], shape: tuple[int, ...]) -> "SumPlan":
         """Axes are eliminated one after the other, that first which is the least work."""
-        left = dict(enumerate(scopes))
+        remaining = dict(enumerate(scopes))
         waiting = set(summed)
         home = home_of(scopes, frozenset(range(len(shape))) - waiting)
         steps: list[_Sum | _Product | _Join] = []
         while waiting:
-            axis = min(waiting, key=lambda axis: (_size(frozenset().union(*_with(left, axis).values()), shape), axis))
-            holders = sorted(_with(left, axis), key=lambda i: (_size(left[i], shape), i))
+            axis = min(
+                waiting, key=lambda axis: (_size(frozenset().union(*_with(remaining, axis).values()), shape), axis)
+            )
+            holders = sorted(_with(remaining, axis), key=lambda i: (_size(remaining[i], shape), i))
             while len(holders) > 2:
                 one, other, *rest = holders
-                steps.append(_Product.of(one, other, left[one] | left[other], shape))
-                left[one] |= left.pop(other)
-                holders = sorted([one, *rest], key=lambda i: (_size(left[i], shape), i))
-            gone = {i for i in waiting if set(_with(left, i)) <= set(holders)}
+                steps.append(_Product.of(one, other, remaining[one] | remaining[other], shape))
+                remaining[one] |= remaining.pop(other)
+                holders = sorted([one, *rest], key=lambda i: (_size(remaining[i], shape), i))
+            gone = {i for i in waiting if set(_with(remaining, i)) <= set(holders)}
             waiting -= gone
             for holder in holders:
-                others = frozenset().union(*(left[i] for i in holders if i != holder))
-                own = frozenset(gone & left[holder]) - others
-                if own:
-                    steps.append(_Sum.of(holder, own, left[holder], shape))
-                    left[holder] -= own
-            if len(holders) == 2 and (shared := frozenset(gone) & left[holders[0]] & left[holders[1]]):
+                others = frozenset().union(*(remaining[i] for i in holders if i != holder))
+                axes_alone = frozenset(gone & remaining[holder]) - others
+                if axes_alone:
+                    steps.append(_Sum.of(holder, axes_alone, remaining[holder], shape))
+                    remaining[holder] -= axes_alone
+            if len(holders) == 2 and (shared := frozenset(gone) & remaining[holders[0]] & remaining[holders[1]]):
                 one, other = holders
-                steps.append(_Join.of(one, other, left[one], left[other], shared, shape))
-                left[one] = (left[one] | left.pop(other)) - shared
-        first, *rest = left
+                steps.append(_Join.of(one, other, remaining[one], remaining[other], shared, shape))
+                remaining[one] = (remaining[one] | remaining.pop(other)) - shared
+        first, *rest = remaining
         for other in rest:
-            steps.append(_Product.of(first, other, left[first] | left[other], shape))
-            left[first] |= left[other]
+            steps.append(_Product.of(first, other, remaining[first] | remaining[other], shape))
+            remaining[first] |= remaining[other]
         return cls(home, tuple(steps), sum(step.work for step in steps))
 
     def sums(self, factors: Sequence[FloatArray], script: Script, buffers: Buffers) -> FloatArray:
@@ -367,9 +369,9 @@ class _Sum:
     work: float
 
     @classmethod
-    def of(cls, one: int, summed: Axes, own: Axes, shape: Sequence[int]) -> "_Sum":
+    def of(cls, one: int, summed: Axes, axes: Axes, shape: Sequence[int]) -> "_Sum":
         """Of an array that depends on some axes."""
-        return cls(one, tuple(sorted(summed)), _shape(own - summed, shape), STEP + CELL * _size(own, shape))
+        return cls(one, tuple(sorted(summed)), _shape(axes - summed, shape), STEP + CELL * _size(axes, shape))
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:
         """Where its sum is once a script is done."""
@@ -420,10 +422,10 @@ class _Join:
         inner, every = sorted(summed), range(len(shape))
 
         def ordered(*axes: Sequence[int]) -> tuple[int, ...]:
-            shown = [axis for own in axes for axis in own]
-            return (*shown, *(axis for axis in every if axis not in shown))
+            ordered_axes = [axis for axis_group in axes for axis in axis_group]
+            return (*ordered_axes, *(axis for axis in every if axis not in ordered_axes))
 
-        sizes = [prod(shape[axis] for axis in own) for own in (both, rows, inner, columns)]
+        sizes = [prod(shape[axis] for axis in axis_group) for axis_group in (both, rows, inner, columns)]
         shared = sizes[:1] if both else []
         order = ordered(both, rows, columns)
         result = {*both, *rows, *columns}
@@ -443,13 +445,15 @@ class _Join:
 
     def added(self, arrays: Mapping[int, FloatArray], script: Script, buffers: Buffers) -> FloatArray:
         """Where the summed product is once a script is done."""
-        (order, shape), (other_order, other_shape), (found, back) = self.left, self.right, self.back
-        left = reshaped(arrays[self.one].transpose(order), shape, script, buffers)
+        (order, shape), (other_order, other_shape), (product_shape, back) = self.left, self.right, self.back
+        reshaped_one = reshaped(arrays[self.one].transpose(order), shape, script, buffers)
         right = reshaped(arrays[self.other].transpose(other_order), other_shape, script, buffers)
         product = buffers[len(script), (*shape[:-1], other_shape[-1])]
         # Of two axes each, `dot` is the same, and sooner begun.
-        script.append((left.dot, (right, product)) if len(shape) == 2 else (np.matmul, (left, right, product)))
-        return product.reshape(found).transpose(back)
+        script.append(
+            (reshaped_one.dot, (right, product)) if len(shape) == 2 else (np.matmul, (reshaped_one, right, product))
+        )
+        return product.reshape(product_shape).transpose(back)
 
 
 def home_of(scopes: Sequence[Axes], axes: Axes) -> int:

@@ -268,9 +268,9 @@ class Box:
         """Whether one published table tells the values of a margin and of the box apart, as finely as any does."""
         collection, domain = self.source.collection, self.source.domain
         finest = collection.finest_levels
-        shown = {a: max(level, finest[a]) for a, level in self.margin.items()}
-        shown |= {a: max(min(level, shown.get(a, level)), finest[a]) for a, level in margin.items()}
-        asked = domain.mask(shown)
+        box_levels = {a: max(level, finest[a]) for a, level in self.margin.items()}
+        box_levels |= {a: max(min(level, box_levels.get(a, level)), finest[a]) for a, level in margin.items()}
+        asked = domain.mask(box_levels)
         return any(not asked & ~mask for mask in collection.masks)
 
     def _tree_bounds_by(self, tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:

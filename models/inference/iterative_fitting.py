@@ -100,20 +100,22 @@ class ArrayBeliefs:
 
     def sums(self, projection: Projection, script: Script) -> FloatArray:
         """What they sum to."""
-        left = self.beliefs
+        reduced = self.beliefs
         if projection.axes:
-            kept = tuple([size for axis, size in enumerate(self.beliefs.shape) if axis not in projection.axes])
-            left = self.buffers[len(script), kept]
-            script.append((np.add.reduce, (self.beliefs, projection.axes, None, left)))
-        left = left.reshape(-1)
+            shape = tuple([size for axis, size in enumerate(self.beliefs.shape) if axis not in projection.axes])
+            reduced = self.buffers[len(script), shape]
+            script.append((np.add.reduce, (self.beliefs, projection.axes, None, reduced)))
+        reduced = reduced.reshape(-1)
         if projection.places is None:
-            return left
-        return gathered(left, projection.places, projection.size, script, self.buffers)
+            return reduced
+        return gathered(reduced, projection.places, projection.size, script, self.buffers)
 
     def multiply(self, projection: Projection, factors: FloatArray, script: Script) -> None:
         """Let a script multiply each by the factor of the sum that it is in."""
-        each = factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
-        script.append((np.multiply, (self.beliefs, each.reshape(projection.shape), self.beliefs)))
+        cell_factors = (
+            factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
+        )
+        script.append((np.multiply, (self.beliefs, cell_factors.reshape(projection.shape), self.beliefs)))
 
     def divide(self, projection: Projection, shares: FloatArray, script: Script) -> None:
         """Let a script divide each by the share of the sum that it is in."""
@@ -156,16 +158,18 @@ class FactoredBeliefs:
 
     def sums(self, projection: Projection, script: Script) -> FloatArray:
         """What they sum to."""
-        left = self.layout.plan(projection.axes).sums(self.factors, script, self.buffers)
+        reduced = self.layout.plan(projection.axes).sums(self.factors, script, self.buffers)
         if projection.places is None:
-            return left
-        return gathered(left, projection.places, projection.size, script, self.buffers)
+            return reduced
+        return gathered(reduced, projection.places, projection.size, script, self.buffers)
 
     def multiply(self, projection: Projection, factors: FloatArray, script: Script) -> None:
         """Let a script multiply each by the factor of the sum that it is in."""
         home = self.factors[self.layout.plan(projection.axes).home]
-        each = factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
-        script.append((np.multiply, (home, each.reshape(projection.shape), home)))
+        cell_factors = (
+            factors if projection.places is None else spread(factors, projection.places, script, self.buffers)
+        )
+        script.append((np.multiply, (home, cell_factors.reshape(projection.shape), home)))
 
     def divide(self, projection: Projection, shares: FloatArray, script: Script) -> None:
         """Let a script divide each by the share of the sum that it is in."""
@@ -217,7 +221,7 @@ class Layout:
     def _of(cls, shape: tuple[int, ...], summed: tuple[tuple[int, ...], ...], patterns: tuple[Axes, ...]) -> "Layout":
         everything = frozenset(range(len(shape)))
         asked = {*(everything - frozenset(axes) for axes in summed), frozenset(), *patterns}
-        scopes = tuple(sorted((own for own in asked if not any(own < other for other in asked)), key=sorted))
+        scopes = tuple(sorted((inner for inner in asked if not any(inner < other for other in asked)), key=sorted))
         shapes = tuple(tuple(size if i in scope else 1 for i, size in enumerate(shape)) for scope in scopes)
         return cls(shape, scopes, shapes)
 
@@ -343,8 +347,8 @@ class _Fitter:
     def _message(self, clique: int, neighbour: int) -> Script:
         """What brings a clique's neighbour into line with it."""
         script: Script = []
-        own, other = self.links[clique, neighbour], self.links[neighbour, clique]
-        rows, present = self.beliefs[clique].sums(own, script), self.beliefs[neighbour].sums(other, script)
+        outward, other = self.links[clique, neighbour], self.links[neighbour, clique]
+        rows, present = self.beliefs[clique].sums(outward, script), self.beliefs[neighbour].sums(other, script)
         self.beliefs[neighbour].multiply(other, divided(rows, present, script), script)
         return script
 

@@ -152,15 +152,15 @@ class Demands:
     def of(cls, box: Box, tables: Iterable[ContingencyTable]) -> "Demands":
         """Of tables that show attributes of the box, none finer than it does."""
         names = list(box.levels)
-        shown: dict[tuple[int, ...], list[ContingencyTable]] = {}
+        tables_by_axes: dict[tuple[int, ...], list[ContingencyTable]] = {}
         for table in tables:
             axes = tuple(axis for axis, name in enumerate(names) if name in table.margin)
-            holding = (own for own in shown if set(axes) <= set(own))
-            shown.setdefault(next(holding, axes), []).append(table)
+            holding = (demanding for demanding in tables_by_axes if set(axes) <= set(demanding))
+            tables_by_axes.setdefault(next(holding, axes), []).append(table)
         groups = []
-        for axes, own in shown.items():
+        for axes, demanding in tables_by_axes.items():
             part = box.without(name for axis, name in enumerate(names) if axis not in axes)
-            groups.append((axes, tuple(cls._demand(part, table) for table in own)))
+            groups.append((axes, tuple(cls._demand(part, table) for table in demanding)))
         return cls(box, tuple(groups))
 
     @staticmethod
@@ -177,7 +177,7 @@ class Demands:
         residual = np.inf
         for _ in range(sweeps):
             deadline.check()
-            residual = max((self._fit_group(beliefs, axes, own) for axes, own in self.groups), default=0.0)
+            residual = max((self._fit_group(beliefs, axes, demands) for axes, demands in self.groups), default=0.0)
             if residual <= misfit:
                 break
         return residual
@@ -196,11 +196,11 @@ class Demands:
 
 def summed(beliefs: FloatArray, axes: Sequence[int]) -> FloatArray:
     """Sums along all other axes, the longest of these first, so that what is left soon is small."""
-    left = list(range(beliefs.ndim))
-    gone = sorted((axis for axis in left if axis not in axes), key=lambda axis: (-beliefs.shape[axis], axis))
+    remaining_axes = list(range(beliefs.ndim))
+    gone = sorted((axis for axis in remaining_axes if axis not in axes), key=lambda axis: (-beliefs.shape[axis], axis))
     for axis in gone:
-        beliefs = beliefs.sum(axis=left.index(axis))
-        left.remove(axis)
+        beliefs = beliefs.sum(axis=remaining_axes.index(axis))
+        remaining_axes.remove(axis)
     return beliefs
 
 
@@ -282,7 +282,7 @@ class LocalFit:
         mask = self.domain.mask(margin)
         if not mask:
             return np.full((), float(self.total)), Kind.PUBLISHED
-        if any(not mask & ~own for own in self._maximal):
+        if any(not mask & ~maximal for maximal in self._maximal):
             return _dense(self.everything.cube.table(mask), list(margin)), Kind.PUBLISHED
         needed = self._needed(margin)
         if self._tell_no_more({*needed, *margin}):
@@ -310,7 +310,9 @@ class LocalFit:
     def _tell_no_more(self, attributes: Iterable[str]) -> bool:
         """Whether the core shows all that further tables show of some attributes."""
         asked = self._of(attributes)
-        return all(any(not asked & mask & ~own for own in self.core.collection.masks) for mask in self.further)
+        return all(
+            any(not asked & mask & ~core_mask for core_mask in self.core.collection.masks) for mask in self.further
+        )
 
     def _demands(self, box: Box) -> Demands:
         """What all tables say of the attributes of a box."""
@@ -345,7 +347,7 @@ class LocalFit:
             coarse = collection.finest_level(name)
             if level < coarse:
                 shares = _leaf_shares(box.domain, name, level, coarse)[box.codes[name]]
-                beliefs *= shares.reshape([-1 if own == axis else 1 for own in range(len(box.levels))])
+                beliefs *= shares.reshape([-1 if place == axis else 1 for place in range(len(box.levels))])
         return beliefs
 
     def _contracted(self, box: Box, beliefs: FloatArray, margin: Mapping[str, int]) -> FloatArray:
@@ -369,7 +371,7 @@ class LocalFit:
         counts = counts.reshape(sizes)
         for share in shares:
             counts = np.asarray(np.tensordot(counts, share, axes=(1, 0)), dtype=np.float64)
-        names = [*direct, *(name for own in hanging.values() for name in own)]
+        names = [*direct, *(name for leaves in hanging.values() for name in leaves)]
         counts = counts.reshape([box.domain.hierarchy(a).size(margin[a]) for a in names])
         return counts.transpose([names.index(a) for a in margin])
 
@@ -380,14 +382,14 @@ class LocalFit:
         whole = {a: levels.get(a, box.domain.hierarchy(a).height) for a in box.levels}
         known, classes = np.unique(box.places(whole), return_inverse=True)
         table = self.everything.cube.table(self.domain.mask({**levels, **hanging}))
-        own = np.zeros(len(table), dtype=np.intp)
+        keys = np.zeros(len(table), dtype=np.intp)
         for a, level in levels.items():
-            own = own * box.domain.hierarchy(a).size(level) + table.column(a, level)
+            keys = keys * box.domain.hierarchy(a).size(level) + table.column(a, level)
         value = np.zeros(len(table), dtype=np.intp)
         for a, level in hanging.items():
             value = value * box.domain.hierarchy(a).size(level) + table.column(a, level)
         share = np.zeros((len(known), box.domain.size(hanging)))
-        share[np.searchsorted(known, own), value] = table.counts
+        share[np.searchsorted(known, keys), value] = table.counts
         rows = share.sum(axis=1, keepdims=True)
         return classes, np.divide(share, rows, out=share, where=rows > 0)
 

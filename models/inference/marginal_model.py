@@ -161,8 +161,8 @@ class MarginalModel:
             rolled = np.eye(hierarchy.size(margin[attribute]))[hierarchy.lift(level, margin[attribute])]
             counts = np.moveaxis(along if level == margin[attribute] else along @ rolled, -1, axis)
             axis += 1
-        left = [a for a in {**box.margin, **fine} if a in margin]
-        return counts.transpose([left.index(a) for a in margin])
+        attributes = [a for a in {**box.margin, **fine} if a in margin]
+        return counts.transpose([attributes.index(a) for a in margin])
 
 
 def _entropy(expected: FloatArray) -> float:
@@ -208,9 +208,9 @@ def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: t
     >>> round(cramers_v(0.25, 400, (2, 2)), 3)
     0.498
     """
-    own = counted or values
+    value_counts = counted or values
     if rows < 2 or min(values) < 2:
         return 0.0
-    beyond = max(phi_squared - (own[0] - 1) * (own[1] - 1) / (rows - 1), 0.0)
+    beyond = max(phi_squared - (value_counts[0] - 1) * (value_counts[1] - 1) / (rows - 1), 0.0)
     most = min(number - (number - 1) ** 2 / (rows - 1) for number in values) - 1
     return min(float(np.sqrt(beyond / most)), 1.0) if most > 0 else 0.0

@@ -350,10 +350,10 @@ class ExpectedCells:
         """For each attribute its codes at the margin's level: shape (len(cells),)."""
         return self.cells.codes
 
-    def __getitem__(self, kept: BoolArray | IndexArray) -> "ExpectedCells":
+    def __getitem__(self, cells: BoolArray | IndexArray) -> "ExpectedCells":
         """Some of the cells, by place or mask."""
-        expected = self.expected[kept]
-        codes = {attribute: column[kept] for attribute, column in self.codes.items()}
+        expected = self.expected[cells]
+        codes = {attribute: column[cells] for attribute, column in self.codes.items()}
         return ExpectedCells(CodedCells(self.domain, self.margin, codes, len(expected)), expected)
 
     def summed(self, margin: Mapping[str, int]) -> "ExpectedCells":

@@ -32,35 +32,35 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
 
     Found by propagation, which misses contradictions that only several tables together have, or programs only.
     """
-    found = []
+    disagreeing = []
     alone: dict[int, tuple[CountArray, CountArray]] = {}
     for table in range(linked.table_count):
-        own = _published_by(linked, (table,))
+        bounds = _published_by(linked, (table,))
         equations = linked.equations.only(linked.equations.tables == table)
-        lower, upper = propagated(equations, *own)
+        lower, upper = propagated(equations, *bounds)
         if (lower > upper).any():
-            found.append(_of_one_table(table, linked.finest[table], equations, *own))
+            disagreeing.append(_of_one_table(table, linked.finest[table], equations, *bounds))
         else:
             alone[table] = lower, upper
-    shown = {table: _cells_of(linked, table) for table in alone}
+    cells_of = {table: _cells_of(linked, table) for table in alone}
     for one, other in combinations(alone, 2):
-        both = shown[one] & shown[other]
+        both = cells_of[one] & cells_of[other]
         gap = np.maximum(alone[one][0] - alone[other][1], alone[other][0] - alone[one][1])
         gap[~both] = 0
         if len(gap) and gap.max() > 0:
             cell = int(np.flatnonzero(gap == gap.max())[-1])  # of equals the one with the most attributes
             ranges = [(int(alone[t][0][cell]), int(alone[t][1][cell])) for t in (one, other)]
-            found.append(Disagreement(cell, (one, other), (ranges[0], ranges[1]), int(gap[cell])))
-    return found
+            disagreeing.append(Disagreement(cell, (one, other), (ranges[0], ranges[1]), int(gap[cell])))
+    return disagreeing
 
 
 def _published_by(linked: LinkedTables, tables: tuple[int, ...]) -> tuple[CountArray, CountArray]:
     """What some tables publish of each cell; the ends of one table that gives a cell twice are kept apart by it."""
     lower = np.zeros(len(linked), dtype=np.int64)
     upper = np.full(len(linked), UNBOUNDED, dtype=np.int64)
-    own = np.isin(linked.published.tables, tables)
-    np.maximum.at(lower, linked.published.cells[own], linked.published.lower[own])
-    np.minimum.at(upper, linked.published.cells[own], linked.published.upper[own])
+    of_tables = np.isin(linked.published.tables, tables)
+    np.maximum.at(lower, linked.published.cells[of_tables], linked.published.lower[of_tables])
+    np.minimum.at(upper, linked.published.cells[of_tables], linked.published.upper[of_tables])
     return lower, upper
 
 
@@ -69,8 +69,8 @@ def _cells_of(linked: LinkedTables, table: int) -> BoolArray:
     inside: BoolArray = np.zeros(len(linked), dtype=np.bool_)
     inside[linked.published.cells[linked.published.tables == table]] = True
     inside[linked.finest[table]] = True
-    own = linked.equations.tables[linked.equations.rows] == table
-    inside[linked.equations.cells[own]] = True
+    of_table = linked.equations.tables[linked.equations.rows] == table
+    inside[linked.equations.cells[of_table]] = True
     return inside
 
 
@@ -85,7 +85,7 @@ def _of_one_table(
             cell, (table, table), ((int(upper[cell]),) * 2, (int(lower[cell]),) * 2), int(lower[cell] - upper[cell])
         )
     candidates = [*_gaps(equations, lower, upper), *_gaps_to_finest(finest, equations, lower, upper)]
-    worst = max(candidates, key=lambda each: each.gap, default=None)
+    worst = max(candidates, key=lambda disagreement: disagreement.gap, default=None)
     if worst is None or worst.gap <= 0:  # only several sums together contradict each other
         cell = int(equations.cells[equations.begins[0]])
         return Disagreement(cell, (table, table), ((0, UNBOUNDED), (0, UNBOUNDED)), 1)
@@ -140,16 +140,16 @@ def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> Joi
 
     Tables are left out one by one as long as the others contradict each other (deletion filter: Chinneck 2008, 6.2).
     """
-    kept = list(range(linked.table_count))
-    if not _correction(linked, kept, deadline):
+    contradicting = list(range(linked.table_count))
+    if not _correction(linked, contradicting, deadline):
         return None
-    for table in tuple(kept):
-        others = [each for each in kept if each != table]
+    for table in tuple(contradicting):
+        others = [other for other in contradicting if other != table]
         if deadline.is_over:
             return None
         if _correction(linked, others, deadline):
-            kept = others
-    return JointContradiction(tuple(kept), _correction(linked, kept, deadline))
+            contradicting = others
+    return JointContradiction(tuple(contradicting), _correction(linked, contradicting, deadline))
 
 
 def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline) -> float:
@@ -158,9 +158,9 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-    own = np.isin(linked.published.tables, tables)
-    cells, lower = linked.published.cells[own], linked.published.lower[own].astype(np.float64)
-    upper: CountArray = linked.published.upper[own]
+    of_tables = np.isin(linked.published.tables, tables)
+    cells, lower = linked.published.cells[of_tables], linked.published.lower[of_tables].astype(np.float64)
+    upper: CountArray = linked.published.upper[of_tables]
     number, size = len(cells), len(linked)
     picked = csr_array((np.ones(number), (np.arange(number), cells)), shape=(number, size))
     change = eye_array(number, format="csr")
@@ -222,19 +222,19 @@ def _fitted(sums: tuple[Sums, ...], lower: CountArray, upper: CountArray) -> Flo
     finest = sums[0].cells
     some = np.maximum(lower[finest], 1)
     counts = np.where(upper[finest] > 0, float(some.mean()) if len(some) else 1.0, 0.0)
-    corrections = [np.zeros(len(each.cells)) for each in sums]
+    corrections = [np.zeros(len(sums_of.cells)) for sums_of in sums]
     with np.errstate(divide="ignore"):
-        lows = [np.log(lower[each.cells].astype(np.float64)) for each in sums]
+        lows = [np.log(lower[sums_of.cells].astype(np.float64)) for sums_of in sums]
         highs = [
-            np.where(upper[each.cells] >= UNBOUNDED, np.inf, np.log(upper[each.cells].astype(np.float64)))
-            for each in sums
+            np.where(upper[sums_of.cells] >= UNBOUNDED, np.inf, np.log(upper[sums_of.cells].astype(np.float64)))
+            for sums_of in sums
         ]
     for _ in range(_SWEEPS):
         before = counts
-        for number, each in enumerate(sums):
-            inside = each.places >= 0
-            at = each.places[inside]
-            summed = np.bincount(at, counts[inside], minlength=len(each.cells))
+        for number, sums_of in enumerate(sums):
+            inside = sums_of.places >= 0
+            at = sums_of.places[inside]
+            summed = np.bincount(at, counts[inside], minlength=len(sums_of.cells))
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.log(summed)
                 steps = np.clip(corrections[number], lows[number] - logs, highs[number] - logs)

@@ -105,16 +105,16 @@ def parts(sets: Iterable[Members]) -> tuple[Members, ...]:
     >>> [f"{part:04b}" for part in parts([0b0011, 0b0110, 0b1111])]
     ['0001', '0010', '0100', '1000']
     """
-    found: list[Members] = []
+    pieces: list[Members] = []
     covered = 0
     for given in sorted(set(sets), key=int.bit_count):
         if given & covered:
-            divided = [piece for part in found for piece in (part & given, part & ~given) if piece]
-            found = [*divided, *([given & ~covered] if given & ~covered else [])]
+            divided = [piece for part in pieces for piece in (part & given, part & ~given) if piece]
+            pieces = [*divided, *([given & ~covered] if given & ~covered else [])]
         elif given:
-            found.append(given)
+            pieces.append(given)
         covered |= given
-    return tuple(sorted(found, key=lambda part: part & -part))
+    return tuple(sorted(pieces, key=lambda part: part & -part))
 
 
 def common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Members, ...]:
@@ -131,11 +131,11 @@ def common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Mem
     united: list[Members] = []
     for part in (*(p for p in one if p not in shared), *(p for p in other if p not in shared)):
         joined, apart = part, []
-        for each in united:
-            if each & joined:
-                joined |= each
+        for union in united:
+            if union & joined:
+                joined |= union
             else:
-                apart.append(each)
+                apart.append(union)
         united = [*apart, joined]
     within = reduce(or_, one, 0) & reduce(or_, other, 0)
     return tuple(sorted((*same, *(part for part in united if not part & ~within)), key=lambda part: part & -part))
@@ -191,13 +191,13 @@ def _apart(
     entry_groups = dict(_groups(part[cells][by_entry]))
     made = []
     for number, span in cell_groups:
-        own = open_cells[by_cell[span]]
-        place[own] = np.arange(len(own))
+        block_cells = open_cells[by_cell[span]]
+        place[block_cells] = np.arange(len(block_cells))
         inside = by_entry[entry_groups[number]] if number in entry_groups else np.zeros(0, dtype=np.intp)
         used, row = np.unique(rows[inside], return_inverse=True)
         order = np.argsort(row, kind="stable")
         own_equations = Equations(row[order], place[cells[inside]][order], signs[inside][order], equations.tables[used])
-        made.append(_without_doubles(Block(own, own_equations, known[used])))
+        made.append(_without_doubles(Block(block_cells, own_equations, known[used])))
     return sorted(made, key=len)
 
 
@@ -298,11 +298,11 @@ class Family:
             if inside is None:
                 return None
             places.append(inside)
-        found = np.zeros(1, dtype=np.intp)
+        part_numbers = np.zeros(1, dtype=np.intp)
         for place, coarse in zip(places, total.values):
-            both = found[:, None] * len(coarse) + place
-            found = np.where((found[:, None] < 0) | (place < 0), -1, both).ravel()
-        return found
+            both = part_numbers[:, None] * len(coarse) + place
+            part_numbers = np.where((part_numbers[:, None] < 0) | (place < 0), -1, both).ravel()
+        return part_numbers
 
     def differs_in(self, other: "Family") -> int:
         """In how many attributes the values are others."""
@@ -324,15 +324,15 @@ def _places(fine: Sequence[Members], coarse: Sequence[Members]) -> IndexArray | 
     return np.array(result, dtype=np.intp) if covered == list(coarse) else None
 
 
-def layers(shown: Sequence[Members]) -> list[tuple[Members, ...]]:
+def layers(member_sets: Sequence[Members]) -> list[tuple[Members, ...]]:
     """The values of an attribute of one table in layers of disjoint sets, the finest first, each as far as the table goes.
 
     >>> layers([0b001, 0b010, 0b100, 0b011, 0b111])
     [(1, 2, 4), (3, 4), (7,)]
     """
-    finest = parts(shown)
+    finest = parts(member_sets)
     result: list[list[Members]] = []
-    for members in sorted(set(shown) - set(finest), key=int.bit_count):
+    for members in sorted(set(member_sets) - set(finest), key=int.bit_count):
         free = (layer for layer in result if not any(members & other for other in layer))
         layer = next(free, None)
         if layer is None:
@@ -410,7 +410,9 @@ def published_families(table: IntervalTable, classifications: Sequence[Classific
     finest = family(dict.fromkeys(names, 0))
     # A sum over two attributes is a sum of sums over one: they are families too, published or not.
     steps = (
-        {row for each in chosen for row in product(*({0, number} for number in each))} if len(names) <= 4 else chosen
+        {row for numbers_chosen in chosen for row in product(*({0, number} for number in numbers_chosen))}
+        if len(names) <= 4
+        else chosen
     )
     others = [family(dict(zip(names, row))) for row in sorted(steps)]
     attributes = tuple(c.name for c in classifications if c.name in table.values)
@@ -438,8 +440,10 @@ def finest_values(
     """For each attribute its values as finely as the tables show them together, others among them."""
     values: list[tuple[Members, ...]] = []
     for number, classification in enumerate(classifications):
-        shown = [part for t in tables if classification.name in t.attributes for part in t.finest.values[number]]
-        values.append(parts([*shown, classification.everything]))
+        published_values = [
+            part for t in tables if classification.name in t.attributes for part in t.finest.values[number]
+        ]
+        values.append(parts([*published_values, classification.everything]))
     return tuple(values)
 
 
@@ -448,8 +452,8 @@ def joint_families(
 ) -> TableFamilies:
     """The cells of some attributes together. values: the finest of each attribute."""
     names = tuple(c.name for c in classifications if c.name in attributes)
-    shown = tuple(finest if c.name in names else (c.everything,) for c, finest in zip(classifications, values))
-    return TableFamilies(names, (Family(shown),))
+    axes = tuple(finest if c.name in names else (c.everything,) for c, finest in zip(classifications, values))
+    return TableFamilies(names, (Family(axes),))
 
 
 # Coverage: whether tables that agree on the counts they share are tables of one population.
@@ -463,7 +467,7 @@ def joint_families(
 Attributes: TypeAlias = frozenset[str]
 
 
-def is_covered(shown: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
+def is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
     """Whether a junction tree, each of its cliques a part of a complete table, covers the attributes of all shown tables.
 
     complete: tables that show each of their attributes as finely as any table does. False where no tree was found, which
@@ -477,17 +481,17 @@ def is_covered(shown: Iterable[Attributes], complete: Sequence[Attributes]) -> b
     def inside(clique: Set[str]) -> bool:
         return any(clique <= table for table in complete)
 
-    return elimination_cliques(shown, inside) is not None
+    return elimination_cliques(attribute_sets, inside) is not None
 
 
-def missing(shown: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
+def missing(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
     """Attributes of tables that would have to be complete for the shown tables to be covered; the fewest that were found.
 
     >>> pairs = [frozenset(pair) for pair in ("ab", "ac", "ad", "bc", "bd", "cd")]
     >>> [sorted(each) for each in missing(pairs, [frozenset("abc")])]
     [['a', 'b', 'c', 'd']]
     """
-    cliques = sorted(set(elimination_cliques(shown) or []), key=lambda clique: (-len(clique), sorted(clique)))
+    cliques = sorted(set(elimination_cliques(attribute_sets) or []), key=lambda clique: (-len(clique), sorted(clique)))
     wanted: list[Attributes] = []
     for clique in cliques:
         if not any(clique <= table for table in (*complete, *wanted)):
@@ -534,10 +538,10 @@ def joint_tables(
     drawn = _Draft(published, classifications, limits)
     for attributes in drawn.narrow():
         drawn.add(frozenset(attributes))
-    shown = [frozenset(table.attributes) for table in published]
-    if not all(drawn.covered(shown)):
-        drawn.widen(shown)
-    return JointTables(tuple(drawn.made), tuple(drawn.covered(shown)), tuple(drawn.left_out))
+    attribute_sets = [frozenset(table.attributes) for table in published]
+    if not all(drawn.covered(attribute_sets)):
+        drawn.widen(attribute_sets)
+    return JointTables(tuple(drawn.made), tuple(drawn.covered(attribute_sets)), tuple(drawn.left_out))
 
 
 class _Draft:
@@ -548,7 +552,7 @@ class _Draft:
     ) -> None:
         self.published, self.classifications, self.limits = published, classifications, limits
         self.values = finest_values(published, classifications)
-        self.size = sum(family.size for each in published for family in each.families)
+        self.size = sum(family.size for families_of_table in published for family in families_of_table.families)
         self.made: list[TableFamilies] = []
         self.left_out: list[tuple[str, ...]] = []
         self.names = sorted({name for table in published for name in table.attributes})
@@ -570,30 +574,33 @@ class _Draft:
 
     def add(self, attributes: Attributes) -> None:
         """Make the table of some attributes, unless it has too many cells or is published."""
-        own = joint_families(self.values, self.classifications, attributes)
+        joint = joint_families(self.values, self.classifications, attributes)
         if attributes in self.complete:
             return
-        if self.size + 2 * own.finest.size > self.limits.cells:
-            self.left_out.append(own.attributes)
+        if self.size + 2 * joint.finest.size > self.limits.cells:
+            self.left_out.append(joint.attributes)
             return
-        self.size += 2 * own.finest.size
-        self.made.append(own)
+        self.size += 2 * joint.finest.size
+        self.made.append(joint)
         self.complete.append(attributes)
 
-    def widen(self, shown: Sequence[Attributes]) -> None:
+    def widen(self, attribute_sets: Sequence[Attributes]) -> None:
         """Make the table of all attributes, or of those whose joint tables are missing, where it is not too large."""
         every = frozenset(self.names)
-        wanted = [every] if self._is_small(every) else missing(shown, self.complete)
+        wanted = [every] if self._is_small(every) else missing(attribute_sets, self.complete)
         for attributes in wanted:
             if self._is_small(attributes):
                 self.add(attributes)
 
-    def covered(self, shown: Sequence[Attributes]) -> list[bool]:
+    def covered(self, attribute_sets: Sequence[Attributes]) -> list[bool]:
         """Of each published table, then of each joint one, whether a junction tree covers it with all published ones."""
-        whole = is_covered(shown, self.complete)
+        whole = is_covered(attribute_sets, self.complete)
         return [
             *(whole for _ in self.published),
-            *(whole and is_covered([*shown, frozenset(joint.attributes)], self.complete) for joint in self.made),
+            *(
+                whole and is_covered([*attribute_sets, frozenset(joint.attributes)], self.complete)
+                for joint in self.made
+            ),
         ]
 
     def _is_small(self, attributes: Attributes) -> bool:
@@ -664,9 +671,9 @@ class LinkedTables:
     @cached_property
     def is_published(self) -> BoolArray:
         """Whether a table shows each cell: shape (cells,)."""
-        shown: BoolArray = np.zeros(len(self), dtype=np.bool_)
-        shown[self.published.cells] = True
-        return shown
+        is_published: BoolArray = np.zeros(len(self), dtype=np.bool_)
+        is_published[self.published.cells] = True
+        return is_published
 
     def named(self, cell: int) -> dict[str, str]:
         """The values of a cell by attribute; those that it is summed over are left out."""
@@ -690,7 +697,7 @@ def linked_tables(
         if unknown := [name for name in table.values if name not in known]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     published = [published_families(table, classifications) for table in tables]
-    size = sum(family.size for each in published for family in each.families)
+    size = sum(family.size for families_of_table in published for family in families_of_table.families)
     if size > limits.cells:
         raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {limits.cells:,}")
     joints = joint_tables(published, classifications, limits)
@@ -754,23 +761,26 @@ def _unknowns(
     names: tuple[str, ...],
     joints: JointTables,
 ) -> LinkedTables:
-    for each in linked:
-        for family in each.families:
+    for table_families in linked:
+        for family in table_families.families:
             registry.learn(family)
     if np.prod([float(len(known)) for known in registry.places]) > 2.0**62:
         raise TooManyCellsError("the tables have too many attributes and values to number their combinations")
-    shown = [_published_codes(registry, table) for table in tables]
-    codes = [*shown, *(registry.family_codes(family) for table_set in linked for family in table_set.families)]
+    published_codes = [_published_codes(registry, table) for table in tables]
+    codes = [
+        *published_codes,
+        *(registry.family_codes(family) for table_set in linked for family in table_set.families),
+    ]
     unique = np.unique(np.concatenate(codes))
     published = PublishedCells(
-        np.searchsorted(unique, np.concatenate(shown)),
+        np.searchsorted(unique, np.concatenate(published_codes)),
         np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
         np.concatenate([table.lower for table in tables]),
         np.concatenate([table.upper for table in tables]),
     )
     covered: BoolArray = np.zeros(len(unique), dtype=np.bool_)
-    for each, is_covered in zip(linked, joints.covered):
-        for family in each.families if is_covered else ():
+    for table_families, is_covered in zip(linked, joints.covered):
+        for family in table_families.families if is_covered else ():
             covered[np.searchsorted(unique, registry.family_codes(family))] = True
     keys = np.stack(np.unravel_index(unique, [len(known) for known in registry.places]), axis=1)
     return LinkedTables(
@@ -791,18 +801,18 @@ def _unknowns(
 def _published_codes(registry: _Registry, table: IntervalTable) -> IndexArray:
     values: list[IndexArray] = []
     for classification, known in zip(registry.classifications, registry.places):
-        shown: Mapping[str, tuple[Members, ...]] = table.values
-        if classification.name in shown:
-            places = np.array([known[members] for members in shown[classification.name]], dtype=np.int64)
+        values_of: Mapping[str, tuple[Members, ...]] = table.values
+        if classification.name in values_of:
+            places = np.array([known[members] for members in values_of[classification.name]], dtype=np.int64)
             values.append(places[table.codes[classification.name]])
         else:
             values.append(np.zeros(len(table), dtype=np.int64))
     return np.asarray(np.broadcast_to(registry.codes(values), len(table)))
 
 
-def _sums(registry: _Registry, each: TableFamilies, unique: IndexArray) -> Iterator[Sums]:
-    for family in each.families[1:]:
-        places = each.finest.parts_of(family)
+def _sums(registry: _Registry, table_families: TableFamilies, unique: IndexArray) -> Iterator[Sums]:
+    for family in table_families.families[1:]:
+        places = table_families.finest.parts_of(family)
         if places is not None:
             yield Sums(np.searchsorted(unique, registry.family_codes(family)), places)
 
@@ -814,8 +824,8 @@ def _equations(registry: _Registry, linked: Sequence[TableFamilies], unique: Ind
     tables: list[IndexArray] = []
     begin = 0
     seen: set[tuple[Family, Family]] = set()
-    for number, each in enumerate(linked):
-        for total, fine, places in each.sums():
+    for number, table_families in enumerate(linked):
+        for total, fine, places in table_families.sums():
             if (total, fine) in seen:
                 continue
             seen.add((total, fine))

@@ -126,17 +126,17 @@ def tightened(bounds: Sequence[BlockBounds], small: int | None, deadline: Deadli
         if all(choice is None for choice in chosen):
             break
         objectives = []
-        for each, choice in zip(bounds, chosen):
-            objective = np.zeros(len(each.lower), dtype=np.int64)
+        for block_bounds, choice in zip(bounds, chosen):
+            objective = np.zeros(len(block_bounds.lower), dtype=np.int64)
             if choice is not None:
                 objective[choice[1]] = 1 if choice[0] == 0 else -1
             objectives.append(objective)
         proven = program.solve(objectives, deadline)
-        for each, choice, bound in zip(bounds, chosen, proven or no_bounds):
+        for block_bounds, choice, bound in zip(bounds, chosen, proven or no_bounds):
             if choice is not None:
-                _improve(each, choice, bound)
-    for each in bounds:
-        _by_integer_programs(each, small, deadline)
+                _improve(block_bounds, choice, bound)
+    for block_bounds in bounds:
+        _by_integer_programs(block_bounds, small, deadline)
     return bounds
 
 
@@ -385,9 +385,12 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
     """Why a count is at least what its lower bound says, or at most what its upper one says."""
     near, equations = _neighbourhood(linked, cell)
     goal = int(bounds.upper[cell] if upper else bounds.lower[cell])
-    shown = linked.is_published[near]
+    is_published = linked.is_published[near]
     published = linked.lower[near], linked.upper[near]
-    mixed = np.where(shown, published[0], bounds.lower[near]), np.where(shown, published[1], bounds.upper[near])
+    mixed = (
+        np.where(is_published, published[0], bounds.lower[near]),
+        np.where(is_published, published[1], bounds.upper[near]),
+    )
     place = int(np.searchsorted(near, cell))
     mixed[0][place], mixed[1][place] = linked.lower[cell], linked.upper[cell]
     best = Explanation((), is_whole=False)
@@ -415,8 +418,10 @@ def _neighbourhood(linked: LinkedTables, cell: int) -> tuple[IndexArray, Equatio
             break
         inside = wider
     whole = np.logical_and.reduceat(inside[equations.cells], equations.begins) if len(equations) else np.zeros(0, bool)
-    near, kept = np.flatnonzero(inside), equations.only(whole)
-    return near, Equations(kept.rows, np.searchsorted(near, kept.cells), kept.signs, kept.tables)
+    near, near_equations = np.flatnonzero(inside), equations.only(whole)
+    return near, Equations(
+        near_equations.rows, np.searchsorted(near, near_equations.cells), near_equations.signs, near_equations.tables
+    )
 
 
 def _solved(

@@ -42,11 +42,11 @@ def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: i
     if any(np.any(total[np.bincount(key, minlength=len(total)) == 0]) for key, total in zip(keys, totals)):
         return np.zeros((0, cells), dtype=np.int64)
     filled: CountArray = np.zeros((1, 0), dtype=np.int64)
-    left = [np.asarray(total, dtype=np.int64)[None, :] for total in totals]
+    remaining = [np.asarray(total, dtype=np.int64)[None, :] for total in totals]
     for cell in range(cells):
-        rest = [own[:, key[cell]] for own, key in zip(left, keys)]
+        rest = [remainder[:, key[cell]] for remainder, key in zip(remaining, keys)]
         upper = np.min(rest, axis=0)
-        lower = np.maximum(0, np.max([own - held[cell] for own, held in zip(rest, later)], axis=0))
+        lower = np.maximum(0, np.max([remainder - held[cell] for remainder, held in zip(rest, later)], axis=0))
         ways = np.maximum(upper - lower + 1, 0)
         number = int(ways.sum())
         if number > most or number * (cell + 1 + sum(map(len, totals))) > _MOST_NUMBERS:
@@ -54,9 +54,9 @@ def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: i
         state = np.repeat(np.arange(len(ways)), ways)
         counts = lower[state] + np.arange(number) - np.repeat(np.cumsum(ways) - ways, ways)
         filled = np.column_stack([filled[state], counts])
-        left = [own[state] for own in left]
-        for own, key in zip(left, keys):
-            own[:, key[cell]] -= counts
+        remaining = [remainder[state] for remainder in remaining]
+        for remainder, key in zip(remaining, keys):
+            remainder[:, key[cell]] -= counts
     return filled
 
 

@@ -53,12 +53,12 @@ def bounds_of_cells(
             lower = np.maximum(lower, counts)
     if collection.is_decomposable and fixed:
         tree = collection.junction_tree
-        kept = without_leaves(tree, collection.domain.mask(fixed))
-        separators = [tree.separators[clique] for clique in kept if tree.parents[clique] in kept]
+        cliques = without_leaves(tree, collection.domain.mask(fixed))
+        separators = [tree.separators[clique] for clique in cliques if tree.parents[clique] in cliques]
         if all(_fixes(collection, separator, fixed) for separator in separators):
-            counted = [_counts(collection, mask, levels, codes, length) for mask in (tree.cliques[c] for c in kept)]
+            counted = [_counts(collection, mask, levels, codes, length) for mask in (tree.cliques[c] for c in cliques)]
             overlaps = [_counts(collection, separator, levels, codes, length) for separator in separators]
-            parts = len(kept) - len(separators)
+            parts = len(cliques) - len(separators)
             both = np.sum(counted, axis=0) - np.sum(overlaps, axis=0, dtype=np.int64)
             lower = np.maximum(lower, both - total * (parts - 1))
     return lower, upper
@@ -182,11 +182,11 @@ def most_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> int
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
-    kept = [np.flatnonzero(within) for within in inside]
+    cells_inside = [np.flatnonzero(within) for within in inside]
     begins = _begins(chain)
-    tails = [begin + table.before[cells] for begin, table, cells in zip(begins, chain, kept)]
-    heads = [begin + table.after[cells] for begin, table, cells in zip(begins[1:], chain, kept)]
-    rows = [table.counts[cells] for table, cells in zip(chain, kept)]
+    tails = [begin + table.before[cells] for begin, table, cells in zip(begins, chain, cells_inside)]
+    heads = [begin + table.after[cells] for begin, table, cells in zip(begins[1:], chain, cells_inside)]
+    rows = [table.counts[cells] for table, cells in zip(chain, cells_inside)]
     return _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, begins[-1])
 
 
@@ -201,10 +201,10 @@ def least_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> in
     for place, (table, within) in enumerate(zip(chain, inside)):
         is_last = place == len(chain) - 1
         # A row outside of the first table's cells counts as gone already; one inside to the last is there for good.
-        kept = within if place == 0 else ~within if is_last else np.ones_like(within)
-        tails.append(begins[place] + table.before[kept])
-        heads.append(np.where(within, begins[place + 1] + table.after, outside)[kept])
-        rows.append(table.counts[kept])
+        cells = within if place == 0 else ~within if is_last else np.ones_like(within)
+        tails.append(begins[place] + table.before[cells])
+        heads.append(np.where(within, begins[place + 1] + table.after, outside)[cells])
+        rows.append(table.counts[cells])
     gone = _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, outside)
     return int(chain[0].counts[inside[0]].sum()) - gone
 

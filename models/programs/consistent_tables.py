@@ -189,7 +189,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     length = 1
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
-        cells = max(waiting, key=lambda each: (sum(a in levels for a in each.margin), -len(each)))
+        cells = max(waiting, key=lambda open_cells: (sum(a in levels for a in open_cells.margin), -len(open_cells)))
         waiting.remove(cells)
         keys = CodedCells(domain, levels, codes, length).keys_with(cells)
         if match_size(*keys) > limit:
@@ -319,24 +319,24 @@ def _solved(
             "mip_rel_gap": 0.0,
         },
     }
-    found: Any
+    answer: Any
     if is_whole and numbers.seconds < inf and len(objective) > _CELLS_IN_TIME:
-        found = milp_until_killed(objective, seconds=numbers.seconds, **program)
-        if found is None:
+        answer = milp_until_killed(objective, seconds=numbers.seconds, **program)
+        if answer is None:
             return _Status.LIMIT, UNSOLVED
     else:
-        found = milp(objective, **program)
-    status = _Status(found.status)
+        answer = milp(objective, **program)
+    status = _Status(answer.status)
     if status not in (_Status.OPTIMAL, _Status.LIMIT):
         return status, UNSOLVED
-    is_optimal = status is _Status.OPTIMAL and found.x is not None
+    is_optimal = status is _Status.OPTIMAL and answer.x is not None
     if is_whole:
-        dual = found.mip_dual_bound
+        dual = answer.mip_dual_bound
         bound = float(dual) if dual is not None and np.isfinite(dual) else -inf
     else:
         # A linear program that was stopped proves nothing that scipy tells.
-        bound = float(found.fun) if is_optimal and found.fun is not None else -inf
-    return status, Solution(bound, found.x if is_whole or is_optimal else None, is_optimal)
+        bound = float(answer.fun) if is_optimal and answer.fun is not None else -inf
+    return status, Solution(bound, answer.x if is_whole or is_optimal else None, is_optimal)
 
 
 UNBOUNDED = 2**60
@@ -371,11 +371,11 @@ class Equations:
 
         return csr_array((self.signs, (self.rows, self.cells)), shape=(len(self), cells))
 
-    def only(self, kept: BoolArray) -> "Equations":
-        """Some of the equations. kept: shape (equations,)."""
-        entries = kept[self.rows]
-        numbers = np.cumsum(kept) - 1
-        return Equations(numbers[self.rows[entries]], self.cells[entries], self.signs[entries], self.tables[kept])
+    def only(self, is_chosen: BoolArray) -> "Equations":
+        """Some of the equations. is_chosen: shape (equations,)."""
+        entries = is_chosen[self.rows]
+        numbers = np.cumsum(is_chosen) - 1
+        return Equations(numbers[self.rows[entries]], self.cells[entries], self.signs[entries], self.tables[is_chosen])
 
 
 # Propagation: what each equation leaves for one of its counts, given the ranges of the others.

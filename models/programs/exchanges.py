@@ -55,9 +55,9 @@ class ExchangedRows:
         """All that there are: those of one attribute alone, then those against another that some table shows with it."""
         alone, against = [], []
         for a in self._levels:
-            shown = {table[a] for table in self._tables if a in table and len(table) > 1}
+            levels_told = {table[a] for table in self._tables if a in table and len(table) > 1}
             # Within a level rows agree on what coarser tables show.
-            for level in sorted({*shown, self._domain.hierarchy(a).height} - {self._levels[a]}):
+            for level in sorted({*levels_told, self._domain.hierarchy(a).height} - {self._levels[a]}):
                 alone.append(Move(a, level))
                 others = {b for table in self._tables if table.get(a, level) < level for b in table if b != a}
                 against += [Move(a, level, b) for b in sorted(others)]
@@ -112,15 +112,15 @@ class ExchangedRows:
         order = self._alike(keys, rng)
         one, two = _pairs(order, keys)
         both = self._finest(move, beside=other)
-        shown = self.column(move.attribute, both[move.attribute])
+        codes = self.column(move.attribute, both[move.attribute])
         beside = self.column(other, both[other])
-        changes = (beside[one] != beside[two]) & (shown[one] != shown[two])
+        changes = (beside[one] != beside[two]) & (codes[one] != codes[two])
         one, two = np.where(beside[one] <= beside[two], one, two), np.where(beside[one] <= beside[two], two, one)
-        left = one[changes], two[changes]
-        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[left[0]]
-        up = shown[left[0]] < shown[left[1]]
-        low, high = np.minimum(shown[left[0]], shown[left[1]]), np.maximum(shown[left[0]], shown[left[1]])
-        columns = [beside[left[0]], beside[left[1]], low, high, rest]
+        pairs = one[changes], two[changes]
+        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[pairs[0]]
+        up = codes[pairs[0]] < codes[pairs[1]]
+        low, high = np.minimum(codes[pairs[0]], codes[pairs[1]]), np.maximum(codes[pairs[0]], codes[pairs[1]])
+        columns = [beside[pairs[0]], beside[pairs[1]], low, high, rest]
         kind, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
         opposite = _matched(kind, up)
         made = ~changes

@@ -119,13 +119,13 @@ class Packing:
 
     def _put_in(self, limits: FloatArray, cells: IndexArray, enough: float) -> FloatArray:
         """Rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""
-        left = limits.T.copy()
+        remaining = limits.T.copy()
         put = np.zeros(len(limits))
         for cell in cells.tolist():
             at = self.places[:, cell]
-            rows = left[at].min(axis=0)
+            rows = remaining[at].min(axis=0)
             if rows.any():
-                left[at] -= rows
+                remaining[at] -= rows
                 put += rows
                 if put.min() >= enough:
                     break
@@ -157,8 +157,8 @@ class Packing:
             if best >= enough or most < enough or best == most:
                 break
             programs += 1
-            found, bound = self._solved(limits, cells, solving)
-            best, most = max(best, found), min(most, bound)
+            packed, bound = self._solved(limits, cells, solving)
+            best, most = max(best, packed), min(most, bound)
         return PackedRows(best, most, programs)
 
     def _solved(self, limits: FloatArray, cells: IndexArray, numbers: Numbers) -> tuple[int, int]:

@@ -392,8 +392,8 @@ class MarginLimits(PruningConstraint):
         vertices = size.vertices
         for withheld in self.withheld:
             vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
-        for own in self.alone:
-            vertices &= ~own
+        for lonely in self.alone:
+            vertices &= ~lonely
         return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -419,9 +419,9 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
-        for own in self.alone:
-            if clique & own and clique & ~own:
-                name = next(iter(self.domain.margin(own)))
+        for lonely in self.alone:
+            if clique & lonely and clique & ~lonely:
+                name = next(iter(self.domain.margin(lonely)))
                 return f"a margin of {name} and others, and it is to be published by itself alone"
         if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
             return "a margin that shows more than the releases of the ledger"
@@ -685,7 +685,7 @@ class Problem:
             if gain > LEAST_GAIN and self.is_kept(after):
                 gaining.append((-gain, describe(move, position.graph), after, change.clique))
         refused = []
-        for _, move_in_words, after, new in sorted(gaining, key=lambda each: each[:2]):
+        for _, move_in_words, after, new in sorted(gaining, key=lambda gaining_move: gaining_move[:2]):
             if stop():
                 return None
             if refusal := self.constraint(after, new):

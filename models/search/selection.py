@@ -210,14 +210,14 @@ class Limits:
 
     def kept(self, domain: Domain) -> tuple[Mask, ...]:
         """The margins that every collection shows. Raises SelectionError where they have a cycle without a chord."""
-        kept = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in self.required)]))
+        required = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in self.required)]))
         try:
-            _ = JunctionTree.of(domain, kept)
+            _ = JunctionTree.of(domain, required)
         except NotDecomposableError:
             raise SelectionError(
                 "what is required has a cycle without a chord, which no decomposable model has; require a chord too"
             ) from None
-        return kept
+        return required
 
 
 def _mask(domain: Domain, names: Iterable[str]) -> Mask:
@@ -273,8 +273,8 @@ def select(
 
 def at_one_level(table: ContingencyTable) -> ContingencyTable:
     """The same counts over a domain whose values are not generalized."""
-    kept = {attribute: table.domain.hierarchy(attribute) for attribute in table.attributes}
-    flat = {a: Hierarchy.flat(hierarchy.labels[table.margin[a]]) for a, hierarchy in kept.items()}
+    hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.attributes}
+    flat = {a: Hierarchy.flat(hierarchy.labels[table.margin[a]]) for a, hierarchy in hierarchies.items()}
     codes = dict(zip(table.attributes, table.codes))
     return ContingencyTable.from_cells(Domain.of(flat), dict.fromkeys(flat, 0), codes, table.counts)
 
@@ -308,8 +308,8 @@ def auto(problem: Problem, deadline: Deadline) -> SearchResult:
     small = lattice_size(problem) <= LARGEST_LATTICE
     if not isinstance(problem.objective, PenalizedDivergence):
         ends = [stepwise, _from_the_largest] if small else [stepwise]
-        found = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
-        best = reduce(partial(_better, problem), found) if found else stepwise(problem, deadline)
+        results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
+        best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
     best = portfolio(problem, deadline)
     drawing = (genetic, anneal) if problem.cube.domain.vertex_count <= _FEW_STEPS else (genetic,)
@@ -351,7 +351,7 @@ def _parameters(problem: Problem, result: SearchResult) -> int:
 
 
 def window(
-    found: SelectedModel, stop: Stop, most: int = 2000, odds: float = 20.0
+    selected: SelectedModel, stop: Stop, most: int = 2000, odds: float = 20.0
 ) -> list[tuple[frozenset[Mask], float]]:
     """Models with their weights: Occam's window, as far as one edge at a time leads (Madigan and Raftery 1994).
 
@@ -360,13 +360,13 @@ def window(
     they are looked for from the selected one, best first, `most` at most. Weights add up to 1, most first. Raises
     SelectionError for a criterion that gives no weights.
     """
-    problem = found.problem
+    problem = selected.problem
     rows, width = problem.cube.total, log(odds)
     if not isinstance(problem.objective, PenalizedDivergence) or not problem.price:
         raise SelectionError(
             "models are averaged by the weights of bic, aic or a score of cliques; select by one of these"
         )
-    start = problem.position(found.collection.masks)
+    start = problem.position(selected.collection.masks)
     values = {start.cliques: rows * problem.value(start)}
     best = values[start.cliques]
     waiting = [(best, 0, start)]

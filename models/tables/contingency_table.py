@@ -267,16 +267,16 @@ class CodedCells:
 
         coarse: distinct and ascending. Raises ContradictionError when it lacks such a cell.
         """
-        places, found = self.look_up(coarse)
-        if not found.all():
+        places, is_present = self.look_up(coarse)
+        if not is_present.all():
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
         return places
 
     def keys_with(self, other: "CodedCells") -> tuple[CodeArray, CodeArray]:
         """A key for each cell of both: equal where two agree on the attributes that both show, at the coarser level."""
         shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
-        own, radices = self.columns(shared)
-        return shared_keys(own, other.columns(shared)[0], radices, (len(self), len(other)))
+        columns, radices = self.columns(shared)
+        return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
 
 
 _LIFTED = 1 << 26
@@ -354,9 +354,9 @@ class ContingencyTable:
         codes: for each attribute of the margin the codes at its level, shape (n,). counts: shape (n,), nonnegative.
         Raises DomainMismatchError for codes or counts that are out of range, no whole numbers or not given.
         """
-        kept = domain.margin(domain.mask(margin))
-        attributes = sorted(kept, key=domain.index)
-        radices = [domain.hierarchy(attribute).size(kept[attribute]) for attribute in attributes]
+        levels = domain.margin(domain.mask(margin))
+        attributes = sorted(levels, key=domain.index)
+        radices = [domain.hierarchy(attribute).size(levels[attribute]) for attribute in attributes]
         counts = whole_counts(counts)
         columns = []
         for attribute, radix in zip(attributes, radices):
@@ -368,7 +368,7 @@ class ContingencyTable:
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._of_tallied(domain, kept, radices, *tally_cells(columns, radices, counts))
+        return cls._of_tallied(domain, levels, radices, *tally_cells(columns, radices, counts))
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
@@ -447,8 +447,8 @@ class ContingencyTable:
         """The columns of a coarser margin in the domain's order, and the number of values of each."""
         columns, radices = [], []
         for place in self.domain.places(mask):
-            own, hierarchy, level, codes = self._shown[place]
-            part = mask & own
+            place_mask, hierarchy, level, codes = self._shown[place]
+            part = mask & place_mask
             coarse = hierarchy.height - part.bit_count()
             column = codes if coarse == level else self._lifted.get(part)
             if column is None:
@@ -481,9 +481,9 @@ class ContingencyTable:
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""
-        kept = self.domain.margin(self.domain.mask(margin))
-        columns, radices = self.columns(kept)
-        return self._of_tallied(self.domain, kept, radices, *tally_cells(columns, radices, self.counts))
+        levels = self.domain.margin(self.domain.mask(margin))
+        columns, radices = self.columns(levels)
+        return self._of_tallied(self.domain, levels, radices, *tally_cells(columns, radices, self.counts))
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """The coarser table of a valid mask, which shows nothing that this table does not show."""
@@ -508,8 +508,8 @@ class ContingencyTable:
 
         0 where the table has no such cell.
         """
-        places, found = cells.look_up(self.coded_cells)
-        return np.where(found, self.counts[places], 0) if len(self) else np.zeros(len(cells), dtype=np.int64)
+        places, is_present = cells.look_up(self.coded_cells)
+        return np.where(is_present, self.counts[places], 0) if len(self) else np.zeros(len(cells), dtype=np.int64)
 
     def labels(self, cell: int) -> dict[str, str]:
         """The published labels of one cell."""

@@ -107,7 +107,7 @@ class DataCube:
         insort(self._ancestors, (len(table), len(self._ancestors), table.mask, table))
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        smallest = next((table for _, _, own, table in self._ancestors if not mask & ~own), None)
+        smallest = next((table for _, _, ancestor, table in self._ancestors if not mask & ~ancestor), None)
         if smallest is None and self._source is not None:
             counted = self._source.table(self.domain.margin(mask))
             smallest = self._tables.setdefault(counted.mask, counted)
@@ -136,8 +136,8 @@ class DataCube:
         size = {attribute: self.domain.hierarchy(attribute).size for attribute in finer.margin}
         cells = self.domain.size(levels)
         while cells > most:
-            left = {a: size[a](level + 1) / size[a](level) for a, level in levels.items() if level < asked[a]}
-            step = min(left, key=left.__getitem__)
+            growth = {a: size[a](level + 1) / size[a](level) for a, level in levels.items() if level < asked[a]}
+            step = min(growth, key=growth.__getitem__)
             cells = cells // size[step](levels[step]) * size[step](levels[step] + 1)
             levels[step] += 1
         others = [attribute for attribute in finer.margin if attribute not in asked]
@@ -325,11 +325,11 @@ class InteractionCube(DataCube):
         """The same tables, models being judged by what a score says of cliques beyond the tables of single attributes."""
         return ScoredInteractions(tuple(self._tables.values()), self._source, score=score)
 
-    def _value_count(self, shown: Mask) -> int:
+    def _value_count(self, margin: Mask) -> int:
         """Values of one attribute that have rows."""
-        if shown not in self._values:
-            self._values[shown] = len(self.counts(shown))
-        return self._values[shown]
+        if margin not in self._values:
+            self._values[margin] = len(self.counts(margin))
+        return self._values[margin]
 
 
 class ScoredCube(DataCube):

@@ -267,17 +267,17 @@ class _Relatives:
                 if (alike := self._most_alike(name, node)) is not None:
                     return alike
                 continue
-            own = []
+            entries = []
             while heap:
                 rows, other = heap[0]
                 if self._rows.get(other) != rows or self._paths[other, node[0]] != node[1]:
                     heappop(heap)
                 elif other == name:
-                    own.append(heappop(heap))
+                    entries.append(heappop(heap))
                 else:
                     break
             result = heap[0][1] if heap else None
-            for entry in own:
+            for entry in entries:
                 heappush(heap, entry)
             if result is not None:
                 return result

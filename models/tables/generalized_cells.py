@@ -256,8 +256,8 @@ class GeneralizedCells:
         probability = np.zeros(length)
         base = CodedCells(self.domain, dict.fromkeys(self.domain.attributes, 0), codes, length)
         for levels, cells in self._recodings():
-            places, found = base.look_up(self._at_levels(levels, cells))
-            probability += np.where(found, density[cells[places]], 0.0)
+            places, is_present = base.look_up(self._at_levels(levels, cells))
+            probability += np.where(is_present, density[cells[places]], 0.0)
         return probability
 
     def random_base_rows(self, rng: "np.random.Generator") -> IndexArray:
@@ -358,21 +358,23 @@ def sweep_chains(
     """
     retained, heights = _retained(hierarchies, weights), [hierarchy.height for hierarchy in hierarchies]
     nodes = set(_chain(retained, heights, None))
-    for kept in range(len(hierarchies)):
-        more = nodes | set(_chain(retained, heights, kept))
+    for fixed_axis in range(len(hierarchies)):
+        more = nodes | set(_chain(retained, heights, fixed_axis))
         if most is not None and len(more) > most:
             break
         nodes = more
     return _by_information(nodes, retained)
 
 
-def _chain(retained: Sequence[Sequence[int]], heights: Sequence[int], kept: int | None) -> Iterator[tuple[int, ...]]:
+def _chain(
+    retained: Sequence[Sequence[int]], heights: Sequence[int], fixed_axis: int | None
+) -> Iterator[tuple[int, ...]]:
     """From all base values to all suppressed, the cheapest step first, those of one attribute last of all."""
     levels = [0] * len(heights)
     yield tuple(levels)
     while levels != list(heights):
         open_axes = [axis for axis, height in enumerate(heights) if levels[axis] < height]
-        free = [axis for axis in open_axes if axis != kept] or open_axes
+        free = [axis for axis in open_axes if axis != fixed_axis] or open_axes
         axis = min(free, key=lambda one: (retained[one][levels[one]] - retained[one][levels[one] + 1], one))
         levels[axis] += 1
         yield tuple(levels)
@@ -387,13 +389,13 @@ def _retained(
         [level_information(hierarchy, level, base_weight) for level in range(hierarchy.height + 1)]
         for hierarchy, base_weight in zip(hierarchies, base_weights)
     ]
-    whole = lcm(*(share.denominator for own in shares for share in own))
-    return [[int(share * whole) for share in own] for own in shares]
+    whole = lcm(*(share.denominator for attribute_shares in shares for share in attribute_shares))
+    return [[int(share * whole) for share in attribute_shares] for attribute_shares in shares]
 
 
 def _by_information(nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     def rank(levels: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        return -sum(own[level] for own, level in zip(retained, levels)), levels
+        return -sum(retained_by_level[level] for retained_by_level, level in zip(retained, levels)), levels
 
     return tuple(sorted(nodes, key=rank))
 

@@ -147,7 +147,7 @@ class Hierarchy:
         """
         codes: list[dict[str, int]] = []
         parents: list[list[int]] = []
-        left = most_labels
+        remaining = most_labels
         if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
             raise HierarchyError('a hierarchy is a list of rows such as ("Ulm", "Germany", "*")')
         for number, row in enumerate(rows, 1):
@@ -169,13 +169,13 @@ class Hierarchy:
             for level, (known, code, parent) in enumerate(zip(parents, path, path[1:])):
                 if code == len(known):
                     known.append(parent)
-                    left -= 1
+                    remaining -= 1
                 elif known[code] != parent:
                     raise HierarchyError(
                         f"row {number} is not nested: its value at level {level} is under another value "
                         f"of level {level + 1} in an earlier row"
                     )
-            if left < 0:
+            if remaining < 0:
                 raise HierarchyError(f"there are more than {most_labels} labels, those of all levels counted")
         if not codes:
             raise HierarchyError("a hierarchy needs at least one row")
@@ -419,16 +419,17 @@ class Hierarchy:
         >>> Hierarchy.flat(["no", "yes", "unknown"]).restricted_to([0, 1]).labels[0]
         ('no', 'yes')
         """
-        kept = np.unique(np.fromiter(base_codes, dtype=np.intp))
-        codes = [np.unique(generalization[kept]) for generalization in self._generalizations]
+        base = np.unique(np.fromiter(base_codes, dtype=np.intp))
+        codes = [np.unique(generalization[base]) for generalization in self._generalizations]
         labels = tuple(
-            tuple(level_labels[code] for code in own.tolist()) for level_labels, own in zip(self.labels, codes)
+            tuple(level_labels[code] for code in level_codes.tolist())
+            for level_labels, level_codes in zip(self.labels, codes)
         )
         parents = tuple(
             tuple(np.searchsorted(above, np.array(parents)[code]).tolist())
             for parents, code, above in zip(self.parents, codes, codes[1:])
         )
-        places = {code: place for place, code in enumerate(kept.tolist())}
+        places = {code: place for place, code in enumerate(base.tolist())}
         order = None if self.order is None else tuple(places[code] for code in self.order if code in places)
         return Hierarchy(labels, parents, order, self.has_names)
 

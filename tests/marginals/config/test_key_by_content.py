@@ -112,6 +112,31 @@ def grid(rng: np.random.Generator) -> Frame:
     return {"X": texts(x), "Y": texts(y), "band": texts(rng.integers(0, 9, len(x)))}
 
 
+def siblings(rng: np.random.Generator) -> Frame:
+    """mlmRev guPrenat: children, most of them alone with their `mom`, of whom three columns tell."""
+    mom = np.repeat(np.arange(900), rng.integers(1, 4, 900))
+    told = rng.integers(0, 3, (3, 900))
+    return {
+        "mom": texts(mom + 2),
+        "momEd": texts(told[0][mom]),
+        "husEd": texts(told[1][mom]),
+        "indig": texts(told[2][mom]),
+        "birthOrd": texts(rng.integers(1, 5, len(mom))),
+    }
+
+
+def amounts(rng: np.random.Generator) -> Frame:
+    """An amount with its class, its third and its size: functions of it are the same wherever it is, and say nothing."""
+    total = rng.integers(1000, 3000, 2500)
+    return {
+        "total": texts(total),
+        "class": texts(total // 400),
+        "third": texts(total // 700),
+        "size": np.where(total > 2000, "large", "small").tolist(),
+        "age": texts(rng.integers(18, 90, 2500)),
+    }
+
+
 RIGHT: list[tuple[Callable[[np.random.Generator], Frame], list[str], set[str]]] = [
     (purchases, ["Ketchup.hid"], {"Ketchup.id"}),
     (firms, ["fi"], set()),
@@ -122,6 +147,8 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], list[str], set[str]]] 
     (survey, [], set()),
     (households, [], set()),
     (grid, [], set()),
+    (siblings, ["mom"], set()),
+    (amounts, [], set()),
 ]
 
 
