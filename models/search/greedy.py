@@ -206,7 +206,9 @@ class Climb:
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
             dropped, graph = self.dropped, self.position.graph
             for move in moves:
-                if dropped and isinstance(move, AddEdge) and move.clique(graph) in dropped:  # sooner known than the next
+                if (
+                    dropped and isinstance(move, AddEdge) and move.clique(graph) in dropped
+                ):  # sooner known than the next
                     continue
                 if move.is_allowed(graph):
                     offer(move, self.position.change(move))

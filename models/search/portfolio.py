@@ -50,9 +50,9 @@ _WORTH = 1e-4
 _FEW = 20_000
 """Collections that were looked at, up to which the stages are gone through by way of the divergence, too."""
 
-_MOST = 24_000
-"""Of what may be looked at where the lattice is not small: collections, and _VERDICT for each that is judged for the first time.
-Forward searches begin while half of it is left."""
+_MOST = 30_000
+"""Work of a search where the lattice is not small: a collection that is looked at is one, and _VERDICT where its margins
+are judged for the first time. Forward searches begin while half of it is left."""
 
 _OF_A_PAIR = 60
 """And for each two attributes, where that is more."""

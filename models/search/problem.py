@@ -303,7 +303,7 @@ class PruningConstraint(ABC):
 
     @property
     def jointly_judged(self) -> Mask:
-        """Vertices that every margin holds one of which is judged together with others, wherever it lies in a junction tree."""
+        """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
         return self.pivot
 
     @property
@@ -680,9 +680,9 @@ class Problem:
         for move in allowed_moves(position.graph):
             if stop():
                 return None
-            after, change = position.cliques_after(move), position.change(move)
+            change = position.change(move)
             gain = self.objective.gain(*change[:2]) + position.wanted_gain(move)
-            if gain > LEAST_GAIN and self.is_kept(after):
+            if gain > LEAST_GAIN and self.is_kept(after := position.cliques_after(move)):
                 gaining.append((-gain, describe(move, position.graph), after, change.clique))
         refused = []
         for _, move_in_words, after, new in sorted(gaining, key=lambda gaining_move: gaining_move[:2]):
@@ -741,7 +741,8 @@ class SearchResult:
     to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
-    far it is from the data. What binds where it ended, `Problem.binding` says.
+    far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
+    What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -753,6 +754,7 @@ class SearchResult:
     value: float | None = None
     bound: float | None = None
     wanted: tuple[float, ...] = ()
+    stopped: bool = False
 
     @property
     def gap(self) -> float | None:
