@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from measurement import Lines, Measurement, circumstances, options
 
-from checks.attacks.knowledge import Asked, FactKind, certain_facts
+from checks.attacks.knowledge import FactCriteria, FactKind, certain_facts
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, LinkedTables, linked_tables
-from models.intervals.proofs import ProvenBounds, Reach, proven_bounds
+from models.intervals.proofs import BoundScope, ProvenBounds, proven_bounds
 from models.programs.consistent_tables import UNBOUNDED
 
 SMALL = 4
@@ -67,8 +67,8 @@ def audited(counts: np.ndarray) -> tuple[float, LinkedTables, ProvenBounds]:
     tables, classifications = published(counts)
     begin = time.process_time()
     linked = linked_tables(tables, classifications)
-    bounds = proven_bounds(linked, Reach(SMALL))
-    certain_facts(linked, bounds, Asked(SMALL))
+    bounds = proven_bounds(linked, BoundScope(SMALL))
+    certain_facts(linked, bounds, FactCriteria(SMALL))
     return time.process_time() - begin, linked, bounds
 
 
@@ -207,7 +207,7 @@ def large_table(seed: int = 0, *, careful: bool = False) -> tuple[list[IntervalT
 def measured_growth(lines: Lines, blocks: int, seed: int) -> float:
     """Seconds of the audit of a census."""
     seconds, linked, bounds = audited(census(blocks, seed))
-    facts = certain_facts(linked, bounds, Asked(SMALL))
+    facts = certain_facts(linked, bounds, FactCriteria(SMALL))
     told = {kind.value: sum(fact.kind is kind for fact in facts) for kind in FactKind}
     more = {"blocks": blocks, "seed": seed, "undecided": int((~bounds.decided).sum()), "facts": told}
     lines.say(**Measurement("published tables", f"{blocks} blocks", {"cells": len(linked)}, seconds, facts=more).line())

@@ -471,7 +471,7 @@ NEARLY = Fraction(19, 20)
 
 
 @dataclass(frozen=True)
-class Affected:
+class AffectedClasses:
     """How many classes of a table an attack affects, and how many rows they hold."""
 
     classes: int
@@ -483,7 +483,7 @@ class Affected:
 
 
 @dataclass(frozen=True)
-class AverageAffected:
+class AverageAffectedClasses:
     """An attack on several tables: how many have an affected class, and mean classes and rows over all of them."""
 
     tables: int
@@ -492,15 +492,15 @@ class AverageAffected:
     rows: float
 
 
-def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> Affected:
+def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> AffectedClasses:
     """The tally of some classes. sizes: rows of every class, shape (classes,). which: the affected ones."""
-    return Affected(int(np.count_nonzero(which)), int(sizes[which].sum()))
+    return AffectedClasses(int(np.count_nonzero(which)), int(sizes[which].sum()))
 
 
-def average(tables: Sequence[Affected]) -> AverageAffected:
+def average(tables: Sequence[AffectedClasses]) -> AverageAffectedClasses:
     """The tally of an attack on each table of a list, as a row of MKGV07 Figs. 9 to 12 gives it."""
     number = len(tables)
-    return AverageAffected(
+    return AverageAffectedClasses(
         tables=number,
         affected_tables=sum(table.classes > 0 for table in tables),
         classes=sum(table.classes for table in tables) / number if number else 0.0,
@@ -516,7 +516,7 @@ def nearly_homogeneous(classes: EquivalenceClasses, share: Fraction = NEARLY) ->
     return falls_to(classes, 0, share)
 
 
-def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> Affected:
+def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> AffectedClasses:
     """The tally of the classes in which one sensitive value holds at least a share of the rows."""
     return affected(classes.counts.sum(axis=1), nearly_homogeneous(classes, share))
 
@@ -549,7 +549,7 @@ def knowledge_needed(classes: EquivalenceClasses, share: Fraction = Fraction(1))
 
 def background_knowledge(
     classes: EquivalenceClasses, ruled_out: Sequence[int], share: Fraction = Fraction(1)
-) -> dict[int, Affected]:
+) -> dict[int, AffectedClasses]:
     """The tally of the classes that fall to somebody who can rule out 1, 2, ... values."""
     needed, sizes = knowledge_needed(classes, share), classes.counts.sum(axis=1)
     return {number: affected(sizes, needed <= number) for number in ruled_out}
@@ -568,7 +568,7 @@ class KnowledgeNeeded:
     """
 
     least: int
-    fallen: Mapping[int, Affected]
+    fallen: Mapping[int, AffectedClasses]
 
     @classmethod
     def of(cls, classes: EquivalenceClasses) -> "KnowledgeNeeded":
@@ -740,7 +740,7 @@ def table_findings(
 
 
 @dataclass(frozen=True)
-class Reached:
+class StrongestRequirements:
     """The strongest requirement of each kind that all classes of a table still satisfy in one sensitive attribute.
 
     distinct: least number of values. simple: 1 / largest share. entropy: exp of the smallest entropy. recursive_c: for
@@ -768,13 +768,13 @@ class Reached:
         }
 
 
-def reached(counts: NDArray[np.integer[Any]]) -> Reached:
+def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
     """What classes reach together. counts: class by sensitive value, shape (classes, values), at least one class."""
     ordered = np.sort(counts, axis=1)
     tails = np.cumsum(ordered, axis=1)[:, :-1]
     with np.errstate(divide="ignore"):
         ratios = ordered[:, -1:] / tails
-    return Reached(
+    return StrongestRequirements(
         distinct=int(np.count_nonzero(counts, axis=1).min()),
         simple=float(Simple(Fraction(1)).reached(counts).min()),
         entropy=float(Entropy(Fraction(1)).reached(counts).min()),
@@ -782,7 +782,7 @@ def reached(counts: NDArray[np.integer[Any]]) -> Reached:
     )
 
 
-def eligible(table: ContingencyTable, sensitive: str, others: Sequence[str] = ()) -> Reached:
+def eligible(table: ContingencyTable, sensitive: str, others: Sequence[str] = ()) -> StrongestRequirements:
     """The eligible range of each kind of requirement: what the table satisfies with everything suppressed but its
     sensitive attributes, and so the strongest that any generalization can (TZ09 section I).
 
@@ -804,9 +804,9 @@ class Assessment:
     rows: int
     classes: int
     k_anonymity: int
-    diversity: Mapping[str, Reached]
-    homogeneous: Affected
-    nearly_homogeneous: Affected
+    diversity: Mapping[str, StrongestRequirements]
+    homogeneous: AffectedClasses
+    nearly_homogeneous: AffectedClasses
     knowledge: Mapping[str, "KnowledgeNeeded"] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -883,7 +883,7 @@ class Eligibility:
     looked at, None where it does not satisfy it. implying: by requirement what simple and recursive diversities imply it.
     """
 
-    reached: Reached
+    reached: StrongestRequirements
     tau: tuple[Fraction, ...]
     generalized: Fraction
     excess: Mapping[str, float | None]

@@ -28,7 +28,7 @@ from checks.attacks.knowledge import (
 )
 from checks.attacks.likely_small import LikelySmall, likely_small
 from checks.attacks.minimality import (
-    LevelTold,
+    FittedLevelDisclosure,
     Refinement,
     accuracy,
     base_rate,
@@ -494,26 +494,29 @@ class Attacked:
 class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
-    holders: who know nothing else. insiders: who know everybody's nonsensitive values, None where the truth is not
-    given. ladders: what published levels tell that were fitted to the table, None where the truth is not given. note: why
-    it was not examined, empty where it was. domain: of the levels that the steps name; None where it was not examined.
-    refusals: what attributes, levels and pairs tell that are not published; of the values that the release names, or, where
-    the truth is given, of all that its hierarchies name. None where they were not examined.
+    readers: who know nothing else. readers_knowing_quasi_identifiers: who know everybody's nonsensitive values, None
+    where the truth is not given. ladders: what published levels tell that were fitted to the table, None where the truth
+    is not given. note: why it was not examined, empty where it was. domain: of the levels that the steps name; None
+    where it was not examined. refusals: what attributes, levels and pairs tell that are not published; of the values
+    that the release names, or, where the truth is given, of all that its hierarchies name. None where they were not
+    examined.
     """
 
-    holders: tuple[Refinement, ...] = ()
-    insiders: tuple[Refinement, ...] | None = None
+    readers: tuple[Refinement, ...] = ()
+    readers_knowing_quasi_identifiers: tuple[Refinement, ...] | None = None
     note: str = ""
     domain: Domain | None = None
-    ladders: tuple[LevelTold, ...] | None = None
+    ladders: tuple[FittedLevelDisclosure, ...] | None = None
     refusals: Refusals | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The steps as plain values."""
         return {
             "refusals": None if self.refusals is None else self.refusals.as_json(),
-            "holders": [step.as_json() for step in self.holders],
-            "insiders": None if self.insiders is None else [step.as_json() for step in self.insiders],
+            "readers": [step.as_json() for step in self.readers],
+            "readers_knowing_quasi_identifiers": None
+            if self.readers_knowing_quasi_identifiers is None
+            else [step.as_json() for step in self.readers_knowing_quasi_identifiers],
             "ladders": None if self.ladders is None else [told.as_json() for told in self.ladders],
             "note": self.note,
         }
@@ -775,13 +778,15 @@ def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalMod
     # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
     claims = [claim for claim in published.claims if not isinstance(claim, Register)]
     ladders = {} if truth is None else truth.ladders
-    holders = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
+    readers = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
     told = refused(published, model.collection)
     if truth is None:
-        return Minimality(holders, domain=model.domain, refusals=told)
-    insiders = refinements(model.collection, sensitive, claims, partial(_exactly, truth), ladders)
+        return Minimality(readers, domain=model.domain, refusals=told)
+    readers_knowing_quasi_identifiers = refinements(
+        model.collection, sensitive, claims, partial(_exactly, truth), ladders
+    )
     fitted = levels_told(model.collection, ladders)
-    return Minimality(holders, insiders, domain=model.domain, ladders=fitted, refusals=told)
+    return Minimality(readers, readers_knowing_quasi_identifiers, domain=model.domain, ladders=fitted, refusals=told)
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checks.attacks.knowledge import Asked, Fact, FactKind, certain_facts
+from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
 from marginals.arguments import path_of
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
@@ -23,7 +23,7 @@ from models.intervals.contradictions import (
     joint_contradiction,
 )
 from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import Explanation, ProvenBounds, Reach, Run, Term, explained, proven_bounds
+from models.intervals.proofs import BlockRunner, BoundScope, Explanation, ProvenBounds, Term, explained, proven_bounds
 from models.programs.consistent_tables import UNBOUNDED
 
 
@@ -220,16 +220,18 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
 
 
-def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: Run) -> AuditedTables:
+def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
     linked = linked_tables(tables.tables, tables.classifications)
     try:
-        bounds = proven_bounds(linked, Reach(spec.small), deadline.share(2), run)
+        bounds = proven_bounds(linked, BoundScope(spec.small), deadline.share(2), run)
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
         return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
     classification_names = {c.name for c in linked.classifications}
-    asked = Asked(spec.small, spec.protection, tuple(name for name in spec.sensitive if name in classification_names))
+    asked = FactCriteria(
+        spec.small, spec.protection, tuple(name for name in spec.sensitive if name in classification_names)
+    )
     facts = certain_facts(linked, bounds, asked)
     estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, Reasons] = {}

@@ -282,8 +282,8 @@ class Amounts:
         asked = self.rows.distinctions({self.attribute: self._level_told})
         low, high = self.numbers.low, self.numbers.high
         if np.any((low != high) & self._possible & self.numbers.may_count):
-            told_at = asked[self.attribute].told_at if self.attribute in asked else NO_LEVEL
-            asked[self.attribute] = Distinction(NO_LEVEL, told_at)
+            separating_level = asked[self.attribute].separating_level if self.attribute in asked else NO_LEVEL
+            asked[self.attribute] = Distinction(NO_LEVEL, separating_level)
         return basis_in(self.model, asked)
 
     @property

@@ -158,7 +158,7 @@ def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
     among = rows.meant.get(attribute, np.ones_like(inside))
     groups = np.where(among, inside.astype(np.intp), NOT_ASKED)
     told = Distinction.of_groups(hierarchy, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
-    return Distinction(NO_LEVEL, told.told_at) if meaning.cut.any() else told
+    return Distinction(NO_LEVEL, told.separating_level) if meaning.cut.any() else told
 
 
 def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:

@@ -372,8 +372,10 @@ class Rows:
         asked = distinctions(self.model, levels, self.meant)
         for attribute, meaning in self.meanings.items():
             if meaning.cut.any():
-                told_at = asked[attribute].told_at if attribute in asked else self.model.finest_levels[attribute]
-                asked[attribute] = Distinction(NO_LEVEL, told_at)
+                separating_level = (
+                    asked[attribute].separating_level if attribute in asked else self.model.finest_levels[attribute]
+                )
+                asked[attribute] = Distinction(NO_LEVEL, separating_level)
         return asked
 
     def basis(self, levels: Mapping[str, int]) -> Basis:
@@ -566,13 +568,13 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """
     covered = {}
     for attribute, level in levels.items():
-        shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and shown > level:
+        level_shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        if basis.kind is Kind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
-            parents = hierarchy.lift(level, shown)
-            several = np.bincount(parents, minlength=hierarchy.size(shown)) > 1
+            parents = hierarchy.lift(level, level_shown)
+            several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
             covered[attribute] = {
-                label: hierarchy.labels[shown][parent]
+                label: hierarchy.labels[level_shown][parent]
                 for label, parent in zip(hierarchy.labels[level], parents.tolist())
                 if several[parent]
             }
@@ -648,7 +650,7 @@ def association(model: MarginalModel, first: Attributes, second: Attributes, giv
     return Quantity(shared, _basis(model, margin))
 
 
-def _rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
+def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
     """Rows of labels, as categories in the order of the hierarchies."""
     import pandas as pd
 
@@ -668,14 +670,14 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.Da
     """Independent synthetic rows of the published attributes at their finest levels."""
     codes = _codes(model, rows, rng)
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
-    return marked(_rows_frame(model, levels, codes), _basis(model, levels))
+    return marked(rows_frame(model, levels, codes), _basis(model, levels))
 
 
 def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
     """The same of all attributes at base values, drawn evenly among those under the published value."""
     levels = dict.fromkeys(model.domain.attributes, 0)
     leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
-    return marked(_rows_frame(model, levels, leaves), _basis(model, levels))
+    return marked(rows_frame(model, levels, leaves), _basis(model, levels))
 
 
 def _codes(model: MarginalModel, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:

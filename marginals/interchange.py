@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 import networkx as nx
@@ -34,7 +34,7 @@ import pandas as pd
 from marginals.arguments import path_of
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError
-from marginals.estimates import drawn, told
+from marginals.estimates import drawn, free_name, told
 from marginals.files import replace_file
 from marginals.messages import installing, printable
 from marginals.release.release import Release
@@ -46,6 +46,10 @@ from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
 from models.inference.marginal_model import MarginalModel
 from models.tables.hierarchy import Domain, Hierarchy, Margin
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars
 
 
 class Modelled(Protocol):
@@ -178,6 +182,66 @@ def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None
     write(told(drawn(release.model, rows, np.random.default_rng(seed))))
 
 
+def published_frames(release: Release) -> dict[str, pd.DataFrame]:
+    """Every published table as a frame: a row for each cell with rows, labels as categories in their order, then `count`.
+
+    Its name is that of its file in a bundle.
+
+    >>> from marginals.example import release
+    >>> frames = published_frames(release)
+    >>> list(frames), frames["diagnosis.0-sex.0"].head(2).values.tolist()
+    (['age.1-diagnosis.0', 'diagnosis.0-sex.0'], [['Female', 'Asthma', 9], ['Female', 'Flu', 12]])
+    """
+    frames = {}
+    for table in release.everything.tables:
+        columns: dict[str, Any] = {}
+        for attribute, codes in zip(table.attributes, table.codes):
+            labels = release.domain.hierarchy(attribute).labels[table.margin[attribute]]
+            columns[attribute] = pd.Categorical.from_codes(codes, categories=pd.Index(labels))
+        name = "-".join(f"{attribute}.{level}" for attribute, level in table.margin.items())
+        frames[name] = pd.DataFrame(columns | {free_name("count", release.domain.attributes): table.counts})
+    return dict(sorted(frames.items()))
+
+
+def to_polars(release: Release) -> "dict[str, polars.DataFrame]":
+    """Every published table as a frame of polars, by its name in the bundle. Raises InputError where polars is not
+    installed.
+    """
+    try:
+        import polars
+    except ImportError:
+        raise InputError(f"polars is not installed: {installing('polars')}") from None
+    return {name: polars.from_pandas(frame) for name, frame in published_frames(release).items()}
+
+
+def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
+    """A DuckDB database with a table for each published one, and one of the levels of each attribute.
+
+    A published table has its name in the bundle. `levels of NAME` has a row for each base value of a hierarchy, columns
+    level0, level1, ..., so that tables of different levels can be joined. database: a file that is not there yet, or in
+    memory. Raises InputError where DuckDB is not installed, or the file is there.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError(f"DuckDB is not installed: {installing('duckdb')}") from None
+    if str(database) != ":memory:" and Path(database).exists():
+        raise InputError(f"{database} is there already; name another file")
+    connection = duckdb.connect(str(database))
+    frames = published_frames(release) | {
+        f"levels of {name}": pd.DataFrame(rows, columns=[f"level{level}" for level in range(hierarchy.height + 1)])
+        for name, hierarchy in release.domain.items()
+        for rows in [hierarchy.rows()]
+    }
+    for name, frame in frames.items():
+        texts = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), str))
+        connection.register("published", texts)
+        quoted = name.replace('"', '""')
+        connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM published')
+        connection.unregister("published")
+    return connection
+
+
 def write_interaction_graph(release: Release, path: str | Path) -> None:
     """Nodes `attribute:level` with the attribute and the level that each step of generalization is at."""
     named: nx.Graph[str] = nx.Graph()
@@ -248,8 +312,11 @@ __all__ = [
     "Factor",
     "LabelledFactors",
     "factors",
+    "published_frames",
     "rows_writer",
+    "to_duckdb",
     "to_pgmpy",
+    "to_polars",
     "uai_text",
     "write_arx_hierarchies",
     "write_interaction_graph",

@@ -89,12 +89,12 @@ class JudgedDemand:
     """What a rule says, with the finding on each claim that keeps it."""
 
     says: str
-    found: tuple[tuple[Claim, Finding], ...]
+    findings: tuple[tuple[Claim, Finding], ...]
 
     @property
     def verdict(self) -> Verdict:
         """Whether it is proven to be kept."""
-        return verdict_of_all(finding.verdict for _, finding in self.found)
+        return verdict_of_all(finding.verdict for _, finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class JudgedRule:
     def as_json(self) -> dict[str, Any]:
         """The rule as plain values, without the findings themselves."""
         demands = [
-            {"says": d.says, "verdict": d.verdict.value, "claims": [claim.as_json() for claim, _ in d.found]}
+            {"says": d.says, "verdict": d.verdict.value, "claims": [claim.as_json() for claim, _ in d.findings]}
             for d in self.demands
         ]
         release = {"release": self.release} if self.release else {}

@@ -61,7 +61,7 @@ _NAMES_OF_COUNTS = ("freq", "count", "counts")
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class FrequencyTable:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
@@ -120,7 +120,7 @@ class Counted:
         return codes
 
 
-def counted(data: Any, counts: str | None = None) -> Counted:
+def counted(data: Any, counts: str | None = None) -> FrequencyTable:
     """The counts of a frame of rows, of a Table, or of a contingency table.
 
     data: a frame of pandas, or of what else narwhals knows; each column is an attribute. counts: the column that says
@@ -133,14 +133,14 @@ def counted(data: Any, counts: str | None = None) -> Counted:
     >>> rows.counts, rows.dropped, sorted(rows.ordered)
     (ContingencyTable(smokes:0, stairs:0; 2 cells, 2 rows), 1, ['stairs'])
     """
-    if isinstance(data, Counted):
+    if isinstance(data, FrequencyTable):
         return data
     if isinstance(data, Table):
         table, used = with_rows_alone(at_one_level(data.base_counts))
         unused = {name: data.domain.hierarchy(name).size(0) - len(codes) for name, codes in used.items()}
-        return Counted(table, dropped=data.missing, table=data, dropped_in=data.missing_in, unused=unused)
+        return FrequencyTable(table, dropped=data.missing, table=data, dropped_in=data.missing_in, unused=unused)
     if isinstance(data, ContingencyTable):
-        return Counted(at_one_level(data))
+        return FrequencyTable(at_one_level(data))
     return _of_frame(_in_pandas(data), counts)
 
 
@@ -158,7 +158,7 @@ def _in_pandas(data: Any) -> pd.DataFrame:
     return frame
 
 
-def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
+def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
     if _is_cross_table(frame):
         raise InputError(
             f"the frame looks like a cross table, whose columns are values of {frame.columns.names[0]!r}; bring it into one "
@@ -190,7 +190,7 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> Counted:
     if not len(table):
         raise InputError("no row of the frame has a value in every column and counts")
     table, used = with_rows_alone(table)
-    return Counted(
+    return FrequencyTable(
         table,
         frozenset(a for a, v in values.items() if v.ordered),
         dropped,
@@ -466,7 +466,7 @@ Again = Callable[[ContingencyTable], SelectedModel]
 class Selection:
     """A decomposable graphical model of a table.
 
-    found: the selected model and its search. rows: the counts. again: repeats the selection on other counts.
+    selected: the model and its search. rows: the counts. reselect: repeats the selection on other counts.
 
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
@@ -474,9 +474,9 @@ class Selection:
     Selection(smokes coughs; deviance 0 on 0 degrees of freedom; no decomposable model is better)
     """
 
-    found: SelectedModel
-    rows: Counted
-    again: Again
+    selected: SelectedModel
+    rows: FrequencyTable
+    reselect: Again
 
     def __repr__(self) -> str:
         gap = self.gap
@@ -490,17 +490,17 @@ class Selection:
         if self.search.strategy == "given":
             told = "given, not searched for"
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
-        return f"Selection({self.found}; {told}{dropped})"
+        return f"Selection({self.selected}; {told}{dropped})"
 
     @property
     def search(self) -> SearchResult:
         """How the model was found; KL divergences in nats."""
-        return self.found.search
+        return self.selected.search
 
     @property
     def model(self) -> MarginalModel:
         """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
-        return self.found.model
+        return self.selected.model
 
     @property
     def domain(self) -> Domain:
@@ -510,63 +510,63 @@ class Selection:
     @property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
         """The attributes of each maximal clique, in the table's order."""
-        return self.found.cliques
+        return self.selected.cliques
 
     @property
     def graph(self) -> "nx.Graph[str]":
         """The graph on the attributes, of networkx: not adjacent means independent given the others."""
-        return self.found.graph
+        return self.selected.graph
 
     @property
     def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
         """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
         order = self.domain.attributes.index
         tree: nx.Graph[tuple[str, ...]] = nx.Graph()
-        names = {margin: tuple(sorted(margin, key=order)) for margin in self.found.tree.margins}
+        names = {margin: tuple(sorted(margin, key=order)) for margin in self.selected.tree.margins}
         tree.add_nodes_from(names.values())
-        for a, b in self.found.tree.graph().edges:
+        for a, b in self.selected.tree.graph().edges:
             tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
         return tree
 
     @property
     def deviance(self) -> float:
         """Twice the log-likelihood ratio against the saturated model, G squared."""
-        return self.found.deviance
+        return self.selected.deviance
 
     @property
     def degrees_of_freedom(self) -> int:
         """Residual degrees of freedom, every cell counted, as R's `loglin` counts."""
-        return self.found.degrees_of_freedom
+        return self.selected.degrees_of_freedom
 
     @property
     def adjusted_degrees_of_freedom(self) -> int:
         """The same of the cells that the model can fill, and of the parameters that the rows can estimate."""
-        return self.found.adjusted_degrees_of_freedom
+        return self.selected.adjusted_degrees_of_freedom
 
     @property
     def p_value(self) -> float:
         """Of the deviance, by chi-squared with the nominal degrees of freedom; small where the model does not fit."""
-        return self.found.p_value
+        return self.selected.p_value
 
     @property
     def adjusted_p_value(self) -> float:
         """The same with the adjusted degrees of freedom."""
-        return self.found.adjusted_p_value
+        return self.selected.adjusted_p_value
 
     @property
     def log_likelihood(self) -> float:
         """Log-likelihood of the rows, in nats."""
-        return self.found.log_likelihood
+        return self.selected.log_likelihood
 
     @property
     def aic(self) -> float:
         """Akaike's criterion: 2 parameters - 2 log-likelihood, every cell counted."""
-        return self.found.aic
+        return self.selected.aic
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood, every cell counted."""
-        return self.found.bic
+        return self.selected.bic
 
     @property
     def gap(self) -> float | None:
@@ -574,7 +574,7 @@ class Selection:
 
         None where nothing is known: for a test of significance there is no best model.
         """
-        return self.found.gap
+        return self.selected.gap
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -587,7 +587,7 @@ class Selection:
         >>> marginals.select(people, max_attributes=1).binding
         {'a margin of more than 1 attributes': ('show smokes with coughs',)}
         """
-        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.found.binding)
+        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.selected.binding)
 
     def trace(self, every: int = 1) -> pd.DataFrame:
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
@@ -595,7 +595,7 @@ class Selection:
         `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
         every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
         """
-        frame = search_trace(self.search, self.model.total, self.found.problem.objective, every)
+        frame = search_trace(self.search, self.model.total, self.selected.problem.objective, every)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
@@ -614,19 +614,19 @@ class Selection:
         names = self.rows.ordered if ordered is None else frozenset(ordered)
         for name in names:
             self.domain.index(name)
-        adjusted = isinstance(self.found.problem.cube, OccupiedCube)
-        return edge_frame(self.found, names, adjusted)
+        adjusted = isinstance(self.selected.problem.cube, OccupiedCube)
+        return edge_frame(self.selected, names, adjusted)
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
-        return independences_in_words(self.found.tree)
+        return independences_in_words(self.selected.tree)
 
     def compare(self, other: "Selection") -> ModelComparison:
         """The model beside another of the same table; tested against each other where one contains the other.
 
         Raises InputError where the other is of other counts.
         """
-        return compared(self.found, other.found)
+        return compared(self.selected, other.selected)
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """The graph, by matplotlib. axes: where to; by default a new figure. Raises InputError without matplotlib."""
@@ -646,7 +646,7 @@ class Selection:
         Only its neighbours in the graph matter; other columns may be missing. NaN where no row of the table has the
         neighbours' values. Raises InputError for a missing column or an unknown value.
         """
-        return predicted(self.found, self.rows, rows, target)
+        return predicted(self.selected, self.rows, rows, target)
 
     def bootstrap(
         self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
@@ -661,7 +661,7 @@ class Selection:
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
         run, deadline = Jobs(jobs), within(time_limit)
-        work = partial(_resampled, self.rows.counts, self.again, deadline)
+        work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
         edge_sets = run(work, draws, lambda done: progress("resampled tables", done, times))
         got = [edges for edges in edge_sets if edges is not None]
@@ -678,7 +678,7 @@ class Selection:
         Raises SelectionError for other criteria.
         """
         deadline = within(time_limit)
-        models = window(self.found, lambda: deadline.is_over)
+        models = window(self.selected, lambda: deadline.is_over)
         domain = self.domain
         weights: dict[frozenset[str], float] = {}
         listed = []
@@ -755,7 +755,7 @@ class Selection:
 
 
 def _resampled(
-    counts: ContingencyTable, again: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
+    counts: ContingencyTable, reselect: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
 ) -> list[frozenset[str]] | None:
     """The edges of the model of one resampled table; None where the time was over before, but for the first one."""
     number, seed = draw
@@ -764,7 +764,7 @@ def _resampled(
     drawn = np.random.default_rng(seed).multinomial(counts.total, counts.counts / counts.total)
     columns = dict(zip(counts.attributes, counts.codes))
     table = ContingencyTable.from_cells(counts.domain, counts.margin, columns, drawn)
-    return [frozenset(edge) for edge in again(table).graph.edges]
+    return [frozenset(edge) for edge in reselect(table).graph.edges]
 
 
 def _plain(move: str) -> str:
@@ -823,11 +823,11 @@ def select(
         max_attributes,
         Unconstrained() if constraint is None else OnNames(constraint, domain),
     )
-    again = Search(criterion, strategy, limits, parameters, time_limit, seed)
-    return Selection(again(rows.counts), rows, again)
+    reselect = Search(criterion, strategy, limits, parameters, time_limit, seed)
+    return Selection(reselect(rows.counts), rows, reselect)
 
 
-def _noted(rows: Counted) -> Counted:
+def _noted(rows: FrequencyTable) -> FrequencyTable:
     """The counts, with a warning to who called `select` or `fit_model` of what does not count."""
     for note in rows.notes():
         warn(note, DataWarning, stacklevel=3)
@@ -906,7 +906,7 @@ class OnNames:
         raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
 
 
-def _table(rows: Counted, sensitive: Sequence[str]) -> Table:
+def _table(rows: FrequencyTable, sensitive: Sequence[str]) -> Table:
     if rows.table is not None:
         if sensitive:
             raise InputError("the table knows the roles of its attributes; name no sensitive ones")
@@ -917,7 +917,7 @@ def _table(rows: Counted, sensitive: Sequence[str]) -> Table:
     return Table(rows.counts, roles, missing=rows.dropped)
 
 
-def predicted(selected: SelectedModel, counted: Counted, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+def predicted(selected: SelectedModel, counted: FrequencyTable, rows: pd.DataFrame, target: str) -> pd.DataFrame:
     """The distribution of an attribute given its neighbours, for each row.
 
     It is proportional to the product of the cliques that hold the attribute over their separators, which are the

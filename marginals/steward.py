@@ -342,17 +342,17 @@ def no_suggestions(_comparison: Comparison) -> tuple[Suggestion, ...]:
 class StewardReport:
     """Utility measures and search results that need the source table. Not for publication.
 
-    published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of the
-    table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none was looked
-    for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table that were not
-    counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare: with the data and
-    yardsticks. page: what makes its page. domain: of the table, whose levels the search speaks of. unpublished: for each
-    attribute of which nothing is published why not, and what helps; it may name a value of the table. ask_what_binds: puts
-    each move from where the search ended to the constraint. left_out: rows beyond those that count of their person. wanted:
-    what became of each analysis that the release is for. suggest: what else could be wanted, given the comparison. waiting:
-    of a release that was made for a ledger, whom it does not show yet; the data are then the people whom it shows. base:
-    what the search did about the base table. objective: what the search looked for the least of. by_role: of each column
-    that its role keeps out of the release why.
+    published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of
+    the table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none
+    was looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table
+    that were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare:
+    with the data and yardsticks. page: what makes its page. domain: of the table, whose levels the search speaks of.
+    unpublished: for each attribute of which nothing is published why not, and what helps; it may name a value of the
+    table. find_refused_improvements: puts each move from where the search ended to the constraint. left_out: rows
+    beyond those that count of their person. wanted: what became of each analysis that the release is for. suggest: what
+    else could be wanted, given the comparison. waiting: of a release that was made for a ledger, whom it does not show
+    yet; the data are then the people whom it shows. base: what the search did about the base table. objective: what the
+    search looked for the least of. by_role: of each column that its role keeps out of the release why.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -375,7 +375,7 @@ class StewardReport:
     page: StewardPageMaker
     domain: Domain
     unpublished: Mapping[str, str]
-    ask_what_binds: Callable[[], tuple[RefusedMove, ...] | None]
+    find_refused_improvements: Callable[[], tuple[RefusedMove, ...] | None]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
     suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
@@ -462,7 +462,7 @@ class StewardReport:
         a class of fewer than 4 rows ('show age at level 0',)
         a margin of more than 2 attributes ('show age at level 2 with sex at level 0',)
         """
-        refused = self.ask_what_binds()
+        refused = self.find_refused_improvements()
         return None if refused is None else by_reason(refused)
 
     def write(self, path: str | Path) -> None:

@@ -14,12 +14,20 @@ from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     from checks.attacks.likely_small import LikelySmall
-    from checks.attacks.minimality import LevelTold, Refinement
+    from checks.attacks.minimality import FittedLevelDisclosure, Refinement
     from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
     from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
-    from checks.classes import Assessment, Eligibility, KnowledgeNeeded, Reached, Reidentification, Risk, Uniqueness
+    from checks.classes import (
+        Assessment,
+        Eligibility,
+        KnowledgeNeeded,
+        Reidentification,
+        Risk,
+        StrongestRequirements,
+        Uniqueness,
+    )
     from checks.diversity.implications import WeakestImplying
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
@@ -396,7 +404,7 @@ def rule_in_words(judged: JudgedRule, sensitive: Sequence[str]) -> RuleInWords:
 
 
 def _demand(demand: JudgedDemand, sensitive: Sequence[str]) -> DemandInWords:
-    claims = tuple(in_words(claim, finding, sensitive) for claim, finding in demand.found)
+    claims = tuple(in_words(claim, finding, sensitive) for claim, finding in demand.findings)
     return DemandInWords(demand.says, demand.verdict.value, claims)
 
 
@@ -450,7 +458,7 @@ def rule_lines(rules: Sequence[JudgedRule]) -> Iterator[str]:
         release = f" on {judged.release}" if judged.release else ""
         yield f"Rule {judged.rule.name}{release}, {_said(judged)}: {judged.rule.title} ({judged.rule.source})"
         for demand in judged.demands:
-            checked = "; ".join(str(finding) for _, finding in demand.found)
+            checked = "; ".join(str(finding) for _, finding in demand.findings)
             yield f"  {demand.verdict.value}: {demand.says} [{checked}]"
         yield from (f"  not checked: {text}" for text in judged.rule.unchecked)
 
@@ -618,28 +626,32 @@ def step_in_words(step: Refinement, in_words: Callable[[str, int], str]) -> str:
 
 def refusal_in_words(step: Refinement) -> str:
     """What somebody concludes who knows that a step was refused."""
-    if step.suspects is None:
+    if step.possible_claims is None:
         return f"not examined: {step.note}"
-    if not step.suspects:
+    if not step.possible_claims:
         return "no claim can have refused it, so it was left out for another reason"
     if step.is_certain:
         return "refused whatever the data, so by itself it excludes no table"
-    whose = "one class" if step.culprits == 1 else f"at least one of {step.culprits:,} classes (of {step.classes:,})"
-    if step.culprits == step.classes:
+    whose = (
+        "one class"
+        if step.candidate_classes == 1
+        else f"at least one of {step.candidate_classes:,} classes (of {step.classes:,})"
+    )
+    if step.candidate_classes == step.classes:
         whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes:,} classes"
-    remainders = " or ".join(_left_by(suspect.claim) for suspect in step.suspects)
+    remainders = " or ".join(_left_by(suspect.claim) for suspect in step.possible_claims)
     sentence = f"in {whose} the finer value would leave {remainders}"
-    if step.culprit is not None and step.culprits != step.classes:
-        sentence += f" ({', '.join(f'{a}={label}' for a, label in step.culprit.items())})"
-    if step.publishable is not None:
-        expected = 1 - step.publishable
-        change = f"{step.publishable:.3g}" if step.publishable >= _TINY else f"{_TINY:g}"
+    if step.candidate_class is not None and step.candidate_classes != step.classes:
+        sentence += f" ({', '.join(f'{a}={label}' for a, label in step.candidate_class.items())})"
+    if step.acceptance_probability is not None:
+        expected = 1 - step.acceptance_probability
+        change = f"{step.acceptance_probability:.3g}" if step.acceptance_probability >= _TINY else f"{_TINY:g}"
         sentence += (
             f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
         )
-    if step.shift is not None:
-        cell = ", ".join(f"{a}={label}" for a, label in step.shift.cell.items())
-        sentence += f"; most in {cell}: {step.shift.value} from {step.shift.before:.3g} to {step.shift.after:.3g}"
+    if (largest := step.largest_posterior_change) is not None:
+        cell = ", ".join(f"{a}={label}" for a, label in largest.cell.items())
+        sentence += f"; most in {cell}: {largest.value} from {largest.before:.3g} to {largest.after:.3g}"
     return sentence + (f"; {step.note}" if step.note else "")
 
 
@@ -796,7 +808,7 @@ def _implied_lines(requirement: str, weakest: "WeakestImplying") -> Iterator[str
         yield f"  {requirement} is implied by recursive:c,{l} with c of at most {spelled(c)}"
 
 
-def _recursive_lines(reached: "Reached") -> Iterator[str]:
+def _recursive_lines(reached: "StrongestRequirements") -> Iterator[str]:
     finite = [c for c in reached.recursive_c if isfinite(c)]
     for l, c in enumerate(finite, 2):
         yield f"  recursive (c, {l}): c above {c:.3g}"
@@ -1344,14 +1356,18 @@ def _minimality_lines(minimality: "Minimality") -> Iterator[str]:
     def shown(attribute: str, level: int) -> str:
         return shown_at(attribute, domain.hierarchy(attribute), level)
 
-    has_truth = minimality.insiders is not None
+    has_truth = minimality.readers_knowing_quasi_identifiers is not None
     if minimality.refusals is not None:
         yield f"{ALGORITHM_KNOWN}:"
         yield from (f"  {line}" for line in refusal_lines(minimality.refusals, shown, has_truth))
-    if minimality.holders:
-        yield from _step_lines("  Finer values in place of published ones:", minimality.holders, shown)
-    if minimality.insiders:
-        yield from _step_lines("  The same, for those who know all nonsensitive values:", minimality.insiders, shown)
+    if minimality.readers:
+        yield from _step_lines("  Finer values in place of published ones:", minimality.readers, shown)
+    if minimality.readers_knowing_quasi_identifiers:
+        yield from _step_lines(
+            "  The same, for those who know all nonsensitive values:",
+            minimality.readers_knowing_quasi_identifiers,
+            shown,
+        )
     yield from _ladder_lines(minimality.ladders or (), shown)
 
 
@@ -1447,12 +1463,12 @@ def _outcome_in_words(addition: "Addition", least: int) -> str:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
             if not addition.classes:
                 return f"it would show {few_rows(least)}{nothing}"
-            whose = f"at least one of {addition.suspects:,} classes (of {addition.classes:,})"
-            if addition.suspects == addition.classes:
+            whose = f"at least one of {addition.candidate_classes:,} classes (of {addition.classes:,})"
+            if addition.candidate_classes == addition.classes:
                 whose = (
                     f"at least one of the {addition.classes:,} classes" if addition.classes > 1 else "the only class"
                 )
-            elif addition.suspects == 1:
+            elif addition.candidate_classes == 1:
                 whose = f"one class (of {addition.classes:,})"
             return f"in {whose} it would show {few_rows(least)}{nothing}"
         case Outcome.OPEN:
@@ -1471,7 +1487,7 @@ def _range_in_words(cell: "CertainRange") -> str:
     return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
 
-def _ladder_lines(told: "Sequence[LevelTold]", in_words: Callable[[str, int], str]) -> Iterator[str]:
+def _ladder_lines(told: "Sequence[FittedLevelDisclosure]", in_words: Callable[[str, int], str]) -> Iterator[str]:
     """What the finest published level of each attribute tells whose levels are fitted."""
     finest = {level.attribute: level for level in reversed(told)}
     if finest:
@@ -1487,7 +1503,7 @@ def _step_lines(lead: str, steps: "Sequence[Refinement]", in_words: Callable[[st
     yield lead
     steps_by_reason: dict[str, list[str]] = {}
     for step in steps:
-        if step.suspects is None or step.is_certain:
+        if step.possible_claims is None or step.is_certain:
             steps_by_reason.setdefault(refusal_in_words(step), []).append(step_in_words(step, in_words))
         else:
             yield f"    {step_in_words(step, in_words)}: {refusal_in_words(step)}"

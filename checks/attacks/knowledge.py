@@ -57,7 +57,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FactCriteria:
     """What counts as a fact. small: the largest small count. protection: the least difference that must be left between
     the largest and the smallest possible count of a suppressed cell. sensitive: attributes.
 
@@ -73,7 +73,7 @@ class Asked:
             raise DomainMismatchError("the largest small count must be at least 1, and the protection at least 0")
 
 
-def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: Asked) -> list[Fact]:
+def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: FactCriteria) -> list[Fact]:
     """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper

@@ -6,18 +6,18 @@ with the published marginals, in which it would not have been are excluded. This
 
 - A *step* is a maximal published margin and an attribute that it shows above level 0.
 - A *suspect* is a claim that refuses the step in some possible world, with the classes of the published margin that can
-  be where it does (the *culprits*). A minimum count comes first, as it does for the publisher: a diversity is suspect
-  where a class fails it that splits into parts that are large enough. What is not named is ruled out for certain; what
-  is named may still be impossible for reasons that the bounds on the finer counts do not show.
-- Where exactly one claim is suspect, it is what refused the step, in one of its culprits at least. Where that is one
-  class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
+  be where it does (the *candidate classes*). A minimum count comes first, as it does for the publisher: a diversity is
+  suspect where a class fails it that splits into parts that are large enough. What is not named is ruled out for
+  certain; what is named may still be impossible for reasons that the bounds on the finer counts do not show.
+- Where exactly one claim is suspect, it is what refused the step, in one of its candidate classes at least. Where that is
+  one class, its members learn it of their own class: that a part of it has few rows, or few sensitive values.
 - Where counts that are known refuse the step in every possible world, nothing is excluded, and that it was refused tells
   nothing more. So it is where levels were fitted to the table, as the attacker knows, and the step leads back to values
-  that were merged since they are rare (`LevelTold`).
-- `publishable` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total variation
-  between what they believe before and after, no belief changes by more. It is given where the worlds are known as a
-  whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are known
-  and only diversities are. Then also the part of a class whose distribution changes most.
+  that were merged since they are rare (`FittedLevelDisclosure`).
+- `acceptance_probability` is the probability of the excluded worlds to somebody who takes maximum entropy: by the total
+  variation between what they believe before and after, no belief changes by more. It is given where the worlds are known
+  as a whole: where no table shows the attribute any finer and only counts are suspect, or where all finer counts are
+  known and only diversities are. Then also the part of a class whose distribution changes most.
 
 Nothing can be told where several margins with a sensitive attribute can break a claim only together, or where the finer
 collection has no junction tree, which the search asks for. A real search also leaves steps out that it did not try or
@@ -296,15 +296,15 @@ def base_rate(people: EquivalenceClasses) -> float:
 
 
 @dataclass(frozen=True)
-class Suspect:
+class PossibleClaim:
     """A claim that can have refused a step, and the positions of the classes where it can have."""
 
     claim: CountClaim | AttributeClaim
-    culprits: tuple[int, ...]
+    candidate_classes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Shift:
+class PosteriorChange:
     """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
 
     cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
@@ -323,44 +323,48 @@ class Refinement:
     """A step, and what its refusal tells.
 
     margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
-    aside. suspects: None where nothing can be told, and `note` says why. culprit: labels of the one class that can be to
-    blame, None where there are none or several. publishable, shift: None where they are not known. is_certain: whether
-    counts that are known refuse the step in every possible world.
+    aside. possible_claims: None where nothing can be told, and `note` says why. candidate_class: labels of the one
+    class that can be to blame, None where there are none or several. acceptance_probability, largest_posterior_change: None
+    where they are not known. is_certain: whether counts that are known refuse the step in every possible world.
     """
 
     margin: Margin
     attribute: str
     finer: int
     classes: int
-    suspects: tuple[Suspect, ...] | None
-    culprit: Mapping[str, str] | None = None
-    publishable: float | None = None
-    shift: Shift | None = None
+    possible_claims: tuple[PossibleClaim, ...] | None
+    candidate_class: Mapping[str, str] | None = None
+    acceptance_probability: float | None = None
+    largest_posterior_change: PosteriorChange | None = None
     note: str = ""
     is_certain: bool = False
 
     @property
-    def culprits(self) -> int | None:
+    def candidate_classes(self) -> int | None:
         """How many classes can be to blame."""
-        if self.suspects is None:
+        if self.possible_claims is None:
             return None
-        return len({position for suspect in self.suspects for position in suspect.culprits})
+        return len({position for suspect in self.possible_claims for position in suspect.candidate_classes})
 
     def as_json(self) -> dict[str, Any]:
         """The step as plain values."""
-        suspects = None
-        if self.suspects is not None:
-            suspects = [{**s.claim.as_json(), "culprits": len(s.culprits)} for s in self.suspects]
+        possible_claims = None
+        if self.possible_claims is not None:
+            possible_claims = [
+                {**s.claim.as_json(), "candidate_classes": len(s.candidate_classes)} for s in self.possible_claims
+            ]
         return {
             "margin": dict(self.margin),
             "attribute": self.attribute,
             "finer": self.finer,
             "classes": self.classes,
-            "suspects": suspects,
-            "culprits": self.culprits,
-            "culprit": None if self.culprit is None else dict(self.culprit),
-            "publishable": self.publishable,
-            "shift": None if self.shift is None else asdict(self.shift),
+            "possible_claims": possible_claims,
+            "candidate_classes": self.candidate_classes,
+            "candidate_class": None if self.candidate_class is None else dict(self.candidate_class),
+            "acceptance_probability": self.acceptance_probability,
+            "largest_posterior_change": None
+            if self.largest_posterior_change is None
+            else asdict(self.largest_posterior_change),
             "note": self.note,
             "certain": self.is_certain,
         }
@@ -456,15 +460,23 @@ class _Step:
         classes = self.collection.cube.table(mask)
 
         def refinement(
-            suspects: tuple[Suspect, ...] | None,
-            publishable: float | None = None,
-            shift: Shift | None = None,
+            possible_claims: tuple[PossibleClaim, ...] | None,
+            acceptance_probability: float | None = None,
+            largest_posterior_change: PosteriorChange | None = None,
             note: str = "",
         ) -> Refinement:
-            positions = {position for suspect in suspects or () for position in suspect.culprits}
-            culprit = classes.labels(next(iter(positions))) if len(positions) == 1 else None
+            positions = {position for suspect in possible_claims or () for position in suspect.candidate_classes}
+            candidate_class = classes.labels(next(iter(positions))) if len(positions) == 1 else None
             return Refinement(
-                self.margin, self.attribute, self.finer, len(classes), suspects, culprit, publishable, shift, note
+                self.margin,
+                self.attribute,
+                self.finer,
+                len(classes),
+                possible_claims,
+                candidate_class,
+                acceptance_probability,
+                largest_posterior_change,
+                note,
             )
 
         refined = domain.mask({**self.margin, self.attribute: self.finer})
@@ -485,12 +497,12 @@ class _Step:
             return replace(refinement(tuple(self._small(parts)), 0.0), is_certain=True)
         if together:
             return refinement(None, note=together)
-        suspects = tuple(s for s in (*self._small(parts), *self._uniform(classes, parts)) if s.culprits)
+        possible_claims = tuple(s for s in (*self._small(parts), *self._uniform(classes, parts)) if s.candidate_classes)
         try:
-            publishable, shift = self._weighed(classes, parts, suspects)
+            acceptance_probability, largest_posterior_change = self._weighed(classes, parts, possible_claims)
         except TooManyWorldsError:
-            return refinement(suspects, note="there are too many possible worlds to weigh them")
-        return refinement(suspects, publishable, shift)
+            return refinement(possible_claims, note="there are too many possible worlds to weigh them")
+        return refinement(possible_claims, acceptance_probability, largest_posterior_change)
 
     @property
     def _has_rare_values(self) -> bool:
@@ -551,7 +563,7 @@ class _Step:
         weight = leaves / self.hierarchy.leaf_counts(level)[column[class_of]]
         return _Parts(class_of, code, lower, upper, weight)
 
-    def _small(self, parts: _Parts) -> Iterator[Suspect]:
+    def _small(self, parts: _Parts) -> Iterator[PossibleClaim]:
         """Claims of a minimum count that some part can miss; where several can, that of the largest."""
         if self._counting:
             # Of several with the same count that which is about classes alone, and about nothing else.
@@ -559,7 +571,7 @@ class _Step:
                 self._counting,
                 key=lambda claim: (claim.least_count, claim.is_about_single_margins and claim.least_cell is None),
             )
-            yield Suspect(strictest, _positions(parts, self._can_be_small(parts)))
+            yield PossibleClaim(strictest, _positions(parts, self._can_be_small(parts)))
 
     def _can_be_small(self, parts: _Parts) -> BoolArray:
         return np.asarray(np.maximum(parts.lower, 1) <= np.minimum(parts.upper, self.least - 1))
@@ -571,7 +583,7 @@ class _Step:
         ]
         return [(claim, claim.class_diversity) for claim in attribute_claims if claim.class_diversity is not None]
 
-    def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[Suspect]:
+    def _uniform(self, classes: ContingencyTable, parts: _Parts) -> Iterator[PossibleClaim]:
         """Diversities that a part can miss though all parts are large enough.
 
         Of all draws of a number of rows from a class, the one that takes the most frequent values first is majorized by
@@ -589,7 +601,7 @@ class _Step:
         for claim, diversity in claims:
             suspected = feasible.copy()
             suspected[feasible] = ~satisfies(diversity, vectors)
-            yield Suspect(claim, _positions(parts, suspected))
+            yield PossibleClaim(claim, _positions(parts, suspected))
 
     def _held(self, classes: ContingencyTable) -> EquivalenceClasses:
         """The sensitive values of each class, in the order of the classes."""
@@ -602,16 +614,16 @@ class _Step:
         return replace(by_class, codes=codes, counts=by_class.counts[place])
 
     def _weighed(
-        self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
-    ) -> tuple[float | None, Shift | None]:
-        if not suspects:
+        self, classes: ContingencyTable, parts: _Parts, possible_claims: tuple[PossibleClaim, ...]
+    ) -> tuple[float | None, PosteriorChange | None]:
+        if not possible_claims:
             return 1.0, None
-        counted = all(isinstance(suspect.claim, CountClaim) for suspect in suspects)
+        counted = all(isinstance(suspect.claim, CountClaim) for suspect in possible_claims)
         level = self.margin[self.attribute]
         if counted and self.collection.finest_level(self.attribute) == level:
             return self._all_large(classes, parts), None
         if parts.are_known and not counted:
-            return self._all_diverse(classes, parts, suspects)
+            return self._all_diverse(classes, parts, possible_claims)
         return None, None
 
     def _all_large(self, classes: ContingencyTable, parts: _Parts) -> float:
@@ -629,13 +641,13 @@ class _Step:
         return probability
 
     def _all_diverse(
-        self, classes: ContingencyTable, parts: _Parts, suspects: tuple[Suspect, ...]
-    ) -> tuple[float, Shift | None]:
+        self, classes: ContingencyTable, parts: _Parts, possible_claims: tuple[PossibleClaim, ...]
+    ) -> tuple[float, PosteriorChange | None]:
         """With known counts: the same for diversity when each row of a class is as likely to have each of its values."""
         by_class = self._held(classes)
         diversities = [diversity for _, diversity in self._diversities()]
         draws, visits = [], Visits()
-        for position in sorted({position for suspect in suspects for position in suspect.culprits}):
+        for position in sorted({position for suspect in possible_claims for position in suspect.candidate_classes}):
             occupied = np.flatnonzero((parts.class_of == position) & (parts.lower > 0))
             draws.append(
                 (
@@ -644,19 +656,21 @@ class _Step:
                     diverse_draws(by_class.counts[position], parts.lower[occupied], diversities, visits),
                 )
             )
-        publishable = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
+        acceptance_probability = prod((draw.passing for _, _, draw in draws), start=Fraction(1))
         shifts = []
         for position, occupied, draw in draws:
             others = prod((other.passing for at, _, other in draws if at != position), start=Fraction(1))
             vector = by_class.counts[position]
             before = [Fraction(int(count), int(vector.sum())) for count in vector]
             for part, shares in zip(occupied, draw.shares):
-                after = [(b - share * others) / (1 - publishable) for b, share in zip(before, shares)]
+                after = [(b - share * others) / (1 - acceptance_probability) for b, share in zip(before, shares)]
                 gains = [a - b for a, b in zip(after, before)]
                 shifts.append((sum(map(abs, gains)) / 2, position, part, gains.index(max(gains)), before, after))
-        distance, position, part, value, before, after = max(shifts, key=lambda shift: shift[0])
+        distance, position, part, value, before, after = max(
+            shifts, key=lambda largest_posterior_change: largest_posterior_change[0]
+        )
         label = self.hierarchy.labels[self.finer][int(parts.code[part])]
-        return float(publishable), Shift(
+        return float(acceptance_probability), PosteriorChange(
             {**classes.labels(position), self.attribute: label},
             float(distance),
             by_class.domain.hierarchy(by_class.sensitive).labels[by_class.level][value],
@@ -683,7 +697,7 @@ def _positions(parts: _Parts, which: BoolArray) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class LevelTold:
+class FittedLevelDisclosure:
     """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
     groups: that have rows; merged: how many of them hold several values.
@@ -700,7 +714,7 @@ class LevelTold:
         return asdict(self)
 
 
-def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[LevelTold, ...]:
+def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[FittedLevelDisclosure, ...]:
     """What the published levels of attributes with fitted ladders tell, the finest first, where groups were merged."""
     told = []
     for attribute, ladder in ladders.items():
@@ -711,7 +725,9 @@ def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> 
     return tuple(told)
 
 
-def level_told(collection: Collection, attribute: str, level: int, ladder: FittedLadder) -> LevelTold | None:
+def level_told(
+    collection: Collection, attribute: str, level: int, ladder: FittedLadder
+) -> FittedLevelDisclosure | None:
     """What one level tells whose counts follow from the collection; None where nothing of it was merged."""
     hierarchy = collection.domain.hierarchy(attribute)
     if not ladder.start < level < hierarchy.height:
@@ -723,4 +739,4 @@ def level_told(collection: Collection, attribute: str, level: int, ladder: Fitte
     sizes = [size for size in thresholds(ladder.k, table.total) if size <= smallest]
     if not merged or not sizes:
         return None
-    return LevelTold(attribute, level, len(table), merged, sizes[-1])
+    return FittedLevelDisclosure(attribute, level, len(table), merged, sizes[-1])

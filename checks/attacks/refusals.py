@@ -120,17 +120,17 @@ class CertainValue:
 class Addition:
     """An addition that a release lacks, and what follows from that.
 
-    margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves, or
-    two that would be shown together. suspects, classes: of the classes that both share, how many can have refused it, and
-    how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only reason that there
-    can be, for what tells enough. may_gain_nothing: whether it can also have been left out since it tells too little.
-    unexamined: margins in which it was not looked for what is certain. note: why it was not examined.
+    margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves,
+    or two that would be shown together. candidate_classes, classes: of the classes that both share, how many can have
+    refused it, and how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only
+    reason that there can be, for what tells enough. may_gain_nothing: whether it can also have been left out since it
+    tells too little. unexamined: margins in which it was not looked for what is certain. note: why it was not examined.
     """
 
     margin: Margin
     added: tuple[tuple[str, int], ...]
     outcome: Outcome
-    suspects: int = 0
+    candidate_classes: int = 0
     classes: int = 0
     counts_only: bool = True
     may_gain_nothing: bool = False
@@ -145,7 +145,7 @@ class Addition:
             "margin": dict(self.margin),
             "added": dict(self.added),
             "outcome": self.outcome.value,
-            "suspects": self.suspects,
+            "candidate_classes": self.candidate_classes,
             "classes": self.classes,
             "counts_only": self.counts_only,
             "may_gain_nothing": self.may_gain_nothing,
@@ -662,7 +662,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     least = rules.least_cell if rules.shows(one.clique) else max(rules.least_class, rules.least_cell)
     can_be = np.maximum(lower, 1) <= np.minimum(upper, least - 1)
     must_be = (lower >= 1) & (upper < least)
-    suspects = np.unique(shared[can_be])
+    candidate_classes = np.unique(shared[can_be])
     classes = len(np.unique(shared[total > 0]))
     nothing = (rules.price > 0 and one.second >= 0) or _may_gain_nothing(collection, one, total, sides, codes)
 
@@ -671,15 +671,15 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     def addition(outcome: Outcome, **facts: Any) -> Addition:
         is_open = outcome in (Outcome.SOME, Outcome.PROVES)
         facts |= {"may_gain_nothing": nothing, "unexamined": coarser if is_open else 0}
-        return Addition(margin, added, outcome, len(suspects), classes, **facts)
+        return Addition(margin, added, outcome, len(candidate_classes), classes, **facts)
 
     if must_be.any():
         return addition(Outcome.ALWAYS)
-    if not len(suspects):
+    if not len(candidate_classes):
         return addition(Outcome.UNEXPLAINED)
-    if len(suspects) > 1 or nothing:
+    if len(candidate_classes) > 1 or nothing:
         return addition(Outcome.SOME)
-    cells = np.flatnonzero((shared == suspects[0]) & (upper > 0))
+    cells = np.flatnonzero((shared == candidate_classes[0]) & (upper > 0))
     whole = np.array([int(total[cells[0]])])
     keys: list[IndexArray] = [np.zeros(len(cells), dtype=np.intp)]
     totals: list[CountArray] = [whole]

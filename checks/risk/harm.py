@@ -195,10 +195,10 @@ class Multiplicative(_Weighed):
             return np.exp(self.weights.total(records, people))
 
 
-def product(left: FloatArray, right: FloatArray) -> FloatArray:
+def product(one: FloatArray, other: FloatArray) -> FloatArray:
     """The product where 0 times infinity is 0: nothing disclosed, or no chance of identification, does no harm."""
     with np.errstate(invalid="ignore"):
-        return np.where((left == 0) | (right == 0), 0.0, left * right)
+        return np.where((one == 0) | (other == 0), 0.0, one * other)
 
 
 def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> FloatArray:

@@ -704,14 +704,14 @@ _ROWS_OF_A_NUMBER = 20
 
 
 @dataclass(frozen=True)
-class Said:
+class ColumnDescription:
     """What a file says of a column in words: a description, and the label of each code."""
 
     description: str = ""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-_UNSAID = Said()
+_UNSAID = ColumnDescription()
 
 
 @dataclass(frozen=True)
@@ -732,7 +732,7 @@ class Guess:
     prefixes: tuple[int, ...] = ()
     hierarchy: tuple[tuple[str, ...], ...] = ()
     missing: str = "drop"
-    said: Said = _UNSAID
+    said: ColumnDescription = _UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
     question: str = ""
@@ -742,7 +742,7 @@ class Guess:
     apart: tuple[int | Decimal, ...] = ()
 
 
-def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | None = None) -> Guess:
+def guess(column: Column, rare: int = RARE, said: ColumnDescription = _UNSAID, role: Role | None = None) -> Guess:
     """The guess on one column by itself. rare: values that fewer rows have are put together in a hierarchy.
 
     role: what somebody says that it is, for which the way to generalize is guessed alone.
@@ -756,7 +756,7 @@ def guess(column: Column, rare: int = RARE, said: Said = _UNSAID, role: Role | N
     return replace(guessed, said=said)
 
 
-def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
+def _with_role(column: Column, rare: int, said: ColumnDescription, role: Role) -> Guess:
     why = "you said so"
     if not role.is_used:
         return Guess(role, why)
@@ -766,7 +766,7 @@ def _with_role(column: Column, rare: int, said: Said, role: Role) -> Guess:
     return guess if guess.why.startswith(why) else replace(guess, why=f"{why}; {guess.why}")
 
 
-def _of_values(column: Column, rare: int, said: Said) -> Guess:
+def _of_values(column: Column, rare: int, said: ColumnDescription) -> Guess:
     if reason := _not_publishable(column, rare):
         return Guess(Role.IGNORED, reason)
     if reason := _identifies(column):
@@ -782,7 +782,7 @@ def _of_values(column: Column, rare: int, said: Said) -> Guess:
     return _asked(column, rare, said)
 
 
-def _asked(column: Column, rare: int, said: Said) -> Guess:
+def _asked(column: Column, rare: int, said: ColumnDescription) -> Guess:
     """The guess on a column of which nothing is sure: what it is taken for, and the question."""
     told = {"name": meaning_of(column.name), "description": meaning_of(said.description)}
     by, maybe = next(((by, told_value) for by, told_value in told.items() if told_value is not None), ("", None))
@@ -951,7 +951,7 @@ def _almost_unique(column: Column) -> bool:
     return column.rows >= 20 and len(column.values) > _ALMOST_UNIQUE * column.rows
 
 
-def _sensitive(column: Column, rare: int, said: Said) -> Guess | None:
+def _sensitive(column: Column, rare: int, said: ColumnDescription) -> Guess | None:
     """The guess on a column that nobody should learn, by its name, its description or its values; None for any other."""
     labels = [said.values[value] for value in column.values if value in said.values]
     if (told := meaning_of(column.name)) is not None and told.is_sure:
@@ -967,7 +967,7 @@ def _sensitive(column: Column, rare: int, said: Said) -> Guess | None:
     return None
 
 
-def protected(column: Column, why: str, question: str, rare: int, said: Said) -> Guess:
+def protected(column: Column, why: str, question: str, rare: int, said: ColumnDescription) -> Guess:
     """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so; maybe "".
 
     rare, said: as `guess` takes them.
@@ -1037,7 +1037,7 @@ def _are_diagnoses(column: Column) -> bool:
     return len(letters) >= 5 and bool(column.counts[~are_codes].sum() <= _MOST_OTHER * column.rows)
 
 
-def _quasi_identifier(column: Column, rare: int, said: Said) -> Guess:
+def _quasi_identifier(column: Column, rare: int, said: ColumnDescription) -> Guess:
     distinct = len(column.values)
     numbers = column.numbers
     labelled = 2 * sum(value in said.values for value in column.values) > distinct

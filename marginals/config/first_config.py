@@ -28,10 +28,10 @@ from marginals.config.column_guess import (
     ALWAYS,
     POINT,
     WORDS,
+    ColumnDescription,
     DecimalSign,
     Guess,
     MissingTokens,
-    Said,
     differs_within,
     guess,
     keys_by_content,
@@ -210,7 +210,7 @@ class _DescribedTable:
     shared: Mapping[str, str]
     missing: MissingTokens
     decimal: DecimalSign
-    said: Mapping[str, Said]
+    said: Mapping[str, ColumnDescription]
     rare: int
 
 
@@ -219,7 +219,7 @@ ONE_ROW = "random"
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTable:
     """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
     person count. complete: rows that lack no value that is needed. demands: of each sensitive column.
 
@@ -259,7 +259,7 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     decimal = likely_decimal(read)
     read = [replace(column, decimal=decimal.sign) for column in read]
     tokens = missing_tokens(read).counted_in(cells)
-    said = {name: Said(label.description, label.values) for name, label in labels.items()}
+    said = {name: ColumnDescription(label.description, label.values) for name, label in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
     return _DescribedTable(source.name, frame, columns, keys, shared, tokens, decimal, said, rare)
 
@@ -283,7 +283,7 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     """The guess on each column by itself, then beside the others; and the column that says whose row it is."""
     frame, columns, rare, missing = table.frame, table.columns, table.rare, table.missing.texts
     made = {
-        name: guess(column, rare, table.said.get(name, Said()), chosen.roles.get(name))
+        name: guess(column, rare, table.said.get(name, ColumnDescription()), chosen.roles.get(name))
         for name, column in columns.items()
     }
     made |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
@@ -315,7 +315,7 @@ def _few_values(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[st
 
 def _publishable(
     table: _DescribedTable, guesses: dict[str, Guess], lacking: Mapping[str, BoolArray], person: RepeatingKey | None
-) -> tuple[dict[str, Guess], Counted]:
+) -> tuple[dict[str, Guess], CountedTable]:
     """The guesses, and the sensitive columns as publishing counts them. lacking: as `_lacking` says.
 
     Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
@@ -368,10 +368,11 @@ def _that_count(
     if not sensitive or person is not None:
         plain = {name: Attribute(guessed.role, missing=guessed.missing) for name, guessed in used.items()}
         return table.frame, {name: sensitive.get(name, plain[name]) for name in used}
-    banded = {name: own for name, own in sensitive.items() if own.intervals}
+    banded = {name: attribute for name, attribute in sensitive.items() if attribute.intervals}
     columns = {name: _bands(table, name, banded[name]) if name in banded else table.frame[name] for name in sensitive}
     in_bands = {
-        name: replace(own, intervals=(1,), start=0, apart=(), single_values=True) for name, own in banded.items()
+        name: replace(attribute, intervals=(1,), start=0, apart=(), single_values=True)
+        for name, attribute in banded.items()
     }
     return pd.DataFrame(columns, copy=False), sensitive | in_bands
 
@@ -412,8 +413,8 @@ def _generalizations(table: _DescribedTable, guesses: Mapping[str, Guess], perso
     for place, name in enumerate(known):
         if ways << len(known) - place > _MOST_NODES:
             return None
-        own = _counted(table, rows, {name: _attribute(guesses[name])}, None)
-        ways *= own.table.domain.hierarchy(name).height + 1
+        counted = _counted(table, rows, {name: _attribute(guesses[name])}, None)
+        ways *= counted.table.domain.hierarchy(name).height + 1
     return ways if ways <= _MOST_NODES else None
 
 
@@ -481,10 +482,10 @@ def _column(frame: pd.DataFrame, name: str) -> Column:
 def _without(column: Column, missing: Collection[str]) -> Column:
     """The column with these values counted as missing."""
     absent = missing_among(column.values, missing, column.decimal)
-    kept = [i for i, value in enumerate(column.values) if value not in absent]
-    counts = column.counts[kept]
+    places = [i for i, value in enumerate(column.values) if value not in absent]
+    counts = column.counts[places]
     gone = column.rows - int(counts.sum())
-    return replace(column, values=tuple(column.values[i] for i in kept), counts=counts, missing=column.missing + gone)
+    return replace(column, values=tuple(column.values[i] for i in places), counts=counts, missing=column.missing + gone)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -509,9 +510,9 @@ def _complete(guesses: dict[str, Guess], gone: Mapping[str, BoolArray], rows: in
     """
     if not any(guessed.role.is_used for guessed in guesses.values()):
         raise _nothing_published(name, guesses)
-    lacking = {column: own for column, own in gone.items() if guesses[column].role.is_used}
+    lacking = {column: rows_lacking for column, rows_lacking in gone.items() if guesses[column].role.is_used}
     while True:
-        drops = {column: own for column, own in lacking.items() if guesses[column].missing == "drop"}
+        drops = {column: rows_lacking for column, rows_lacking in lacking.items() if guesses[column].missing == "drop"}
         dropped = np.logical_or.reduce(list(drops.values())) if drops else np.zeros(rows, dtype=bool)
         if dropped.sum() <= _MANY_DROPPED * rows:
             return guesses
@@ -567,16 +568,16 @@ def _recounted(
 
     complete: which rows lack no value, shape (rows,).
     """
-    kept = complete
+    is_counted = complete
     if person is not None:
-        kept = complete.copy()
-        kept[complete] = ~table.frame[complete].duplicated(person.column)
-    if kept.all():
+        is_counted = complete.copy()
+        is_counted[complete] = ~table.frame[complete].duplicated(person.column)
+    if is_counted.all():
         return guesses
     result = dict(guesses)
     for column, guessed in guesses.items():
         if guessed.role is Role.QUASI_IDENTIFIER and not _of_bands(guessed):
-            counted = _without(_column(table.frame[kept], column), ALWAYS)
+            counted = _without(_column(table.frame[is_counted], column), ALWAYS)
             counted = _without(replace(counted, decimal=table.decimal.sign), table.missing.texts)
             again = guess(counted, table.rare, guessed.said)
             if again.role is guessed.role and not _of_bands(again):
@@ -594,7 +595,7 @@ def _counted(
     frame: pd.DataFrame,
     attributes: Mapping[str, Attribute],
     person: RepeatingKey | None,
-) -> Counted:
+) -> CountedTable:
     """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
 
     Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
@@ -603,9 +604,9 @@ def _counted(
     read = partial(read_table, frame, attributes, missing, decimal=described.decimal.sign, k=described.rare)
     if person is None:
         table = read(rows_per_person=1)
-        return Counted(table, table.rows)
+        return CountedTable(table, table.rows)
     single = read(person=person.column, one_row=ONE_ROW)
-    one = Counted(single, single.rows)
+    one = CountedTable(single, single.rows)
     codes = factorized(frame[person.column], missing)[0]
     rows_of_each = np.bincount(codes[codes >= 0])
     in_the_way = single.sensitive
@@ -614,7 +615,7 @@ def _counted(
         in_the_way = tuple(name for name in in_the_way if _demand(of_several, name) is None)
         if not in_the_way:
             table = read(person=person.column, rows_per_person=rows)
-            return one if None in _demands_of(table).values() else Counted(table, single.rows, rows)
+            return one if None in _demands_of(table).values() else CountedTable(table, single.rows, rows)
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
             one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
     return one
@@ -646,13 +647,13 @@ def _data(source: Path, beside: Path, form: CsvForm, missing: MissingTokens, com
             "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
         )
         separator_line += f"encoding = {quoted(form.encoding)}\n"
-    kept = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
+    rows_counted = f"{complete:,} of {number_of(rows, 'row')} {'is' if complete == 1 else 'are'} kept"
     cells = f"# {one_line(str(missing))}\n" if missing.cells else ""
     numbers = "".join(f"# {token}: {one_line(why)}.\n" for token, why in missing.why.items())
     return (
         f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}{separator_line}"
         "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
-        f"# count as a value: {kept}.\n{cells}{numbers}"
+        f"# count as a value: {rows_counted}.\n{cells}{numbers}"
         f"missing = [{', '.join(map(quoted, missing.texts))}]\n"
         '# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger\n'
         '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
@@ -676,7 +677,7 @@ def _formats(formats: Mapping[str, str]) -> str:
     return "".join(f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in formats.items())
 
 
-def _whose(person: RepeatingKey, counted: Counted) -> str:
+def _whose(person: RepeatingKey, counted: CountedTable) -> str:
     rows = counted.rows_of_each
     lines = [f"{person.column} {person.why}. So what is promised is promised of people."]
     if rows > 1:
@@ -714,7 +715,7 @@ def _each_its_own(table: _DescribedTable, guesses: Mapping[str, Guess]) -> str:
     return "\n".join(["", *comments, "rows_per_person = 1"]) + "\n"
 
 
-def _several(counted: Counted) -> str:
+def _several(counted: CountedTable) -> str:
     """What it would take for several rows of each person to count."""
     if not counted.in_the_way:
         return "Instead of one_row, rows_per_person = 5 counts so many rows of each."
@@ -849,13 +850,13 @@ def _wanted(wanted: Sequence[str], guesses: Mapping[str, Guess]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _least(counted: Counted) -> int:
+def _least(counted: CountedTable) -> int:
     """The k to demand of so many people."""
     people = counted.people
     return _K if people >= 500 else 5 if people >= 100 else min(2, people)
 
 
-def _privacy(counted: Counted, preset: Preset) -> str:
+def _privacy(counted: CountedTable, preset: Preset) -> str:
     table, k = counted.table, _least(counted)
     lines = [
         "# Each of these can be left out; what is left out is not checked.",
@@ -899,19 +900,21 @@ def _privacy(counted: Counted, preset: Preset) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _search(counted: Counted, preset: Preset) -> str:
+def _search(counted: CountedTable, preset: Preset) -> str:
     """How it is searched, and between what the preset chooses, with what that means for this table."""
     pairs = counted.pairs or PairsOfTable(0, 1)
     lines = [f"# {line}" for line in wrap(pairs.sentence, _COMMENT)] if pairs.pairs else []
-    for own in PRESETS.values():
-        state = "chosen" if own is preset else f"not chosen: marginals init --preset {own.name}"
-        lines += [f"# {line}" for line in wrap(f"{own.name} ({state}): {own.promises} {own.costs}", _COMMENT)]
+    for offered in PRESETS.values():
+        state = "chosen" if offered is preset else f"not chosen: marginals init --preset {offered.name}"
+        lines += [
+            f"# {line}" for line in wrap(f"{offered.name} ({state}): {offered.promises} {offered.costs}", _COMMENT)
+        ]
     search = _SEARCH.format(margins=preset.search["max_sensitive_margins"])
     further = (
         f'further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number\n'
     )
-    shown = lines if pairs.pairs > 1 or preset.has_further else []
-    return "\n".join([*shown, search]) + (further if preset.has_further else "")
+    preset_lines = lines if pairs.pairs > 1 or preset.has_further else []
+    return "\n".join([*preset_lines, search]) + (further if preset.has_further else "")
 
 
 def _demands(demands: Mapping[str, str], register: bool) -> list[str]:

@@ -81,7 +81,9 @@ def with_structure(
                 by, role=Role.QUASI_IDENTIFIER, why=f"{UNKNOWN}; {says}", question=f"{UNKNOWN}; {says}"
             )
         if by.role is not Role.SENSITIVE:
-            says = f"{guess.why}; {dependence.why}, so that it is missing tells nothing else, and both belong in one table"
+            says = (
+                f"{guess.why}; {dependence.why}, so that it is missing tells nothing else, and both belong in one table"
+            )
             result[dependence.column] = replace(guess, why=says, missing="as a value")
         elif dependence.column not in chosen:
             gives_away = f"{dependence.why}, so it would give that away beside others, and has a table of its own only"

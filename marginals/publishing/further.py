@@ -88,8 +88,8 @@ def further_tables_beside(
     def told(done: int, pairs: int) -> None:
         progress("further tables", done, pairs)
 
-    found = further_tables(core, nonsensitive, allowed, limits, wanted, choosing, told)
-    return _attestable(prepared, core, found, deadline, progress)
+    result = further_tables(core, nonsensitive, allowed, limits, wanted, choosing, told)
+    return _attestable(prepared, core, result, deadline, progress)
 
 
 def _attestable(
@@ -103,24 +103,24 @@ def _attestable(
     table, least = prepared.table, prepared.policy.least_certain
     if least == 1:
         return FurtherBeside(tuple(chosen))
-    kept, left_out = list(chosen), list[FurtherTable]()
+    attestable, left_out = list(chosen), list[FurtherTable]()
     progress("witnesses", 0, 0)
     try:
-        witnessing = Witnessing(table.cube, _beside(core, kept), table.sensitive, least, prepared.policy.seed)
+        witnessing = Witnessing(table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed)
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
     rounds = min(max(_EXCHANGED // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
-    found = witnessing.look(rounds, deadline.share(2))
-    while kept and not found.clear_all:
-        removed = found.blamed(table.domain, [own.mask for own in kept])
-        left_out += [own for own in kept if own.mask in removed]
-        kept = [own for own in kept if own.mask not in removed]
+    witnessed = witnessing.look(rounds, deadline.share(2))
+    while attestable and not witnessed.clear_all:
+        removed = witnessed.blamed(table.domain, [table_chosen.mask for table_chosen in attestable])
+        left_out += [table_chosen for table_chosen in attestable if table_chosen.mask in removed]
+        attestable = [table_chosen for table_chosen in attestable if table_chosen.mask not in removed]
         progress("witnesses", len(left_out), len(chosen))
-        witnessing.keep(_beside(core, kept))
-        found = witnessing.look(_ROUNDS_MORE, deadline.share(2))
-    return FurtherBeside(tuple(kept), tuple(left_out), found.small, found.rounds, least)
+        witnessing.keep(_beside(core, attestable))
+        witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
+    return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least)
 
 
 def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:
     """All that is published."""
-    return [*core.masks, *(own.mask for own in further)]
+    return [*core.masks, *(table.mask for table in further)]

@@ -86,8 +86,8 @@ def chosen_base(
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
-            shown = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
-            name = f"the base table {as_written(whole)}{shown}"
+            with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
+            name = f"the base table {as_written(whole)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
     return BaseTables.of(table.cube, masks)
 
@@ -143,14 +143,14 @@ def best_base(
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
-    parts, shown = _parts(table, requirements), sensitive_levels(table, requirements)
+    parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, shown, alone)
+        masks = _masks(table, levels, levels_of_sensitive, alone)
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(_masks(table, own, shown, alone), tuple(own.values())) for own in minimal]
+    bases = [(_masks(table, levels_of, levels_of_sensitive, alone), tuple(levels_of.values())) for levels_of in minimal]
     values = [problem.value(problem.position(masks)) for masks, _ in bases]
     place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
     return BaseTables.of(table.cube, bases[place][0])
@@ -162,14 +162,14 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
 
 
 def _masks(
-    table: Table, levels: Mapping[str, int], shown: Mapping[str, int], alone: AnyCollection[str] = ()
+    table: Table, levels: Mapping[str, int], of_sensitive: Mapping[str, int], alone: AnyCollection[str] = ()
 ) -> tuple[Mask, ...]:
     """The margin of each table.
 
-    levels: of the quasi-identifiers. shown: of each sensitive attribute. alone: those that have no quasi-identifiers.
+    levels: of the quasi-identifiers. of_sensitive: of each sensitive attribute. alone: those that have no quasi-identifiers.
     """
     public = table.domain.mask(levels)
-    level_masks = {name: table.domain.mask({name: level}) for name, level in shown.items()}
+    level_masks = {name: table.domain.mask({name: level}) for name, level in of_sensitive.items()}
     return tuple(mask if name in alone else public | mask for name, mask in level_masks.items()) or (public,)
 
 
@@ -328,14 +328,14 @@ def _searched(
     constraint = _constraint(table, policy, allowed, scope)
     wish = _Wish(table, policy, requirements, constraint, progress)
     if policy.base == "auto" and not constraint.envelope and not scope.of_part:
-        found = _without_base_and_with_it(wish, earlier, searching)
+        searches = _without_base_and_with_it(wish, earlier, searching)
     else:
         known = None if earlier is None else earlier.base
         base = None if constraint.envelope else known or _demanded_base(wish, deadline)
         searching = deadline.share(2) if is_for_all else searching
-        found = [_search(wish, base, searching)]
-    bound = _bound(found[0], begun, searching, is_for_all)
-    search = _best(found, bound)
+        searches = [_search(wish, base, searching)]
+    bound = _bound(searches[0], begun, searching, is_for_all)
+    search = _best(searches, bound)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques:
@@ -397,11 +397,11 @@ def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: De
     ]
 
 
-def _best(found: Sequence[Search], bound: float | None) -> Search:
+def _best(searches: Sequence[Search], bound: float | None) -> Search:
     """The best of one or two searches, the second where neither is better. bound: of the first, which holds for both."""
-    if len(found) == 1:
-        return replace(found[0], result=replace(found[0].result, bound=bound))
-    free, contained = found
+    if len(searches) == 1:
+        return replace(searches[0], result=replace(searches[0].result, bound=bound))
+    free, contained = searches
     better = contained if contained.value <= free.value + _TIE else free
     result = replace(
         better.result,
@@ -552,25 +552,25 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
     table, policy, constraint = wish.table, wish.policy, wish.constraint
     domain, envelope = table.domain, constraint.envelope
-    kept = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
-    kept += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
-    kept = maximal_masks(kept)
+    required = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
+    required += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
+    required = maximal_masks(required)
     free = wish.free
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
-    if envelope and is_whole and all(any(not m & ~own for own in envelope) for m in kept):
+    if envelope and is_whole and all(any(not m & ~envelope_margin for envelope_margin in envelope) for m in required):
         return replace(free, kept=envelope)
-    if not Collection.of(table.cube, kept).is_decomposable:
+    if not Collection.of(table.cube, required).is_decomposable:
         raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
-    if refusal := constraint(kept, 0):
+    if refusal := constraint(required, 0):
         obstacles = Obstacles(table, wish.requirements, constraint)
         for margin in policy.must_publish:
             mask = domain.mask(margin)
             if constraint([mask], 0):
                 raise obstacles.refusal(mask, f"must_publish {as_written(margin)}")
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
-        together = ", though each margin by itself can" if len(kept) > 1 else ""
+        together = ", though each margin by itself can" if len(required) > 1 else ""
         raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-    problem = replace(free, kept=tuple(kept))
+    problem = replace(free, kept=tuple(required))
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)
     return problem

@@ -2,16 +2,18 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from checks.claims import Claim
-from marginals import averages, comparisons, estimates
+from marginals import averages, comparisons, estimates, plausible
 from marginals.arguments import path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import FORMAT, BundleContent, Verification
@@ -23,10 +25,11 @@ from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.estimates import MOST_ROWS, Attributes, BoundedQuantity, Estimate, Quantity, free_name, told
+from marginals.messages import installing
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
 from models.arrays import smallest_code_dtype
-from models.graphs.basis import Basis
+from models.graphs.basis import Basis, Kind
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
@@ -36,6 +39,7 @@ from models.tables.hierarchy import Domain, InducedAttribute, Margin
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from marginals.bundle.writing import Entering
 
@@ -467,6 +471,47 @@ class Release(ModelAnalysis):
         where = f" where {self.published.where}" if self.published.where else ""
         return f"Release({self.rows} rows{where}{information}; {'; '.join(map(str, self.margins))})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who published what, and the published tables with their cells and smallest counts."""
+        published = self.published
+        told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
+        rows = "".join(
+            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
+            for table in self.everything.tables
+            for least in [min(table.counts.tolist(), default=0)]
+        )
+        return (
+            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.rows:,} rows"
+            f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
+        )
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Which pairs of attributes published tables show, by matplotlib. axes: where to; by default a new figure.
+
+        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes to
+        be independent, given the others. Raises InputError without matplotlib.
+
+        >>> from marginals.example import release
+        >>> release.plot().get_title()  # doctest: +SKIP
+        'pairs: published (dark), supported, assumed (white)'
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
+        names = list(self.domain.attributes)
+        shades = {Kind.PUBLISHED: 1.0, Kind.SUPPORTED: 0.5, Kind.ASSUMED: 0.0}
+        shown = np.full((len(names), len(names)), np.nan)
+        for (row, first), (column, second) in combinations(enumerate(names), 2):
+            shown[row, column] = shown[column, row] = shades[estimates.supported(self.model, [first, second]).kind]
+        if axes is None:
+            _, axes = pyplot.subplots()
+        axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.2)
+        axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_title("pairs: published (dark), supported, assumed (white)", fontsize=10)
+        return axes
+
     @property
     def path(self) -> Path | None:
         """The folder that the release was read from or written to; None for one that is in no folder yet.
@@ -608,6 +653,44 @@ class Release(ModelAnalysis):
         MaximumEntropy(collection=Collection(age:1, diagnosis:0; diagnosis:0, sex:0))
         """
         return self.model.closed_form
+
+    def plausible_tables(self, count: int = 20, seed: int = 0) -> "Iterator[pd.DataFrame]":
+        """So many whole tables with every published count, one after the other: a row for each person.
+
+        In them what no published table shows is drawn as strong as what one shows, so a number that differs between them is
+        one that the release does not decide. They are no data, and no row is somebody's. Raises InputError beside further
+        tables, and where the tables have no junction tree.
+
+        >>> from marginals.example import release
+        >>> tables = release.plausible_tables(3, seed=1)
+        >>> [int(((table.age == "20-29") & (table.sex == "Female")).sum()) for table in tables]
+        [10, 8, 11]
+        """
+        self._require_no_further_tables()
+        return plausible.drawn_tables(self.model, count, seed)
+
+    def plausible_interval(
+        self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 100, seed: int = 0
+    ) -> plausible.PlausibleInterval:
+        """Between which numbers one would expect the truth, by tables with every published count.
+
+        statistic: a function of a frame with a row for each person, or a condition whose rows are counted. What is assumed
+        of pairs that no table shows is told by `plausible_tables`; bounds alone hold for certain. The page of yardsticks
+        says how often such intervals hold the truth. Errors as of `plausible_tables`.
+
+        >>> from marginals.example import release
+        >>> print(release.plausible_interval("age=20-29 and sex=Female", count=50))
+        6 to 14 (about 12; 95%, by 50 tables in which what no table shows is as strong as what is shown)
+        """
+        self._require_no_further_tables()
+        return plausible.plausible_interval(self.model, statistic, level, count, seed)
+
+    def _require_no_further_tables(self) -> None:
+        if self.further:
+            raise InputError(
+                f"plausible tables do not keep to further tables, and this release has {len(self.further)}; "
+                "bounds hold all the same: release.count(...)"
+            )
 
     def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
         """Which steps of generalization are published together, as a networkx graph.

@@ -547,7 +547,7 @@ _FEW = 1 / 8
 """Rows that have other values, as a share of all, up to which they are counted beside."""
 
 
-class UpTo(NamedTuple):
+class FewDistinctRows(NamedTuple):
     """The distinct rows where they are no more than were asked for, else None."""
 
     rows: DistinctRows | None
@@ -555,7 +555,7 @@ class UpTo(NamedTuple):
 
 def counted_by_first_values(
     rows: "duckdb.DuckDBPyRelation", columns: Sequence[str], most: int, name: str
-) -> UpTo | None:
+) -> FewDistinctRows | None:
     """The distinct rows of a relation with the columns v0, v1 and so on, where there are at most so many.
 
     columns: what these are called. None where too many rows have other values than the first ones, or a column has more
@@ -573,17 +573,19 @@ def counted_by_first_values(
         key = " + ".join(summands)
         counted = _counted_relation(rows.project(f"{key} AS key"), most)
         if len(counted) > most:
-            return UpTo(None)
+            return FewDistinctRows(None)
         known = _unpacked(counted.filter(counted.column("key").is_valid()), texts)
         if len(known) == len(counted):
-            return UpTo(known)
+            return FewDistinctRows(known)
         total = int(numbers_of(counted.column(COUNT)).sum())
         if total - int(known.counts.sum()) > _FEW * total:
             return None
         others = _counted_relation(rows.filter(f"{key} IS NULL"), most - len(known))
     if len(known) + len(others) > most:
-        return UpTo(None)
-    return UpTo(concatenated(known, distinct_rows_of(others.rename_columns([*columns, COUNT]), columns, name)))
+        return FewDistinctRows(None)
+    return FewDistinctRows(
+        concatenated(known, distinct_rows_of(others.rename_columns([*columns, COUNT]), columns, name))
+    )
 
 
 def _texts(values: "pa.Array", where: str) -> Values:

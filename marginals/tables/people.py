@@ -269,7 +269,7 @@ Lacking = Callable[[DistinctRows], Mapping[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class PeopleRows:
     """The rows that count, without the column of people.
 
     dropped: rows that lack a value; lacking: of each column. left_out: rows beyond those that count of their person.
@@ -295,7 +295,7 @@ class PeopleReader:
     lacking: Lacking
     most: int
 
-    def read(self, source: Source, columns: Sequence[str]) -> Counted:
+    def read(self, source: Source, columns: Sequence[str]) -> PeopleRows:
         """The rows of a table that count.
 
         Raises InputError where a person has several rows and nothing says which of them count, and where the order that is
@@ -316,7 +316,7 @@ class PeopleReader:
         if not batches:
             raise InputError(f"{source.name} has no row")
         only = batches[0].without(self.person) if self.unit.needs_order else batches[0]
-        return Counted(only, dropped, lacking, left_out)
+        return PeopleRows(only, dropped, lacking, left_out)
 
     def _parts(self, source: Source, columns: Sequence[str]) -> Iterable[DistinctRows]:
         if not self.unit.needs_order:

@@ -38,7 +38,7 @@ _lock = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Asked:
+class CrossTabAnswer:
     """The attributes of a table with their levels, and what the release says of them.
 
     sentence: why there is no table; empty where there is one.
@@ -63,8 +63,8 @@ def show(window: Window, request: Request) -> Response:
         release = opened(window, name)
     except MarginalsError as error:
         return window.page("failed.html", "explore", 400, sentence=f"{error}.")
-    shown = _published_levels(release)
-    margin = _margin(request, release, shown) or _first(release)
+    finest = _published_levels(release)
+    margin = _margin(request, release, finest) or _first(release)
     asked = answered(release, margin)
     query = urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
     domain = release.domain
@@ -85,7 +85,7 @@ def show(window: Window, request: Request) -> Response:
                 "is_sensitive": a in release.published.sensitive,
                 "description": release.published.codebook.description(a),
             }
-            for a, least in shown.items()
+            for a, least in finest.items()
         ],
         unpublished=list(release.published.unpublished),
         asked=asked,
@@ -107,13 +107,13 @@ def opened(window: Window, name: str) -> Release:
     folder = window.project.release or window.project.inside(name)
     changed = (folder / "datapackage.json").stat().st_mtime_ns
     with _lock:
-        kept = _opened.get(str(folder))
-        if kept is None or kept[0] != changed:
-            kept = (changed, open_release(folder))
-            _opened[str(folder)] = kept
+        cached = _opened.get(str(folder))
+        if cached is None or cached[0] != changed:
+            cached = (changed, open_release(folder))
+            _opened[str(folder)] = cached
             for old in list(_opened)[:-4]:
                 del _opened[old]
-    return kept[1]
+    return cached[1]
 
 
 def warm(window: Window) -> None:
@@ -129,17 +129,17 @@ def _published_levels(release: Release) -> dict[str, int]:
     return {a: level for a, level in release.model.finest_levels.items() if level < release.domain.hierarchy(a).height}
 
 
-def _margin(request: Request, release: Release, shown: Mapping[str, int]) -> dict[str, int]:
+def _margin(request: Request, release: Release, finest: Mapping[str, int]) -> dict[str, int]:
     """What the address asks for. Raises InputError for what is not there."""
     margin = {}
     for key, text in request.args.items():
         if not key.startswith("level:") or not text:
             continue
         name = key.removeprefix("level:")
-        if name not in shown or not text.isdecimal() or not int(text[:4]) < release.domain.hierarchy(name).height:
+        if name not in finest or not text.isdecimal() or not int(text[:4]) < release.domain.hierarchy(name).height:
             raise InputError("there is no such attribute at such a level in the release")
-        margin[name] = max(int(text[:4]), shown[name])
-    return {name: margin[name] for name in shown if name in margin}
+        margin[name] = max(int(text[:4]), finest[name])
+    return {name: margin[name] for name in finest if name in margin}
 
 
 def _first(release: Release) -> dict[str, int]:
@@ -152,13 +152,13 @@ def _words(release: Release, margin: Mapping[str, int]) -> str:
     return ", ".join(shown_at(a, release.domain.hierarchy(a), level) for a, level in margin.items())
 
 
-def answered(release: Release, margin: Mapping[str, int]) -> Asked:
+def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
     """What a release says of a margin."""
     domain = release.domain
     if not margin:
-        return Asked(margin, sentence="Nothing but the number of rows is published.")
+        return CrossTabAnswer(margin, sentence="Nothing but the number of rows is published.")
     if math.prod(domain.hierarchy(name).size(level) for name, level in margin.items()) > MOST_CELLS:
-        return Asked(
+        return CrossTabAnswer(
             margin,
             sentence=f"That is more than {MOST_CELLS:,} cells. Choose coarser levels, or fewer attributes; or use Python.",
         )
@@ -166,18 +166,18 @@ def answered(release: Release, margin: Mapping[str, int]) -> Asked:
         basis = release.supports(dict(margin))
         frame = counts(release.model, dict(margin))
     except MarginalsError as error:
-        return Asked(margin, sentence=f"{error}.")
-    return Asked(margin, frame, basis.kind.value, basis_line(basis, domain))
+        return CrossTabAnswer(margin, sentence=f"{error}.")
+    return CrossTabAnswer(margin, frame, basis.kind.value, basis_line(basis, domain))
 
 
-def cells(asked: Asked) -> list[dict[str, Any]]:
+def cells(asked: CrossTabAnswer) -> list[dict[str, Any]]:
     """The rows of the table that a page shows: labels, estimate and bounds, and how long a bar is."""
     frame = asked.frame
     if frame is None:
         return []
-    shown = frame.head(_SHOWN)
+    listed = frame.head(_SHOWN)
     highest = max(float(frame["expected"].max()), 1e-12) if len(frame) else 1.0
-    numbers = zip(*(shown[column].tolist() for column in ("expected", "lower", "upper", "exact")))
+    numbers = zip(*(listed[column].tolist() for column in ("expected", "lower", "upper", "exact")))
     return [
         {
             "labels": label if isinstance(label, tuple) else (label,),
@@ -187,7 +187,7 @@ def cells(asked: Asked) -> list[dict[str, Any]]:
             "exact": exact,
             "length": round(100 * expected / highest, 2),
         }
-        for label, (expected, lower, upper, exact) in zip(shown.index, numbers)
+        for label, (expected, lower, upper, exact) in zip(listed.index, numbers)
     ]
 
 
@@ -200,7 +200,7 @@ class CrossTable:
     cells: tuple[tuple[tuple[float, int, bool], ...], ...]
 
 
-def cross_table(asked: Asked) -> CrossTable | None:
+def cross_table(asked: CrossTabAnswer) -> CrossTable | None:
     """The table of two attributes, the one with fewer values across; None for others, and for large ones."""
     if asked.frame is None or len(asked.margin) != 2:
         return None

@@ -132,15 +132,15 @@ class Jobs:
         """Start a command of this project whose answer is wanted as it prints it for people."""
         return self._start(kind, _shown(arguments), [*_RUN, *arguments], None)
 
-    def python(self, kind: str, program: str, shown: str) -> Job:
-        """Start a Python program that prints one JSON object. shown: its part that is worth showing."""
-        return self._start(kind, shown, [sys.executable, "-P", "-c", program], None)
+    def python(self, kind: str, program: str, command_shown: str) -> Job:
+        """Start a Python program that prints one JSON object. command_shown: its part that is worth showing."""
+        return self._start(kind, command_shown, [sys.executable, "-P", "-c", program], None)
 
     def program(self, kind: str, arguments: Sequence[str]) -> Job:
         """Start another program."""
         return self._start(kind, shlex.join(arguments), list(arguments), None)
 
-    def _start(self, kind: str, shown: str, command: list[str], then: Callable[[Job], None] | None) -> Job:
+    def _start(self, kind: str, command_shown: str, command: list[str], then: Callable[[Job], None] | None) -> Job:
         name, value = PROGRESS_IN_LINES
         process = subprocess.Popen(
             command,
@@ -152,7 +152,7 @@ class Jobs:
             start_new_session=True,
             umask=-1 if kind == PUBLISH else 0o077,  # all but a release is for the steward alone
         )
-        job = self._kept(kind, shown, process)
+        job = self._kept(kind, command_shown, process)
         threading.Thread(target=_watch, args=(job, process, then), daemon=True).start()
         return job
 
@@ -167,9 +167,9 @@ class Jobs:
         job.done.set()
         return job
 
-    def _kept(self, kind: str, shown: str, process: "subprocess.Popen[bytes] | None") -> Job:
+    def _kept(self, kind: str, command_shown: str, process: "subprocess.Popen[bytes] | None") -> Job:
         with self._lock:
-            job = Job(len(self._jobs) + 1, kind, shown, process)
+            job = Job(len(self._jobs) + 1, kind, command_shown, process)
             self._jobs[job.number] = job
         return job
 
@@ -383,7 +383,7 @@ class Candidates:
         text = self._config.text
         same = [job for job in self.all() if job.text == text and not job.error and job.made_of]
         made_of = _digest(_inputs(self._config.read())) if same else ""
-        return next((each for each in reversed(same) if each.made_of == made_of), None)
+        return next((candidate for candidate in reversed(same) if candidate.made_of == made_of), None)
 
     def publish(self, candidate: Candidate, out: str, sign: str | None) -> dict[str, Any]:
         """Write what a search found, with its page for the steward, as publishing under the same config would.

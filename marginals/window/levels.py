@@ -92,13 +92,13 @@ def made_up(table: Table, name: str, level: int, least: int) -> list[dict[str, s
     for attribute in table.domain.attributes:
         hierarchy = table.domain.hierarchy(attribute)
         at = level if attribute == name else min(1, hierarchy.height) if hierarchy.size(0) > 100 else 0
-        own = table.cube.table(table.domain.mask({attribute: at})) if at < hierarchy.height else None
-        if own is None:
+        counted = table.cube.table(table.domain.mask({attribute: at})) if at < hierarchy.height else None
+        if counted is None:
             columns[attribute] = [SUPPRESSED] * _ROWS
             continue
-        enough = own.counts >= max(least, 2)
-        labels = [hierarchy.labels[at][code] for code in own.column(attribute, at)[enough].tolist()]
-        shares = own.counts[enough] / max(own.counts[enough].sum(), 1)
+        enough = counted.counts >= max(least, 2)
+        labels = [hierarchy.labels[at][code] for code in counted.column(attribute, at)[enough].tolist()]
+        shares = counted.counts[enough] / max(counted.counts[enough].sum(), 1)
         columns[attribute] = (
             [labels[i] for i in rng.choice(len(labels), _ROWS, p=shares)] if labels else [SUPPRESSED] * _ROWS
         )

@@ -139,7 +139,9 @@ def show(window: Window, _request: Request) -> Response:
         strategies=strategy_names(),
         bases=base_names(),
         base=policy.base if isinstance(policy.base, str) else "levels",
-        claims=_claims(policy, sensitive, [name for name, own in config.source.used.items() if own.counts_missing]),
+        claims=_claims(
+            policy, sensitive, [name for name, column in config.source.used.items() if column.counts_missing]
+        ),
     )
 
 
@@ -199,10 +201,10 @@ def diversity_example(table: Table | None, name: str, demanded: object) -> str:
         )
         classes[pair.column(first, 0), pair.column(name, 0)] = pair.counts
         classes = classes[classes.sum(axis=1) > 0]
-        kept = satisfies(criterion, classes)
+        passes = satisfies(criterion, classes)
     except (MarginalsError, ValueError):
         return ""
-    failing = int((~kept).sum())
+    failing = int((~passes).sum())
     if not failing:
         return f"In this table: all {len(classes):,} values of {first} keep it."
     return (
@@ -222,8 +224,8 @@ def _pair(table: Table, first: str, second: str) -> ContingencyTable:
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    shown = counted_by(preset_of(window.config().policy))
-    counts = {key: _count(form, key) for key, _ in shown}
+    counted_keys = counted_by(preset_of(window.config().policy))
+    counts = {key: _count(form, key) for key, _ in counted_keys}
     of_each = {
         key.removeprefix("diversity:"): value.replace(" ", "")
         for key, value in form.items()
@@ -264,13 +266,13 @@ def demand_proposed(window: Window, request: Request) -> Response:
     """Demand of a sensitive attribute what is proposed of it."""
     name = request.form.get("attribute", "")
     config = window.config()
-    sensitive = [known for known, own in config.source.used.items() if own.role is Role.SENSITIVE]
+    sensitive = [known for known, column in config.source.used.items() if column.role is Role.SENSITIVE]
     if name not in sensitive:
         raise InputError(f"{name!r} is no sensitive column")
     demanded = _proposed(window.counting.table().value, name)
     now = config.policy.diversity
     of_each = dict(now) if isinstance(now, Mapping) else dict.fromkeys(sensitive, now) if now is not None else {}
-    texts = {each: text for each, text in of_each.items() if isinstance(text, str)}
+    texts = {attribute: text for attribute, text in of_each.items() if isinstance(text, str)}
 
     def change(document: tomlkit.TOMLDocument) -> None:
         _put_diversity(section(document, "privacy"), {**texts, name: demanded})
@@ -284,13 +286,13 @@ def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
     """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
     stated_diversity = privacy.get("diversity")
     now = stated_diversity.unwrap() if hasattr(stated_diversity, "unwrap") else stated_diversity
-    kept: dict[str, object] = (
+    by_level: dict[str, object] = (
         {name: value for name, value in now.items() if isinstance(value, list)} if isinstance(now, dict) else {}
     )
-    wanted: dict[str, object] = {**{name: text for name, text in of_each.items() if text}, **kept}
-    if not of_each and not kept:
+    wanted: dict[str, object] = {**{name: text for name, text in of_each.items() if text}, **by_level}
+    if not of_each and not by_level:
         return
-    if len(set(map(str, wanted.values()))) == 1 and len(wanted) == len(of_each) and not kept:
+    if len(set(map(str, wanted.values()))) == 1 and len(wanted) == len(of_each) and not by_level:
         put(privacy, "diversity", next(iter(wanted.values())))
     elif not wanted:
         put(privacy, "diversity", None)
@@ -369,11 +371,15 @@ def want(
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
         if added is not None:
-            entries = [own for own in now if set(own["attributes"]) != set(added[0])]
+            entries = [entry_of for entry_of in now if set(entry_of["attributes"]) != set(added[0])]
             entries.append({"attributes": list(added[0]), "weight": added[1]})
         else:
             wanted = {frozenset(pair) for pair in pairs}
-            entries = [own for own in now if len(own["attributes"]) != 2 or frozenset(own["attributes"]) in wanted]
+            entries = [
+                entry_of
+                for entry_of in now
+                if len(entry_of["attributes"]) != 2 or frozenset(entry_of["attributes"]) in wanted
+            ]
             known = {frozenset(entry["attributes"]) for entry in entries}
             entries += [{"attributes": list(pair)} for pair in pairs if frozenset(pair) not in known]
         if entries == now:
@@ -383,9 +389,9 @@ def want(
         if entries:
             tables = tomlkit.aot()
             for entry in entries:
-                own = tomlkit.table()
-                own.update(entry)
-                tables.append(own)
+                entry_of = tomlkit.table()
+                entry_of.update(entry)
+                tables.append(entry_of)
             search["wanted"] = tables
 
     return window.edit(request, change, back, sentence="The wanted analyses are written.")

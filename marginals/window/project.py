@@ -164,11 +164,11 @@ def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[
             continue
         if len(name) == 3 and name[0] == "attributes" and key in _WORDS:
             continue
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, str):
-                yield ".".join(name), each
-            elif isinstance(each, dict):
-                yield from _texts(each, name)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, str):
+                yield ".".join(name), part
+            elif isinstance(part, dict):
+                yield from _texts(part, name)
 
 
 def _leads_out(folder: Path, text: str) -> bool:
@@ -266,9 +266,9 @@ class ConfigFile:
         """The config; of another text than stands there, if one is given. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
-        kept = self._kept
-        if kept is not None and kept[0] == stamp and not kept[1].rules and not kept[1].ladders:
-            return kept[1]  # it follows from the text and the hierarchy files alone
+        cached = self._kept
+        if cached is not None and cached[0] == stamp and not cached[1].rules and not cached[1].ladders:
+            return cached[1]  # it follows from the text and the hierarchy files alone
         self.project.require_inside(content)
         config = config_of(self.path, content)
         if config.population is None and not any(a.population for a in config.source.attributes.values()):

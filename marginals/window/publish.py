@@ -85,14 +85,14 @@ def show(window: Window, request: Request) -> Response:
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
     """What the claims count, in words."""
     if person is not None:
-        kept = (
+        rows_counted = (
             f"at most {number_of(most, 'row')}"
             if isinstance(most, int)
             else f"the {one_row} row"
             if one_row
             else "one row"
         )
-        return f"People, told apart by {person}; {kept} of each count."
+        return f"People, told apart by {person}; {rows_counted} of each count."
     if most == "any":
         return "Rows; a person may have several."
     if isinstance(most, int):

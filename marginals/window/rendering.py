@@ -321,11 +321,11 @@ class _Form(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """Copy the end of an element; an option's text is its value where it has no other."""
         if tag == "option" and self._option is not None:
-            place, own = self._option
-            value = own.get("value")
+            place, option_attributes = self._option
+            value = option_attributes.get("value")
             text = unescape("".join(self.parts[place + 1 :])).strip() if value is None else value
-            _mark(own, "selected", text in (self._chosen or ()))
-            self.parts[place], self._option = _tag(tag, own), None
+            _mark(option_attributes, "selected", text in (self._chosen or ()))
+            self.parts[place], self._option = _tag(tag, option_attributes), None
         if tag == "textarea":
             self._is_replaced = False
         self._copy(f"</{tag}>")
@@ -357,13 +357,15 @@ class _Form(HTMLParser):
             self.parts.append(text)
 
 
-def _mark(own: dict[str, str | None], name: str, is_set: bool) -> None:
+def _mark(attributes: dict[str, str | None], name: str, is_set: bool) -> None:
     if is_set:
-        own[name] = None
+        attributes[name] = None
     else:
-        own.pop(name, None)
+        attributes.pop(name, None)
 
 
-def _tag(name: str, own: Mapping[str, str | None]) -> str:
-    attributes = (f" {key}" if value is None else f' {key}="{escape(value)}"' for key, value in own.items())
+def _tag(name: str, attributes_given: Mapping[str, str | None]) -> str:
+    attributes = (
+        f" {key}" if value is None else f' {key}="{escape(value)}"' for key, value in attributes_given.items()
+    )
     return f"<{name}{''.join(attributes)}>"

@@ -95,9 +95,11 @@ def _at(settings: Mapping[str, Any], key: str) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, list):
-        return "; ".join(TIMES.join(own["attributes"]) if isinstance(own, Mapping) else str(own) for own in value)
+        return "; ".join(
+            TIMES.join(entry["attributes"]) if isinstance(entry, Mapping) else str(entry) for entry in value
+        )
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {own}" for name, own in value.items())
+        return ", ".join(f"{name} {entry}" for name, entry in value.items())
     return str(value)
 
 
@@ -321,10 +323,10 @@ def grid(window: Window, request: Request) -> Response:
         raise InputError("there is no such strategy")
     if not ks or len(ks) * max(len(diversities), 1) > _GRID:
         raise InputError(f"type one value of k at least, and {_GRID} policies at most")
-    shown = frontier_program(window.file.path.name, ks, diversities, strategy)
-    program = f"import json\n{shown}\nprint(json.dumps({{'rows': json.loads(grid.to_json(orient='records'))}}))"
-    job: Job = window.jobs.python("frontier", program, shown)
-    window.say("The frontier is being worked out.", shown)
+    python_text = frontier_program(window.file.path.name, ks, diversities, strategy)
+    program = f"import json\n{python_text}\nprint(json.dumps({{'rows': json.loads(grid.to_json(orient='records'))}}))"
+    job: Job = window.jobs.python("frontier", program, python_text)
+    window.say("The frontier is being worked out.", python_text)
     job.done.wait(0.3)
     return window.back("/search")
 

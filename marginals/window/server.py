@@ -51,7 +51,7 @@ class Application:
 
     def __init__(self, window: Window) -> None:
         self.window = window
-        own: tuple[tuple[str, str, Answer], ...] = (
+        fixed_routes: tuple[tuple[str, str, Answer], ...] = (
             ("GET", "/", self._home),
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
@@ -60,7 +60,7 @@ class Application:
             ("POST", "/stop", self._stop),
         )
         self._map = Map(
-            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*own, *ROUTES)],
+            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*fixed_routes, *ROUTES)],
             strict_slashes=False,
             merge_slashes=False,
         )
@@ -203,10 +203,10 @@ class _Arriving(io.RawIOBase):
         self._until = None
 
     def readinto(self, buffer: Any) -> int:
-        left = self._patience if self._until is None else self._until - time.monotonic()
-        if left <= 0:
+        remaining = self._patience if self._until is None else self._until - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError
-        self._connection.settimeout(min(left, self._patience))
+        self._connection.settimeout(min(remaining, self._patience))
         try:
             size = self._connection.recv_into(buffer)
         finally:

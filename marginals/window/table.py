@@ -62,7 +62,7 @@ def show(window: Window, request: Request) -> Response:
         problem=problem_said,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
         title=config.imprint.title,
-        asked=questions_of((name, own.question, attributes[name].role) for name, own in config.unconfirmed.items()),
+        asked=questions_of((name, guess.question, attributes[name].role) for name, guess in config.unconfirmed.items()),
         unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),
         repeating=[] if table.value is None else [str(key) for key in table.value.repeating],

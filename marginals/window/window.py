@@ -40,7 +40,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Counted(Generic[Value]):
+class CountingResult(Generic[Value]):
     """What was worked out, if it was. current: of the config as it is; else of an older one. problem: why it cannot be."""
 
     value: Value | None = None
@@ -94,59 +94,59 @@ class Counting:
         for ask in (self.table, self.columns, self.assessed):
             ask(0)
 
-    def table(self, wait: float = WAIT) -> Counted[Table]:
+    def table(self, wait: float = WAIT) -> CountingResult[Table]:
         """The table as publishing would read it."""
-        return cast("Counted[Table]", self._asked(self._table, lambda config: config.read_table(), wait, ""))
+        return cast("CountingResult[Table]", self._asked(self._table, lambda config: config.read_table(), wait, ""))
 
-    def columns(self, wait: float = WAIT) -> Counted[tuple[ColumnCounts, ...]]:
+    def columns(self, wait: float = WAIT) -> CountingResult[tuple[ColumnCounts, ...]]:
         """All columns that the file has."""
         answer = self._asked(self._columns, _columns, wait, "columns")
-        return cast("Counted[tuple[ColumnCounts, ...]]", answer)
+        return cast("CountingResult[tuple[ColumnCounts, ...]]", answer)
 
-    def assessed(self, wait: float = 0.0) -> Counted[Assessed]:
+    def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
         """What the table itself gives away, as `marginals assess` says it."""
 
         def work(config: Config) -> Assessed:
             table = config.read_table() if self._table.value is None else self._table.value
             return assess(table, config.policy, None, config.read_population())
 
-        return cast("Counted[Assessed]", self._asked(self._assessed, work, wait, "assess"))
+        return cast("CountingResult[Assessed]", self._asked(self._assessed, work, wait, "assess"))
 
     def close(self) -> None:
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _asked(self, kept: _Kept, work: Callable[[Config], Any], wait: float, kind: str) -> Counted[Any]:
+    def _asked(self, slot: _Kept, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
         try:
             config = self._config.read()
         except MarginalsError as error:
-            return Counted(kept.value, False, str(error))
+            return CountingResult(slot.value, False, str(error))
         key = _key(config, self._config.text, kind)
-        with kept.lock:
-            if kept.key != key and kept.coming != key:
-                kept.coming = key
-                kept.future = self._pool.submit(self._work, kept, key, config, work)
-            future = kept.future
+        with slot.lock:
+            if slot.key != key and slot.coming != key:
+                slot.coming = key
+                slot.future = self._pool.submit(self._work, slot, key, config, work)
+            future = slot.future
         if future is not None and wait:
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=wait)
-        if kept.key == key:
-            return Counted(kept.value if not kept.problem else None, True, kept.problem)
-        return Counted(kept.value, False)
+        if slot.key == key:
+            return CountingResult(slot.value if not slot.problem else None, True, slot.problem)
+        return CountingResult(slot.value, False)
 
     @staticmethod
-    def _work(kept: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
-        if kept.coming != key:  # the config has changed since
+    def _work(slot: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
+        if slot.coming != key:  # the config has changed since
             return
-        value, problem = kept.value, ""
+        value, problem = slot.value, ""
         try:
             value = work(config)
         except MarginalsError as error:
             problem = str(error)
         except MemoryError:
             problem = "counting the table needs more memory than there is"
-        with kept.lock:
-            kept.value, kept.problem, kept.key = value, problem, key
+        with slot.lock:
+            slot.value, slot.problem, slot.key = value, problem, key
 
 
 def _key(config: Config, text: str, kind: str) -> str:
@@ -169,14 +169,14 @@ def _key(config: Config, text: str, kind: str) -> str:
 
 def _without(text: str, headers: tuple[str, ...]) -> str:
     """The text of a config without the sections whose headers begin so, and without its comments."""
-    kept, keeping = [], True
+    lines_left, keeping = [], True
     for line in text.splitlines():
         bare = line.strip()
         if bare.startswith("["):
             keeping = not bare.lstrip("[").startswith(tuple(header.lstrip("[") for header in headers))
         if keeping and bare and not bare.startswith("#"):
-            kept.append(bare)
-    return "\n".join(kept)
+            lines_left.append(bare)
+    return "\n".join(lines_left)
 
 
 def _columns(config: Config) -> tuple[ColumnCounts, ...]:
@@ -231,7 +231,7 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Said:
+class FlashMessage:
     """A sentence for the next page. shown: the command or edit that it is about. is_problem: whether something failed."""
 
     sentence: str
@@ -246,7 +246,7 @@ class Window:
         self.project, self.gate = project, gate
         self.jobs = Jobs(project.folder)
         self.stopping = threading.Event()
-        self._said: deque[Said] = deque(maxlen=8)
+        self._said: deque[FlashMessage] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
         self._refused: tuple[str, dict[str, list[str]]] | None = None
         if project.config is not None:
@@ -293,11 +293,11 @@ class Window:
         if self.project.config is not None:
             self._counting.close()
 
-    def say(self, sentence: str, shown: str = "", is_problem: bool = False) -> None:
+    def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""
-        self._said.append(Said(sentence, shown, is_problem))
-        if shown and not is_problem:
-            self.done.append(shown)
+        self._said.append(FlashMessage(sentence, command, is_problem))
+        if command and not is_problem:
+            self.done.append(command)
 
     def page(self, template: str, step: str, status: int = 200, /, **content: Any) -> Response:
         """A page of the window."""
@@ -330,8 +330,8 @@ class Window:
             config = self.config()
         except MarginalsError:
             return nothing
-        found = states(self.project, config, self.file.text, self.candidates.all())
-        return {"states": found, "protection": Protection.of(config)}
+        step_states = states(self.project, config, self.file.text, self.candidates.all())
+        return {"states": step_states, "protection": Protection.of(config)}
 
     def refuse(self, request: Request, sentence: str, back: str) -> Response:
         """Go back to the page of a form, which says why it was refused and still holds what was typed."""

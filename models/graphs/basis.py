@@ -51,12 +51,12 @@ class Kind(StrEnum):
 class Distinction:
     """How finely an answer tells the values of one attribute apart.
 
-    settled_at: the coarsest level of which each value lies in one group. told_at: the coarsest level that tells two groups
-    apart, as coarse or coarser. Either may be `NO_LEVEL`.
+    constant_level: the coarsest level of which each value lies in one group. separating_level: the coarsest level that tells
+    two groups apart, as coarse or coarser. Either may be `NO_LEVEL`.
     """
 
-    settled_at: int
-    told_at: int
+    constant_level: int
+    separating_level: int
 
     @classmethod
     def of_level(cls, hierarchy: Hierarchy, level: int) -> "Distinction | None":
@@ -150,10 +150,10 @@ def basis_of(margins: Iterable[Margin], asked: Mapping[str, Distinction]) -> Bas
     if not asked:
         return CERTAIN
     known = list(margins)
-    telling = [margin for margin in known if _all_at_most(margin, {a: d.told_at for a, d in asked.items()})]
+    telling = [margin for margin in known if _all_at_most(margin, {a: d.separating_level for a, d in asked.items()})]
     if not telling:
         return Basis(Kind.ASSUMED, (), _untold_groups(known, asked))
-    settles = {a: d.settled_at for a, d in asked.items()}
+    settles = {a: d.constant_level for a, d in asked.items()}
     kind = Kind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else Kind.SUPPORTED
     return Basis(kind, _finest([Margin({a: margin[a] for a in asked}) for margin in telling]))
 
@@ -166,7 +166,7 @@ def bases_of_pairs(
     alone: set[str] = set(asked)
     place = {attribute: number for number, attribute in enumerate(asked)}
     for margin in margins:
-        told = [a for a, level in margin.items() if a in place and level <= asked[a].told_at]
+        told = [a for a, level in margin.items() if a in place and level <= asked[a].separating_level]
         alone.difference_update(told)
         for pair in combinations(sorted(told, key=place.__getitem__), 2):
             telling.setdefault(pair, []).append(margin)
@@ -189,7 +189,7 @@ def _finest(margins: Sequence[Margin]) -> tuple[Margin, ...]:
 
 def _untold_groups(margins: Sequence[Margin], asked: Mapping[str, Distinction]) -> tuple[tuple[str, ...], ...]:
     """Single attributes and pairs that no margin tells of together; where all are, one smallest group of more."""
-    told = [frozenset(a for a, d in asked.items() if a in m and m[a] <= d.told_at) for m in margins]
+    told = [frozenset(a for a, d in asked.items() if a in m and m[a] <= d.separating_level) for m in margins]
     known = frozenset().union(*told)
     pairs = {pair for group in set(told) for pair in combinations([a for a in asked if a in group], 2)}
     alone = [(a,) for a in asked if a not in known]

@@ -387,7 +387,7 @@ _KEPT_BYTES = 1 << 27
 
 
 @dataclass(eq=False)
-class Kept:
+class MarginCache:
     """Bounded cache of margins; cleared when full."""
 
     arrays: dict[object, FloatArray] = field(default_factory=dict)
@@ -421,7 +421,7 @@ class TreeMargins:
     tree: CalibratedTree
     coupling: Coupling
     parts: Mapping[Item, Parts] = field(default_factory=dict)
-    _kept: Kept = field(default_factory=Kept)
+    _kept: MarginCache = field(default_factory=MarginCache)
     _sizes: dict[Item, int] = field(default_factory=dict)
 
     def size(self, item: Item) -> int:
@@ -458,8 +458,8 @@ class TreeMargins:
         """The joint as one of the separators between the items sees it."""
         number, near, apart = split
         link = self.tree.links[number]
-        left, right = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
-        return self._ordered(self.coupling.meet(left, right, link.rows[0]), (*near, *apart), items)
+        one, other = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
+        return self._ordered(self.coupling.meet(one, other, link.rows[0]), (*near, *apart), items)
 
     def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
         """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
@@ -614,18 +614,18 @@ def _finest(margin: Mapping[str, int], needed: Sequence[Mapping[str, int]]) -> d
     return levels
 
 
-def _joined(left: ExpectedCells, right: ExpectedCells, separator: ContingencyTable) -> ExpectedCells:
+def _joined(one: ExpectedCells, other: ExpectedCells, separator: ContingencyTable) -> ExpectedCells:
     """Cells of two parts that agree on the separator; expected counts multiplied, over the separator's count."""
-    domain = left.domain
-    left_rows, right_rows = match(*left.cells.keys_with(right.cells))
-    expected = left.expected[left_rows] * right.expected[right_rows]
-    cells = left[left_rows].cells
+    domain = one.domain
+    left_rows, right_rows = match(*one.cells.keys_with(other.cells))
+    expected = one.expected[left_rows] * other.expected[right_rows]
+    cells = one[left_rows].cells
     expected /= separator.counts_in(cells) if separator.attributes else max(separator.total, 1)
     codes, margin = {}, {}
     for attribute in domain.attributes:
         sides = [
             (s.margin[attribute], s, rows)
-            for s, rows in ((left, left_rows), (right, right_rows))
+            for s, rows in ((one, left_rows), (other, right_rows))
             if attribute in s.margin
         ]
         if sides:
@@ -786,7 +786,7 @@ class _Message:
         return np.where(is_present, self.values[places], 0.0)
 
 
-def _times(left: FloatArray, right: FloatArray) -> FloatArray:
+def _times(one: FloatArray, other: FloatArray) -> FloatArray:
     """The product where 0 times infinity is 0."""
     with np.errstate(invalid="ignore"):
-        return np.where((left == 0) | (right == 0), 0.0, left * right)
+        return np.where((one == 0) | (other == 0), 0.0, one * other)

@@ -187,7 +187,7 @@ class Message(NamedTuple):
 class Coupling(Protocol):
     """A way to join two tables that agree on a separator."""
 
-    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
+    def meet(self, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
         """Sum over a separator: shape (separator cells, n) and (separator cells, m) to (n, m)."""
 
     def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
@@ -200,9 +200,9 @@ class Coupling(Protocol):
 class Independent:
     """Rows meet in proportion: the maximum-entropy distribution."""
 
-    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
-        """Sum over a separator of left * right / rows, a matrix product."""
-        return np.asarray((left / np.where(rows > 0, rows, 1)[:, None]).T @ right)
+    def meet(self, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of near * far / rows, a matrix product."""
+        return np.asarray((near / np.where(rows > 0, rows, 1)[:, None]).T @ far)
 
     def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; with one message again a matrix product."""
@@ -223,9 +223,9 @@ class Independent:
 class FrechetUpper:
     """As many rows meet as can, in each separator cell."""
 
-    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
-        """Sum over a separator of min(left, right)."""
-        return _meet(lambda one, other, _: np.minimum(one, other), left, right, rows)
+    def meet(self, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of min(near, far)."""
+        return _meet(lambda one, other, _: np.minimum(one, other), near, far, rows)
 
     def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; cells that no message tells apart count as one."""
@@ -235,9 +235,9 @@ class FrechetUpper:
 class FrechetLower:
     """As few rows meet as must, in each separator cell."""
 
-    def meet(self, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
-        """Sum over a separator of max(left + right - rows, 0)."""
-        return _meet(lambda one, other, all_: np.maximum(one + other - all_, 0), left, right, rows)
+    def meet(self, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
+        """Sum over a separator of max(near + far - rows, 0)."""
+        return _meet(lambda one, other, all_: np.maximum(one + other - all_, 0), near, far, rows)
 
     def through(self, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]) -> FloatArray:
         """Rows by key and messages; cells that no message tells apart count as one."""
@@ -245,19 +245,19 @@ class FrechetLower:
 
 
 class _Elementwise(Protocol):
-    def __call__(self, left: FloatArray, right: FloatArray, rows: FloatArray, /) -> FloatArray: ...
+    def __call__(self, one: FloatArray, other: FloatArray, rows: FloatArray, /) -> FloatArray: ...
 
 
 class _Join(Protocol):
     def __call__(self, counts: FloatArray, messages: Sequence[Message], /) -> FloatArray: ...
 
 
-def _meet(combine: _Elementwise, left: FloatArray, right: FloatArray, rows: FloatArray) -> FloatArray:
-    met = np.zeros((left.shape[1], right.shape[1]))
+def _meet(combine: _Elementwise, one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray:
+    met = np.zeros((one.shape[1], other.shape[1]))
     step = max(_BLOCK // max(met.size, 1), 1)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        met += combine(left[block, :, None], right[block, None, :], rows[block, None, None]).sum(axis=0)
+        met += combine(one[block, :, None], other[block, None, :], rows[block, None, None]).sum(axis=0)
     return met
 
 

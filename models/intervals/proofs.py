@@ -255,7 +255,7 @@ def _solve_whole(bounds: BlockBounds, side: int, cell: int, deadline: Deadline) 
 
 
 @dataclass(frozen=True)
-class Reach:
+class BoundScope:
     """Which bounds are worth a program. small: counts from 1 to this one matter; None: all counts do.
 
     With a number, programs ask of cells that no table shows only whether they are certainly empty, certainly occupied,
@@ -265,7 +265,7 @@ class Reach:
     small: int | None = None
 
 
-EVERYTHING = Reach()
+EVERYTHING = BoundScope()
 """All bounds."""
 
 
@@ -295,7 +295,7 @@ Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-class Run(Protocol):
+class BlockRunner(Protocol):
     """How parts of the work that do not depend on each other are done: what the work gives for each, in their order."""
 
     def __call__(self, work: Callable[[Part], Answer], parts: Sequence[Part]) -> Sequence[Answer]:
@@ -308,7 +308,7 @@ def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> Sequenc
 
 
 def proven_bounds(
-    linked: LinkedTables, reach: Reach = EVERYTHING, deadline: Deadline = NEVER, run: Run = one_by_one
+    linked: LinkedTables, reach: BoundScope = EVERYTHING, deadline: Deadline = NEVER, run: BlockRunner = one_by_one
 ) -> ProvenBounds:
     """Bounds of all counts of some linked tables. run: how the blocks are worked on, such as several at once.
 

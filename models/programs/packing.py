@@ -41,7 +41,7 @@ _IN_A_CHAIN = 8
 """Margins, at most, that are put in order."""
 
 
-class Screened(NamedTuple):
+class FitScreen(NamedTuple):
     """Of packings with different limits: whether any row fits, exactly; so many fit surely. Shape (n,) each."""
 
     possible: BoolArray
@@ -94,7 +94,7 @@ class Packing:
         """How many joint cells there are."""
         return len(self.places[0])
 
-    def screened(self, limits: FloatArray, enough: float) -> Screened:
+    def screened(self, limits: FloatArray, enough: float) -> FitScreen:
         """What single cells, and rows put into one after another, tell of many packings. limits: shape (n, width).
 
         enough: rows after which it is not told how many more fit.
@@ -102,10 +102,10 @@ class Packing:
         pieces = max(_NUMBERS // max(self.width, self.joint_cells), 1)
         screened = [self._screened(limits[i : i + pieces], enough) for i in range(0, len(limits), pieces)]
         if not screened:
-            return Screened(np.zeros(0, dtype=bool), np.zeros(0))
-        return Screened(*map(np.concatenate, zip(*screened)))
+            return FitScreen(np.zeros(0, dtype=bool), np.zeros(0))
+        return FitScreen(*map(np.concatenate, zip(*screened)))
 
-    def _screened(self, limits: FloatArray, enough: float) -> Screened:
+    def _screened(self, limits: FloatArray, enough: float) -> FitScreen:
         fitting = limits[:, self.places[0]]
         for places in self.places[1:]:
             np.minimum(fitting, limits[:, places], out=fitting)
@@ -115,7 +115,7 @@ class Packing:
         if len(unsure):
             roomy = np.argsort(-fitting[unsure].mean(axis=0), kind="stable")[:_FIRST_CELLS]
             surely[unsure] = np.maximum(surely[unsure], self._put_in(limits[unsure], roomy, enough))
-        return Screened(most > 0, surely)
+        return FitScreen(most > 0, surely)
 
     def _put_in(self, limits: FloatArray, cells: IndexArray, enough: float) -> FloatArray:
         """Rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""

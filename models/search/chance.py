@@ -99,7 +99,7 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
             for gain, move, change in climb.removals()
             if gain > LEAST_GAIN and isinstance(move, RemoveEdge) and not _is_associated(climb.problem, move)
         )
-        chosen = next((own for own in doubtful if not climb.refusal(*own)), None)
+        chosen = next((edge for edge in doubtful if not climb.refusal(*edge)), None)
         if chosen is None:
             break
         climb.take(*chosen)

@@ -158,7 +158,7 @@ class _Checked:
     def _is_valid(self, problem: Problem, cliques: Sequence[Mask]) -> bool:
         """Whether margins are decomposable, each showing of every attribute its coarsest steps and no others."""
         attribute_masks = problem.cube.domain.attribute_masks
-        shown = [(clique & mask) // (mask & -mask) for clique in cliques for mask in attribute_masks if mask]
-        if any(steps & steps + 1 for steps in shown) or any(clique & ~sum(attribute_masks) for clique in cliques):
+        step_bits = [(clique & mask) // (mask & -mask) for clique in cliques for mask in attribute_masks if mask]
+        if any(steps & steps + 1 for steps in step_bits) or any(clique & ~sum(attribute_masks) for clique in cliques):
             return False
         return Collection.of(problem.cube, cliques).is_decomposable

@@ -225,7 +225,7 @@ class _Search:
         return replace(result, optimal=proven >= self.best - _TIE, bound=min(proven, self.best))
 
     def _enqueue(self, state: _State) -> None:
-        if not all(self._may_show(kept, state) for kept in self.problem.kept):
+        if not all(self._may_show(mask_kept, state) for mask_kept in self.problem.kept):
             return
         bound = self._bound_of(state.cost, state.vertices, state.judged)
         if bound < self.best - _TIE and (state.cliques, state.judged) not in self._seen:
@@ -246,12 +246,12 @@ class _Search:
             known = self._scores[mask] = score(self.problem, mask)
         return known
 
-    def _may_show(self, kept: Mask, state: _State) -> bool:
+    def _may_show(self, mask: Mask, state: _State) -> bool:
         """Whether a margin is shown, or can be: by a new margin, which takes what it shares from a single clique."""
-        if any(not kept & ~clique for clique in state.cliques):
+        if any(not mask & ~clique for clique in state.cliques):
             return True
-        shared = kept & state.vertices
-        if state.judged and kept & self.pivot:
+        shared = mask & state.vertices
+        if state.judged and mask & self.pivot:
             return False
         return not shared or any(not shared & ~clique for clique in state.cliques)
 

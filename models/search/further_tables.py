@@ -126,9 +126,11 @@ class _Judge:
     def best(self, candidates: Iterable[Mask]) -> FurtherTable | None:
         """The candidate that gains the most, the one with fewer cells of two that gain as much; None without any."""
         cells, before = self.domain.cell_count, self.answer().error
-        new = [mask for mask in candidates if not any(not mask & ~own for own in self.shown.masks)]
+        new = [mask for mask in candidates if not any(not mask & ~gain_of for gain_of in self.shown.masks)]
         gains = [FurtherTable(mask, before - self.answer(mask).error) for mask in new]
-        return min(gains, key=lambda own: (-round(own.gain, _DIGITS), cells(own.mask), own.mask), default=None)
+        return min(
+            gains, key=lambda gain_of: (-round(gain_of.gain, _DIGITS), cells(gain_of.mask), gain_of.mask), default=None
+        )
 
 
 _DIGITS = 12
@@ -208,7 +210,9 @@ class _Choice:
 
     def _fits(self, mask: Mask) -> bool:
         """Whether there is room for the cells of a margin."""
-        cells = sum(self._domain.cell_count(own) for own in (mask, *(table.mask for table in self.tables)))
+        cells = sum(
+            self._domain.cell_count(table_mask) for table_mask in (mask, *(table.mask for table in self.tables))
+        )
         return self._limits.cells is None or cells <= self._limits.cells
 
     def _judge(self, mask: Mask) -> _Judge:
@@ -246,7 +250,7 @@ class _Choice:
             self.tables.append(entry.table)
             finer = {a for a, level in self._shown.finest_levels.items() if level < before[a]}
             again = [pair for pair in pairs if pair == entry.pair or finer & {self._attributes[i] for i in pair}]
-            waiting = [own for own in waiting if own.pair not in again]
+            waiting = [candidate for candidate in waiting if candidate.pair not in again]
             for pair in again:
                 waiting += self._entry(pair)
             heapify(waiting)
@@ -273,9 +277,9 @@ class _Choice:
     def _is_worth(self, gain: float) -> bool:
         return gain >= max(self._limits.least_gain, 10.0**-_DIGITS)
 
-    def _steps(self, own: Mask) -> list[Mask]:
+    def _steps(self, attribute_mask: Mask) -> list[Mask]:
         """The margins of one attribute, the coarsest first."""
-        return [own & ((2 << step) - 1) for step in vertices_of(own)]
+        return [attribute_mask & ((2 << step) - 1) for step in vertices_of(attribute_mask)]
 
 
 def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool]) -> list[Mask]:
@@ -294,7 +298,7 @@ def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool])
         finer = [margin | rest & -rest for attribute_mask in attribute_masks if (rest := attribute_mask & ~margin)]
         if not any(map(allowed, finer)):
             maximal.append(margin)
-        waiting += [each for each in finer if each not in looked_at]
+        waiting += [margin_finer for margin_finer in finer if margin_finer not in looked_at]
         looked_at.update(finer)
         if len(looked_at) > _LOOKED_AT:
             raise TooManyCellsError(f"more than {_LOOKED_AT:,} levels of {domain.margin(mask)} would have to be tried")

@@ -59,7 +59,7 @@ class BlockLattices:
     def __init__(self, problem: Problem, margins: Sequence[LastSteps], grid: Grid) -> None:
         self.problem, self.grid = problem, grid
         self._margins = margins
-        self._offsets = np.concatenate(([0], np.cumsum([len(own) for own in grid])))
+        self._offsets = np.concatenate(([0], np.cumsum([len(resolutions) for resolutions in grid])))
         self._with = [_by_attribute(margin.places, len(grid)) for margin in margins]
         self._costs: dict[int, list[tuple[IndexArray, FloatArray]]] = {}
         self._paths: dict[Block, float] = {}
@@ -74,11 +74,11 @@ class BlockLattices:
         costs: list[FloatArray] = []
         for place, stride in zip(block, strides):
             least: FloatArray = np.full(prod(shape), np.inf)
-            for steps, own in self._costs_of(place):
-                shown = at.take(steps[0])
+            for steps, attribute_costs in self._costs_of(place):
+                costs_before = at.take(steps[0])
                 for other in steps[1:]:
-                    shown += at.take(other)
-                np.minimum.at(least, shown - stride, own)
+                    costs_before += at.take(other)
+                np.minimum.at(least, costs_before - stride, attribute_costs)
             costs.append(least.reshape(shape))
         return shortest_paths(hidden_leaves(self.problem, self.grid, block), costs)
 
@@ -89,10 +89,10 @@ class BlockLattices:
         """
         if place not in self._costs:
             self._costs[place] = costs = []
-            for own, with_attribute in zip(self._margins, self._with):
-                margin, column = divmod(with_attribute[place], own.places.shape[1])
-                steps = self._offsets[own.places[margin]] + own.resolutions[margin]
-                costs.append((np.ascontiguousarray(steps.T.astype(np.int32)), own.costs[margin, column]))
+            for last_steps, with_attribute in zip(self._margins, self._with):
+                margin, column = divmod(with_attribute[place], last_steps.places.shape[1])
+                steps = self._offsets[last_steps.places[margin]] + last_steps.resolutions[margin]
+                costs.append((np.ascontiguousarray(steps.T.astype(np.int32)), last_steps.costs[margin, column]))
         return self._costs[place]
 
     def size(self, block: Block) -> int:
@@ -109,15 +109,15 @@ class BlockLattices:
     def related(self) -> list[Block]:
         """The pairs of attributes that some allowed margin shows, those that tell most of each other first."""
         alone = [
-            [score(self.problem, resolved(self.problem, place, at)) for at in own]
-            for place, own in enumerate(self.grid)
+            [score(self.problem, resolved(self.problem, place, at)) for at in resolution]
+            for place, resolution in enumerate(self.grid)
         ]
         gains = dict[Block, float]()
         for pairs in self._margins[1:2]:
-            for (first, second), (one, other), own in zip(
+            for (first, second), (one, other), resolution in zip(
                 pairs.places.tolist(), pairs.resolutions.tolist(), pairs.scores.tolist()
             ):
-                gain = alone[first][one] + alone[second][other] - own
+                gain = alone[first][one] + alone[second][other] - resolution
                 gains[first, second] = max(gains.get((first, second), 0.0), gain)
         return sorted(gains, key=lambda pair: (-round(gains[pair], 9), pair))
 
@@ -229,8 +229,8 @@ def _counted(problem: Problem, grid: Grid, stop: Stop) -> list[LastSteps] | None
     judged = problem.class_size
     if judged is None or problem.price:
         return None
-    found = counted_margins(problem, grid, judged, stop)
-    return None if found is None else of_sets(found)
+    margin_sets = counted_margins(problem, grid, judged, stop)
+    return None if margin_sets is None else of_sets(margin_sets)
 
 
 def _bounds(lattices: BlockLattices, stop: Stop) -> Iterator[float]:
@@ -245,7 +245,8 @@ def _finer_grids(finest: Node) -> Iterator[Grid]:
     while True:
         yield grid
         finer = tuple(
-            tuple(sorted({*own, *((low + high) // 2 for low, high in pairwise(own) if high - low > 1)})) for own in grid
+            tuple(sorted({*resolutions, *((low + high) // 2 for low, high in pairwise(resolutions) if high - low > 1)}))
+            for resolutions in grid
         )
         if finer == grid:
             return
@@ -321,17 +322,17 @@ def with_bound(
         return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
     if deadline.is_over or not problem.cube.is_bounded_by_divergence:
         return result
-    found = inf if result.value is None else result.value
+    value = inf if result.value is None else result.value
     others, bound = deadline.earlier(first), 0.0
 
     def stop() -> bool:
         return others.is_over
 
     for tried in _of_large_lattice(replace(problem, objective=KL), stop, deadline):
-        if bound <= _FIRST * found < tried:
+        if bound <= _FIRST * value < tried:
             others = others.earlier(better)
         bound = max(bound, tried)
-        if bound >= _NEAR * found:
+        if bound >= _NEAR * value:
             break
     return replace(result, bound=bound)
 
@@ -354,7 +355,7 @@ def _of_large_lattice(problem: Problem, stop: Stop, deadline: Deadline) -> Itera
 
 
 @dataclass(frozen=True, eq=False)
-class AskedMargins:
+class MarginEvaluator:
     """What judges margins of a grid one by one.
 
     least: rows of a class, of fewer than which the constraint refuses a margin. by_class: of each step, whether the
@@ -367,7 +368,7 @@ class AskedMargins:
     by_class: BoolArray
 
     @classmethod
-    def of(cls, problem: Problem, steps: GridSteps, judged: ClassSize) -> "AskedMargins":
+    def of(cls, problem: Problem, steps: GridSteps, judged: ClassSize) -> "MarginEvaluator":
         """Those of a constraint that judges some margins by their classes."""
         by_class = np.array([not mask & ~judged.vertices for mask in steps.coarse], dtype=np.bool_)
         return cls(problem, steps, judged.least, by_class)
@@ -465,7 +466,7 @@ class _Pairs:
         first, after = indicators.starts[places], indicators.starts[places + 1]
         self.values: slice | IndexArray = slice(int(first[0]), int(after[-1]))
         if _SPARSE * int((after - first).sum()) < after[-1] - first[0]:
-            self.values = np.concatenate([np.arange(*own) for own in zip(first, after)])
+            self.values = np.concatenate([np.arange(*ends) for ends in zip(first, after)])
             self._starts = np.concatenate(([0], np.cumsum(after - first)[:-1]))
             self._one, self._other = positions.reshape(pairs.shape).T
         else:
@@ -492,13 +493,13 @@ class ClassProducts:
     for. terms: n ln n of each number of rows.
     """
 
-    asked: AskedMargins
+    asked: MarginEvaluator
     coarse: _Indicators
     fine: _Indicators
     terms: FloatArray
 
     @classmethod
-    def of(cls, asked: AskedMargins) -> "ClassProducts | None":
+    def of(cls, asked: MarginEvaluator) -> "ClassProducts | None":
         """None where there are too many rows, or values."""
         cube, steps = asked.problem.cube, asked.steps
         if not 0 < cube.total <= _MOST_ROWS or (fine := _Indicators.of(asked.problem, steps.fine)) is None:
@@ -516,54 +517,54 @@ class ClassProducts:
         by_class = self.asked.are_by_class(members)
         alone = np.flatnonzero(~by_class)
         allowed[alone], entropies[alone] = self.asked.judged(members[alone])
-        left, own = self._at_once(members, np.flatnonzero(by_class))
-        allowed[left], entropies[left] = True, own
+        allowed_ones, their_entropies = self._at_once(members, np.flatnonzero(by_class))
+        allowed[allowed_ones], entropies[allowed_ones] = True, their_entropies
         return allowed, entropies
 
-    def _at_once(self, members: IndexArray, left: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """The allowed ones of those that are left, ascending, and their entropies; all are judged by their classes."""
-        if not len(left):
-            return left, np.empty(0)
+    def _at_once(self, members: IndexArray, undecided: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """The allowed ones of those undecided, ascending, and their entropies; all are judged by their classes."""
+        if not len(undecided):
+            return undecided, np.empty(0)
         beginning = members[0, :-2]
         _, classes = self.coarse.classes(beginning)
         for rows in classes:
-            before = len(left)
-            left = self._without_small(members, left, [rows])
-            if len(left) > _KILLING * before or not len(left):
+            before = len(undecided)
+            undecided = self._without_small(members, undecided, [rows])
+            if len(undecided) > _KILLING * before or not len(undecided):
                 break
-        if not len(left):
-            return left, np.empty(0)
-        pairs = _Pairs(self.fine, members[left, -2:])
+        if not len(undecided):
+            return undecided, np.empty(0)
+        pairs = _Pairs(self.fine, members[undecided, -2:])
         number, fine_classes = self.fine.classes(beginning)
         counts = pairs.width**2
         at_once = number * (_PER_CLASS + _PER_COUNT * counts) + _PER_PRODUCT * len(self.fine.ones) * counts
-        if len(left) * (_ALONE + _ALONE_PER_ROW * len(self.fine.ones)) < at_once:
-            allowed, entropies = self.asked.judged(members[left])
-            return left[allowed], entropies[allowed]
+        if len(undecided) * (_ALONE + _ALONE_PER_ROW * len(self.fine.ones)) < at_once:
+            allowed, entropies = self.asked.judged(members[undecided])
+            return undecided[allowed], entropies[allowed]
         if self.coarse is not self.fine:
-            left = self._without_small(members, left, classes)
-            if not len(left):
-                return left, np.empty(0)
-            pairs = _Pairs(self.fine, members[left, -2:])
+            undecided = self._without_small(members, undecided, classes)
+            if not len(undecided):
+                return undecided, np.empty(0)
+            pairs = _Pairs(self.fine, members[undecided, -2:])
         terms: FloatArray = np.zeros(())
-        small = np.zeros(len(left), dtype=np.bool_)
+        small = np.zeros(len(undecided), dtype=np.bool_)
         for rows in fine_classes:
             together = self.fine.together(rows, pairs.values)
             terms = terms + self.terms[together.astype(np.intp)]
             if self.coarse is self.fine:
                 small |= pairs.any((together > 0) & (together < self.asked.least))
         total = len(self.terms) - 1
-        return left[~small], (np.log(total) - pairs.sums(terms) / total)[~small]
+        return undecided[~small], (np.log(total) - pairs.sums(terms) / total)[~small]
 
-    def _without_small(self, members: IndexArray, left: IndexArray, classes: Iterable[IndexArray]) -> IndexArray:
-        """Those that are left of which no class among some of their beginning is too small."""
+    def _without_small(self, members: IndexArray, undecided: IndexArray, classes: Iterable[IndexArray]) -> IndexArray:
+        """Those undecided of which no class among some of their beginning is too small."""
         for rows in classes:
-            pairs = _Pairs(self.coarse, members[left, -2:])
+            pairs = _Pairs(self.coarse, members[undecided, -2:])
             counts = self.coarse.together(rows, pairs.values)
-            left = left[~pairs.any((counts > 0) & (counts < self.asked.least))]
-            if not len(left):
+            undecided = undecided[~pairs.any((counts > 0) & (counts < self.asked.least))]
+            if not len(undecided):
                 break
-        return left
+        return undecided
 
 
 _AT_ONCE = 1 << 18
@@ -620,7 +621,7 @@ class RowCounts:
     terms: FloatArray
 
     @classmethod
-    def of(cls, asked: AskedMargins) -> "RowCounts | None":
+    def of(cls, asked: MarginEvaluator) -> "RowCounts | None":
         """None where there are too many rows, or none."""
         cube, steps = asked.problem.cube, asked.steps
         if not 0 < cube.total <= _MOST_ROWS:
@@ -703,7 +704,7 @@ def counted_margins(problem: Problem, grid: Grid, judged: ClassSize, stop: Stop)
     steps = GridSteps.of(problem, grid)
     if not len(steps):
         return None
-    asked = AskedMargins.of(problem, steps, judged)
+    asked = MarginEvaluator.of(problem, steps, judged)
     judge = (RowCounts if steps.has_ladders else ClassProducts).of(asked)
     if judge is None:
         return None
@@ -740,13 +741,13 @@ def _all_at_once(margins: MarginSets, judge: ClassProducts, stop: Stop) -> Margi
         for part in judge.parts(candidates):
             if stop():
                 return None
-            allowed, own = judge.judged(part)
+            allowed, part_entropies = judge.judged(part)
             members.append(part[allowed])
-            entropies.append(own[allowed])
+            entropies.append(part_entropies[allowed])
     return MarginSets(margins.steps, np.concatenate(members), np.concatenate(entropies))
 
 
-def _of_ladders(margins: MarginSets, asked: AskedMargins, judge: RowCounts, stop: Stop) -> MarginSets | None:
+def _of_ladders(margins: MarginSets, asked: MarginEvaluator, judge: RowCounts, stop: Stop) -> MarginSets | None:
     """The same where several resolutions are told apart. None also where there are too many to be counted."""
     joined = [np.empty((0, margins.members.shape[1] + 1), dtype=np.intp)]
     for members in margins.larger():
@@ -775,58 +776,62 @@ class _Candidates:
         self.allowed, self.entropies = np.zeros(len(members), dtype=np.bool_), np.zeros(len(members))
         self._index = MarginIndex(len(steps), members)
 
-    def judge(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
+    def judge(self, candidates: IndexArray, judge: RowCounts, stop: Stop) -> bool:
         """Judge some by their classes, in the way that is less work; False when stopped, or where they are too many."""
-        attributes = self.steps.attributes[self.members[own]]
+        attributes = self.steps.attributes[self.members[candidates]]
         order = np.lexsort(attributes.T[::-1])
         sorted_attributes = attributes[order]
         begins = np.flatnonzero(np.any(sorted_attributes[1:] != sorted_attributes[:-1], axis=1)) + 1
-        by_rows = _LOOKED_AT * len(own) * judge.rows
-        by_cells = (len(begins) + 1) * (_PER_TABLE + _PER_ROW * judge.rows) + _PER_MARGIN * len(own)
+        by_rows = _LOOKED_AT * len(candidates) * judge.rows
+        by_cells = (len(begins) + 1) * (_PER_TABLE + _PER_ROW * judge.rows) + _PER_MARGIN * len(candidates)
         if min(by_rows, by_cells) > _MOST_WORK:
             return False
         if by_rows <= by_cells:
-            return all(self._judge(part, judge, stop) for part in self._coarser_first(own))
-        return all(self._judge_cells(same, judge, stop) for same in np.split(own[order], begins))
+            return all(self._judge(part, judge, stop) for part in self._coarser_first(candidates))
+        return all(self._judge_cells(same, judge, stop) for same in np.split(candidates[order], begins))
 
-    def ask(self, own: IndexArray, asked: AskedMargins, stop: Stop) -> bool:
+    def ask(self, candidates: IndexArray, asked: MarginEvaluator, stop: Stop) -> bool:
         """Judge some one by one; False when stopped."""
-        for part in self._coarser_first(own):
+        for part in self._coarser_first(candidates):
             for margin in part[:, None]:
                 if stop():
                     return False
                 self.allowed[margin], self.entropies[margin] = asked.judged(self.members[margin])
         return True
 
-    def _judge(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
+    def _judge(self, candidates: IndexArray, judge: RowCounts, stop: Stop) -> bool:
         """Judge some by their classes; False when stopped."""
-        for part in judge.parts(self.members[own]) if len(own) else []:
+        for part in judge.parts(self.members[candidates]) if len(candidates) else []:
             if stop():
                 return False
-            self.allowed[own[part]], self.entropies[own[part]] = judge.judged(self.members[own[part]])
+            self.allowed[candidates[part]], self.entropies[candidates[part]] = judge.judged(
+                self.members[candidates[part]]
+            )
         return True
 
-    def _judge_cells(self, own: IndexArray, judge: RowCounts, stop: Stop) -> bool:
+    def _judge_cells(self, candidates: IndexArray, judge: RowCounts, stop: Stop) -> bool:
         """Judge some that show the same attributes by cells, those alike in a step from fewer; False when stopped."""
-        members = self.members[own]
-        cells = judge.of_attributes(members) if len(own) else judge
+        members = self.members[candidates]
+        cells = judge.of_attributes(members) if len(candidates) else judge
         if stop():
             return False
         steps = [np.unique(column) for column in members.T]
         most = max(range(len(steps)), key=lambda column: len(steps[column]))
-        if len(own) * cells.rows * _PER_CELL <= len(steps[most]) * _PER_TABLE:
-            return self._judge(own, cells, stop)
-        return all(self._judge_cells(own[members[:, most] == step], cells, stop) for step in steps[most].tolist())
+        if len(candidates) * cells.rows * _PER_CELL <= len(steps[most]) * _PER_TABLE:
+            return self._judge(candidates, cells, stop)
+        return all(
+            self._judge_cells(candidates[members[:, most] == step], cells, stop) for step in steps[most].tolist()
+        )
 
-    def _coarser_first(self, own: IndexArray) -> Iterator[IndexArray]:
+    def _coarser_first(self, candidates: IndexArray) -> Iterator[IndexArray]:
         """Those of some of which every one that is a step coarser is allowed, once these are judged."""
-        ranks = self.steps.resolutions[self.members[own]].sum(axis=1)
+        ranks = self.steps.resolutions[self.members[candidates]].sum(axis=1)
         for rank in np.unique(ranks).tolist():
-            left = own[ranks == rank]
+            of_rank = candidates[ranks == rank]
             for column in range(self.members.shape[1]):
-                coarser = self.members[left]
+                coarser = self.members[of_rank]
                 is_coarsest = self.steps.resolutions[coarser[:, column]] == 1
                 coarser[:, column] -= 1
                 at, are_there = self._index.sought(coarser)
-                left = left[is_coarsest | (are_there & self.allowed[at])]
-            yield left
+                of_rank = of_rank[is_coarsest | (are_there & self.allowed[at])]
+            yield of_rank

@@ -66,16 +66,16 @@ def allowed_margins(
         if finer is None:
             return None
         most -= len(finer)
-        for mask, shown in finer:
+        for mask, steps_shown in finer:
             if stop():
                 return None
-            if not problem.refuses(sum(coarsest[i][place] for i, place in shown)):
+            if not problem.refuses(sum(coarsest[i][place] for i, place in steps_shown)):
                 node = [0] * len(grid)
-                for i, place in shown:
+                for i, place in steps_shown:
                     node[i] = place
                 allowed[mask] = tuple(node)
                 _ = problem.cube.entropy(mask)  # remembered, so that the bound itself takes no time
-                following[mask] = shown
+                following[mask] = steps_shown
         frontier = following
     return allowed
 
@@ -93,16 +93,16 @@ def _one_step_finer(
     """
     position = {mask: number for number, mask in enumerate(frontier)}
     result: list[tuple[int, int, Mask, _Shown]] = []
-    for mask, shown in frontier.items():
+    for mask, steps_shown in frontier.items():
         if len(result) > most:
             return None
-        last, place = shown[-1] if shown else (0, 0)
+        last, place = steps_shown[-1] if steps_shown else (0, 0)
         for i in range(last, len(grid)):
             finer = place + 1 if i == last else 1
             if finer == len(grid[i]):
                 continue
             candidate = mask | steps[i][finer]
-            extended = (*shown[:-1], (i, finer)) if shown and i == last else (*shown, (i, finer))
+            extended = (*steps_shown[:-1], (i, finer)) if steps_shown and i == last else (*steps_shown, (i, finer))
             first, step = len(position), 0
             for other, at in extended:
                 coarser = position.get(candidate ^ steps[other][at])
@@ -112,7 +112,7 @@ def _one_step_finer(
                     first, step = coarser, other
             else:
                 result.append((first, step, candidate, extended))
-    return None if len(result) > most else [(mask, shown) for *_, mask, shown in sorted(result)]
+    return None if len(result) > most else [(mask, steps_shown) for *_, mask, steps_shown in sorted(result)]
 
 
 def resolved(problem: Problem, place: int, resolution: int) -> Mask:
@@ -169,9 +169,9 @@ def coarse_grid(problem: Problem, finest: Node, most: int) -> Grid | None:
         if not ranges:
             return grid
         _, place, low, high = max(ranges)
-        own = entropies[-place]
-        middle = (own[low + 1] + own[high]) / 2
-        between = min(range(low + 1, high), key=lambda resolution: abs(own[resolution] - middle))
+        attribute_entropies = entropies[-place]
+        middle = (attribute_entropies[low + 1] + attribute_entropies[high]) / 2
+        between = min(range(low + 1, high), key=lambda resolution: abs(attribute_entropies[resolution] - middle))
         halved = tuple(sorted((*r, between)) if i == -place else r for i, r in enumerate(grid))
         if _size(halved) > most:
             return grid
@@ -250,11 +250,11 @@ def of_finest_levels(problem: Problem, finest: Node) -> float:
     cube = problem.cube
     levels = [hierarchy.height - resolution for hierarchy, resolution in zip(cube.domain.hierarchies, finest)]
     leaves = sum(map(cube.log_leaves, cube.domain.attributes, levels))
-    own = [resolved(problem, i, resolution) for i, resolution in enumerate(finest)]
+    finest_masks = [resolved(problem, i, resolution) for i, resolution in enumerate(finest)]
     base = cube.domain.attribute_masks
     if cube.holds(sum(base)):
-        return max(leaves + cube.entropy(sum(own)) - cube.entropy(sum(base)), 0.0)
-    return max(leaves + sum(map(cube.entropy, own)) - sum(map(cube.entropy, base)), 0.0)
+        return max(leaves + cube.entropy(sum(finest_masks)) - cube.entropy(sum(base)), 0.0)
+    return max(leaves + sum(map(cube.entropy, finest_masks)) - sum(map(cube.entropy, base)), 0.0)
 
 
 def _finer_first(shape: tuple[int, ...]) -> Iterable[IndexArray]:
@@ -317,7 +317,7 @@ class GridSteps:
     @classmethod
     def of(cls, problem: Problem, grid: Grid) -> "GridSteps":
         """Those of a grid."""
-        steps = [(place, at) for place, own in enumerate(grid) for at in range(1, len(own))]
+        steps = [(place, at) for place, of_attribute in enumerate(grid) for at in range(1, len(of_attribute))]
         attributes, resolutions = np.array(steps, dtype=np.intp).reshape(-1, 2).T
         coarse = tuple(resolved(problem, place, grid[place][at - 1] + 1) for place, at in steps)
         return cls(
@@ -391,9 +391,9 @@ class MarginSets:
         first, following = self._joined
         chunks = np.cumsum(following) // _CHUNK
         for chunk in np.split(np.arange(len(self)), np.flatnonzero(np.diff(chunks)) + 1):
-            own = following[chunk]
-            one, before = np.repeat(chunk, own), np.cumsum(own) - own
-            other = np.repeat(first[chunk] - before, own) + np.arange(len(one))
+            numbers_following = following[chunk]
+            one, before = np.repeat(chunk, numbers_following), np.cumsum(numbers_following) - numbers_following
+            other = np.repeat(first[chunk] - before, numbers_following) + np.arange(len(one))
             members = np.column_stack((self.members[one], self.members[other, -1]))
             for column in range(members.shape[1] - 2):
                 members = members[self.are_here(np.delete(members, column, axis=1))]
@@ -463,7 +463,7 @@ def of_margins(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> li
     steps = grid_steps(problem, grid)
     scores = {mask: score(problem, mask) for mask in allowed}
     nodes = np.array(list(allowed.values()), dtype=np.intp)
-    own, masks, sizes = np.array(list(scores.values())), list(allowed), np.count_nonzero(nodes, axis=1)
+    margin_scores, masks, sizes = np.array(list(scores.values())), list(allowed), np.count_nonzero(nodes, axis=1)
     last_steps = []
     for size in range(1, int(sizes.max(initial=0)) + 1):
         numbers = np.flatnonzero(sizes == size)
@@ -473,15 +473,15 @@ def of_margins(problem: Problem, allowed: Mapping[Mask, Node], grid: Grid) -> li
             [scores[masks[number] ^ steps[place][at]] for place, at in zip(*of_margin)]
             for number, *of_margin in zip(numbers.tolist(), places.tolist(), resolutions.tolist())
         ]
-        costs = own[numbers, None] - np.array(coarser, dtype=np.float64).reshape(-1, size)
-        last_steps.append(LastSteps(places, resolutions, costs, own[numbers]))
+        costs = margin_scores[numbers, None] - np.array(coarser, dtype=np.float64).reshape(-1, size)
+        last_steps.append(LastSteps(places, resolutions, costs, margin_scores[numbers]))
     return last_steps
 
 
-def of_sets(found: Sequence[MarginSets]) -> list[LastSteps]:
+def of_sets(margin_sets: Sequence[MarginSets]) -> list[LastSteps]:
     """Those of margins as `counted_margins` gives them, of one attribute first."""
     last_steps = []
-    for margins, fewer in zip(found, (MarginSets.empty(found[0].steps), *found)):
+    for margins, fewer in zip(margin_sets, (MarginSets.empty(margin_sets[0].steps), *margin_sets)):
         steps, members = margins.steps, margins.members
         resolutions = steps.resolutions[members]
         costs = np.empty(members.shape)

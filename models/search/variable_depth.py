@@ -180,7 +180,7 @@ class _PairSearch:
                     change = climb.position.change(move)
                     if change.clique not in self._refused:
                         candidates.append((climb.likely_gain(move, change), move, change))
-        for gain, move, change in sorted(candidates, key=lambda own: (-own[0], own[1])):
+        for gain, move, change in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1])):
             refusal = climb.refusal(move, change)
             if refusal is None or refusal.scope is not RefusalScope.FINER:
                 return gain, move, change, refusal is None

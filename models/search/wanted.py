@@ -124,75 +124,81 @@ class WantedAnalyses:
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """-sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
         domain, entropy = self.cube.domain, self.cube.entropy
-        shown = 0
+        shown_part = 0
         for clique in part:
-            shown |= clique
-        levels = domain.levels(shown & wanted)
+            shown_part |= clique
+        levels = domain.levels(shown_part & wanted)
         leaves = sum(self.cube.log_leaves(attribute, levels[attribute]) for attribute, _ in domain.resolutions(wanted))
-        if not shown & ~wanted:
+        if not shown_part & ~wanted:
             tree = JunctionTree.of(domain, part)
             cross = sum(map(entropy, tree.cliques)) - sum(map(entropy, tree.separators))
         else:
-            cross = self._cross_entropy(shown & wanted, part)
+            cross = self._cross_entropy(shown_part & wanted, part)
         return max(cross + leaves - entropy(wanted), 0.0)
 
-    def _cross_entropy(self, shown: Mask, cliques: frozenset[Mask]) -> float:
+    def _cross_entropy(self, margin: Mask, cliques: frozenset[Mask]) -> float:
         """-sum of p ln q over the cells of a margin that some cliques show in pieces."""
-        ends = [shown & attribute_mask for attribute_mask in self.cube.domain.attribute_masks if shown & attribute_mask]
+        ends = [
+            margin & attribute_mask for attribute_mask in self.cube.domain.attribute_masks if margin & attribute_mask
+        ]
         if len(ends) == 2:
             return self._paths.cross_entropy(ends[0], ends[1], JunctionTree.of(self.cube.domain, cliques))
-        p = self.cube.counts(shown) / max(self.cube.total, 1)
-        return float(-(p @ np.log(self._probabilities(shown, cliques))))
+        p = self.cube.counts(margin) / max(self.cube.total, 1)
+        return float(-(p @ np.log(self._probabilities(margin, cliques))))
 
-    def _probabilities(self, shown: Mask, cliques: frozenset[Mask]) -> FloatArray:
+    def _probabilities(self, mask: Mask, cliques: frozenset[Mask]) -> FloatArray:
         """The model's probabilities of the cells of a margin that have rows, in the order of its table."""
-        table, part = self.cube.table(shown), Collection.of(self.cube, cliques)
+        table, part = self.cube.table(mask), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
         try:
             q = MarginalModel(part).expected(margin)[table.codes]
         except TooManyCellsError:
             expected = expected_marginal(MaximumEntropy(part), margin)
-            places, found = table.coded_cells.look_up(expected.cells)
-            q = np.where(found, expected.expected[places], 0.0)
+            places, is_present = table.coded_cells.look_up(expected.cells)
+            q = np.where(is_present, expected.expected[places], 0.0)
         return np.asarray(q / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """Half the sum of abs(p_w - q_w), where values below the finest level of the part are equally likely."""
         table, total = self.cube.table(wanted), max(self.cube.total, 1)
-        own = [attribute for attribute in self.cube.domain.attribute_masks if attribute & wanted]
-        shown = 0
+        attributes = [attribute for attribute in self.cube.domain.attribute_masks if attribute & wanted]
+        shown_part = 0
         for clique in part:
-            shown |= clique
-        shown &= wanted
-        placed = [self._placed(wanted, attribute & shown, attribute) for attribute in own]
-        if len(own) == 2:
-            ends = own[0] & shown, own[1] & shown
+            shown_part |= clique
+        shown_part &= wanted
+        placed = [self._placed(wanted, attribute & shown_part, attribute) for attribute in attributes]
+        if len(attributes) == 2:
+            ends = attributes[0] & shown_part, attributes[1] & shown_part
             tree = JunctionTree.of(self.cube.domain, part)
             q = self._paths.shares(ends, tree, (placed[0][0], placed[1][0]))
         else:
-            q = self._probabilities(shown, part)[table.positions_in(self.cube.table(shown))] if shown else np.ones(1)
+            q = (
+                self._probabilities(shown_part, part)[table.positions_in(self.cube.table(shown_part))]
+                if shown_part
+                else np.ones(1)
+            )
         for _, share in placed:
             q = q * share
         return float(np.maximum(table.counts / total - q, 0.0).sum())
 
-    def _placed(self, wanted: Mask, end: Mask, own: Mask) -> tuple[IndexArray, FloatArray]:
+    def _placed(self, wanted: Mask, end: Mask, attribute: Mask) -> tuple[IndexArray, FloatArray]:
         """For each cell of a wanted margin, its place in the table of one of its attributes as that is shown, and the share
         of its base value in the value there.
 
-        end: the attribute as it is shown, 0 where it is not. own: all of its vertices.
+        end: the attribute as it is shown, 0 where it is not. attribute: all of its vertices.
         """
-        if (wanted, end or ~own) not in self._places:
+        if (wanted, end or ~attribute) not in self._places:
             table = self.cube.table(wanted)
             if end:
-                shown = self.cube.table(end)
-                places = table.positions_in(shown)
-                share = 1 / _leaves(shown)[places]
+                end_table = self.cube.table(end)
+                places = table.positions_in(end_table)
+                share = 1 / _leaves(end_table)[places]
             else:
-                name = next(iter(self.cube.domain.margin(own)))
+                name = next(iter(self.cube.domain.margin(attribute)))
                 places = np.zeros(len(table), dtype=np.intp)
                 share = np.full(len(table), 1 / self.cube.domain.hierarchy(name).size(0))
-            self._places[wanted, end or ~own] = places, share
-        return self._places[wanted, end or ~own]
+            self._places[wanted, end or ~attribute] = places, share
+        return self._places[wanted, end or ~attribute]
 
 
 def _leaves(table: ContingencyTable) -> CountArray:
@@ -263,10 +269,10 @@ class PathMargins:
             q = self._step(before, after) @ q
         return np.asarray(q)
 
-    def _step(self, given: Mask, shown: Mask) -> "csr_array":
-        """p(y | x) of the cells y of one margin given those x of another: shape (cells of `shown`, cells of `given`)."""
-        if (given, shown) not in self._steps:
-            together, x, y = (self._cube.table(mask) for mask in (given | shown, given, shown))
+    def _step(self, given: Mask, margin: Mask) -> "csr_array":
+        """p(y | x) of the cells y of one margin given those x of another: shape (cells of `margin`, cells of `given`)."""
+        if (given, margin) not in self._steps:
+            together, x, y = (self._cube.table(mask) for mask in (given | margin, given, margin))
             columns, rows = together.positions_in(x), together.positions_in(y)
             from scipy.sparse import csr_array  # slow to import, and few need it
 
@@ -275,8 +281,8 @@ class PathMargins:
             if self._size > _KEPT:
                 self._steps.clear()
                 self._size = step.nnz
-            self._steps[given, shown] = step
-        return self._steps[given, shown]
+            self._steps[given, margin] = step
+        return self._steps[given, margin]
 
 
 def _path(tree: JunctionTree, first: Mask, second: Mask) -> list[Mask]:

@@ -155,10 +155,10 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
 
 
 def shared_keys(
-    left: list[CodeArray], right: list[CodeArray], radices: list[int], sizes: tuple[int, int]
+    one: list[CodeArray], other: list[CodeArray], radices: list[int], sizes: tuple[int, int]
 ) -> tuple[CodeArray, CodeArray]:
     """Keys that are equal exactly where the shared columns of two tables are equal."""
-    both = [np.concatenate((a, b)) for a, b in zip(left, right, strict=True)]
+    both = [np.concatenate((a, b)) for a, b in zip(one, other, strict=True)]
     keys, _ = pack(both, radices, sum(sizes))
     return keys[: sizes[0]], keys[sizes[0] :]
 
@@ -187,24 +187,24 @@ def look_up(sought: CodeArray, known: CodeArray) -> Lookup:
     return Lookup(places, np.equal(known[places], sought))
 
 
-def match(left: CodeArray, right: CodeArray) -> tuple[IndexArray, IndexArray]:
-    """All pairs of positions with equal keys, grouped by the left one in order: arrays of equal length.
+def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
+    """All pairs of positions with equal keys, grouped by the first one in order: arrays of equal length.
 
     O((n + m) log m + pairs).
     """
-    order = np.argsort(right, kind="stable")
-    ordered = right[order]
-    low = np.searchsorted(ordered, left, side="left")
-    counts = np.searchsorted(ordered, left, side="right") - low
-    left_index = np.repeat(np.arange(len(left)), counts)
+    order = np.argsort(other, kind="stable")
+    ordered = other[order]
+    low = np.searchsorted(ordered, one, side="left")
+    counts = np.searchsorted(ordered, one, side="right") - low
+    left_index = np.repeat(np.arange(len(one)), counts)
     within = np.arange(len(left_index)) - np.repeat(np.cumsum(counts) - counts, counts)
     return left_index, order[np.repeat(low, counts) + within]
 
 
-def match_size(left: CodeArray, right: CodeArray) -> int:
+def match_size(one: CodeArray, other: CodeArray) -> int:
     """How many pairs `match` would return."""
-    ordered = np.sort(right)
-    counts = np.searchsorted(ordered, left, side="right") - np.searchsorted(ordered, left, side="left")
+    ordered = np.sort(other)
+    counts = np.searchsorted(ordered, one, side="right") - np.searchsorted(ordered, one, side="left")
     return int(counts.sum())
 
 

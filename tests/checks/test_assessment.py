@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes import Affected, Reached, assess, eligible, reached, table_diversity, table_findings
+from checks.classes import (
+    AffectedClasses,
+    StrongestRequirements,
+    assess,
+    eligible,
+    reached,
+    table_diversity,
+    table_findings,
+)
 from checks.diversity.criteria import Distinct, DontCareEntropy, Entropy, Functional, Induction, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.errors import CriterionError
@@ -180,7 +188,7 @@ def test_what_classes_reach_together(rows: list[list[int]]) -> None:
 
 def test_there_is_no_diversity_of_none() -> None:
     with pytest.raises(CriterionError):
-        Reached(3, 2.0, 2.0, (1.0, 1.0)).smallest_c(0)
+        StrongestRequirements(3, 2.0, 2.0, (1.0, 1.0)).smallest_c(0)
 
 
 def test_the_eligible_range_of_the_patients_of_tz09() -> None:
@@ -222,7 +230,7 @@ def test_the_assessment_counts_classes_and_rows(table: ContingencyTable, share: 
                 for value in {named[a] for named, _ in rows}
             )
         ]
-        assert tally == Affected(len(affected), sum(affected))
+        assert tally == AffectedClasses(len(affected), sum(affected))
     for attribute in ("s", "t"):
         classes = [vector(table, attribute, own) for own in rows_by_class(table, attribute).values()]
         assert found.diversity[attribute] == reached(np.array(classes))
@@ -254,7 +262,7 @@ def test_a_table_without_rows_or_without_a_sensitive_attribute() -> None:
     assert assess(empty, ["s"]).as_json()["diversity"] == {}
     assert assess(empty, ["s"]).k_anonymity == 0
     nothing_secret = assess(FIG_4, [])
-    assert (nothing_secret.classes, nothing_secret.homogeneous) == (9, Affected(0, 0))
+    assert (nothing_secret.classes, nothing_secret.homogeneous) == (9, AffectedClasses(0, 0))
 
 
 @pytest.mark.data

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.knowledge import Asked, FactKind, certain_facts
+from checks.attacks.knowledge import FactCriteria, FactKind, certain_facts
 from interval_oracles import Published, random_published
 from models.arrays import CountArray
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import Reach, proven_bounds
+from models.intervals.proofs import BoundScope, proven_bounds
 
 
 @settings(max_examples=15)
@@ -20,13 +20,13 @@ from models.intervals.proofs import Reach, proven_bounds
 def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | None) -> None:
     published = random_published(np.random.default_rng(seed))
     linked = linked_tables(published.tables, published.classifications)
-    bounds = proven_bounds(linked, Reach(small))
+    bounds = proven_bounds(linked, BoundScope(small))
     assert bounds.decided.all()
     fitting = published.fitting()
     counts = np.stack(
         [published.count(fitting, [s[c] for s, c in zip(linked.sets, key)]) for key in linked.keys.tolist()]
     )
-    facts = certain_facts(linked, bounds, Asked(small=2, sensitive=("a",)))
+    facts = certain_facts(linked, bounds, FactCriteria(small=2, sensitive=("a",)))
     told = {kind: {fact.cell for fact in facts if fact.kind is kind} for kind in FactKind}
     low, high, was_open = counts.min(axis=1), counts.max(axis=1), linked.lower < linked.upper
     recovered = linked.is_published & was_open & (low == high)
@@ -56,4 +56,4 @@ def _alone(published: Published, linked: LinkedTables, fitting: CountArray, coun
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(DomainMismatchError, match="at least 1"):
-        Asked(small=0)
+        FactCriteria(small=0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.classes import (
-    Affected,
+    AffectedClasses,
     EquivalenceClasses,
     average,
     background_knowledge,
@@ -70,7 +70,7 @@ def test_knowledge_needed_is_the_least_that_suffices(rows: list[list[int]], shar
     sizes = classes.counts.sum(axis=1)
     for number, found in background_knowledge(classes, range(4), share).items():
         which = [needed <= number for needed in expected]
-        assert found == Affected(sum(which), int(sizes[which].sum()))
+        assert found == AffectedClasses(sum(which), int(sizes[which].sum()))
 
 
 @given(st.lists(rows_of_a_class(5), min_size=1, max_size=6))
@@ -81,17 +81,17 @@ def test_with_certainty_a_class_falls_when_all_values_but_one_are_ruled_out(rows
 
 def test_bob_and_umeko() -> None:
     """MKGV07 section 1.1: Bob's class is homogeneous; Umeko's falls to somebody who can rule out heart disease."""
-    assert homogeneity(INPATIENTS) == Affected(1, 4)
+    assert homogeneity(INPATIENTS) == AffectedClasses(1, 4)
     assert knowledge_needed(INPATIENTS).tolist() == [1, 2, 0]
-    assert background_knowledge(INPATIENTS, [1, 2]) == {1: Affected(2, 8), 2: Affected(3, 12)}
+    assert background_knowledge(INPATIENTS, [1, 2]) == {1: AffectedClasses(2, 8), 2: AffectedClasses(3, 12)}
 
 
 def test_nearly_homogeneous_is_95_percent_and_no_less() -> None:
     """MKGV07 section 6: the most frequent value appears in at least 95% of the rows."""
     classes = classes_with([[19, 1], [189, 11], [20, 0], [950_000_000, 50_000_001]])
     assert nearly_homogeneous(classes).tolist() == [True, False, True, False]
-    assert homogeneity(classes) == Affected(2, 40)
-    assert homogeneity(classes, Fraction(1)) == Affected(1, 20)
+    assert homogeneity(classes) == AffectedClasses(2, 40)
+    assert homogeneity(classes, Fraction(1)) == AffectedClasses(1, 20)
 
 
 def test_shares_of_any_precision_are_exact() -> None:
@@ -104,7 +104,7 @@ def test_shares_of_any_precision_are_exact() -> None:
 
 def test_the_average_is_over_all_tables() -> None:
     """MKGV07 Fig. 9: affected tables of all, then means that count unaffected tables as 0."""
-    found = average([Affected(2, 40), Affected(0, 0), Affected(1, 5), Affected(1, 3)])
+    found = average([AffectedClasses(2, 40), AffectedClasses(0, 0), AffectedClasses(1, 5), AffectedClasses(1, 3)])
     assert (found.tables, found.affected_tables, found.classes, found.rows) == (4, 3, 1.0, 12.0)
     assert average([]).classes == 0.0
 

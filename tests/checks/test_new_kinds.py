@@ -133,9 +133,9 @@ def test_the_report_says_what_a_new_claim_means(bundle: Path) -> None:
 def test_the_minimality_attack_concludes_nothing_from_a_claim_that_it_does_not_know(bundle: Path) -> None:
     published = replace(release.published, claims=(MostCells(99),))
     Release(published).write(bundle)
-    steps = marginals.attack(bundle).minimality.holders
+    steps = marginals.attack(bundle).minimality.readers
     assert steps
-    assert all(step.suspects is None for step in steps)
+    assert all(step.possible_claims is None for step in steps)
     assert {step.note for step in steps} == {"what most-cells demands of a class is not known"}
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import marginals
 from checks.attacks.knowledge import certain_cells, knowledge
-from checks.attacks.minimality import Refinement, Suspect
+from checks.attacks.minimality import PossibleClaim, Refinement
 from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from html_pages import Page
@@ -134,12 +134,15 @@ def test_those_who_know_the_people_conclude_more_from_a_refused_step(tmp_path: P
     claims = (MaxentDiversity(parse_diversity("distinct:2"), "ill"),)
     write_bundle(published_of(wong(tmp_path), [{"town": 1, "ill": 0}], claims), tmp_path / "release")
     answer = json.loads(run("attack", tmp_path / "release", "--truth", tmp_path / "release.toml", "--json").stdout)
-    (holder,), (insider,) = answer["minimality"]["holders"], answer["minimality"]["insiders"]
-    assert holder["suspects"] == insider["suspects"] == [{**claims[0].as_json(), "culprits": 1}]
-    assert (holder["publishable"], holder["shift"]) == (None, None)
-    assert insider["publishable"] == pytest.approx(16 / 21)
-    assert insider["shift"]["cell"] == {"town": "oak"}
-    assert (insider["shift"]["before"], insider["shift"]["after"]) == pytest.approx((3 / 7, 3 / 5))
+    (holder,), (insider,) = answer["minimality"]["readers"], answer["minimality"]["readers_knowing_quasi_identifiers"]
+    assert holder["possible_claims"] == insider["possible_claims"] == [{**claims[0].as_json(), "candidate_classes": 1}]
+    assert (holder["acceptance_probability"], holder["largest_posterior_change"]) == (None, None)
+    assert insider["acceptance_probability"] == pytest.approx(16 / 21)
+    assert insider["largest_posterior_change"]["cell"] == {"town": "oak"}
+    assert (
+        insider["largest_posterior_change"]["before"],
+        insider["largest_posterior_change"]["after"],
+    ) == pytest.approx((3 / 7, 3 / 5))
     words = run("attack", tmp_path / "release", "--truth", tmp_path / "release.toml").output
     assert (
         "in the only class the finer value would leave a group with a distribution of ill that is not distinct:2"
@@ -263,7 +266,9 @@ def test_the_report_calls_binding_what_is_met_without_a_row_to_spare_and_nothing
 
 
 def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
-    step = Refinement(Margin({"town": 1}), "town", 0, 2, (Suspect(KLink(10), (0, 1)),), publishable=0.0)
+    step = Refinement(
+        Margin({"town": 1}), "town", 0, 2, (PossibleClaim(KLink(10), (0, 1)),), acceptance_probability=0.0
+    )
     assert "no belief changes by more than 1e-12" in refusal_in_words(step)
     assert "refused whatever the data" in refusal_in_words(replace(step, is_certain=True))
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import marginals
+import marginals.example
 from marginals import interchange
 from marginals.config.release_toml import read_hierarchy
 from shape_releases import release_of
@@ -178,3 +179,27 @@ def test_what_cannot_be_written_is_refused_before_anything_is(bundle: Path, tmp_
     with pytest.raises(marginals.InputError, match="taken cannot be written"):
         interchange.write_uai(release_of("chain", tmp_path), tmp_path / "taken")
     assert [path.name for path in (tmp_path / "taken").iterdir()] == []
+
+
+def test_a_database_has_every_table_and_levels_that_join_them(tmp_path: Path) -> None:
+    release = marginals.example.release
+    pytest.importorskip("duckdb")
+    connection = interchange.to_duckdb(release, tmp_path / "release.duckdb")
+    for name, frame in interchange.published_frames(release).items():
+        assert connection.execute(f'SELECT sum("count"), count(*) FROM "{name}"').fetchone() == (48, len(frame))
+    by_age = connection.execute(
+        'SELECT l.level2, sum(t."count") FROM "age.1-diagnosis.0" t '
+        'JOIN (SELECT DISTINCT level1, level2 FROM "levels of age") l ON l.level1 = t.age GROUP BY 1 ORDER BY 1'
+    ).fetchall()
+    assert dict(by_age) == {str(label): count for label, count in release.marginal({"age": 2}).items()}
+    connection.close()
+    with pytest.raises(marginals.InputError, match="there already"):
+        interchange.to_duckdb(release, tmp_path / "release.duckdb")
+
+
+def test_frames_of_polars_hold_the_published_counts() -> None:
+    release = marginals.example.release
+    pytest.importorskip("polars")
+    frames = interchange.to_polars(release)
+    assert frames.keys() == interchange.published_frames(release).keys()
+    assert all(frame["count"].sum() == 48 for frame in frames.values())

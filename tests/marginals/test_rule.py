@@ -282,6 +282,6 @@ def test_a_demand_that_its_publisher_attests_is_never_said_to_hold() -> None:
 
     demand = JudgedDemand("as they say", (found(Verdict.HOLDS), found(Verdict.ATTESTED)))
     assert demand.verdict is Verdict.ATTESTED
-    undecided = replace(demand, found=(*demand.found, found(Verdict.UNDECIDED)))
+    undecided = replace(demand, findings=(*demand.findings, found(Verdict.UNDECIDED)))
     assert undecided.verdict is Verdict.UNDECIDED
-    assert replace(demand, found=(*undecided.found, found(Verdict.FAILS))).verdict is Verdict.FAILS
+    assert replace(demand, findings=(*undecided.findings, found(Verdict.FAILS))).verdict is Verdict.FAILS

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.minimality import LevelTold, level_told, levels_told, refinements
+from checks.attacks.minimality import FittedLevelDisclosure, level_told, levels_told, refinements
 from checks.claims import KLink
 from marginals.tables.attribute import Attribute
 from marginals.tables.group_names import GroupNaming
@@ -42,7 +42,7 @@ def published(hierarchy: Hierarchy, rows: np.ndarray, level: int) -> Collection:
     return Collection.of(DataCube([table]), [table.domain.mask({"z": level})])
 
 
-def all_told(kind: str, counts: tuple[int, ...], k: int) -> Iterator[tuple[LevelTold, list[np.ndarray]]]:
+def all_told(kind: str, counts: tuple[int, ...], k: int) -> Iterator[tuple[FittedLevelDisclosure, list[np.ndarray]]]:
     """What each level tells, and the rows of the merged values of each of its merged groups."""
     hierarchy, rows = ladder(kind, counts, k)
     start = GIVEN[kind].first_merged

@@ -171,9 +171,9 @@ def step_of(
 def assert_it_tells_what_all_worlds_say(
     collection: Collection, step: Refinement, claims: Sequence[Claim], judged: list[Judged]
 ) -> None:
-    assert step.suspects is not None, step.note
+    assert step.possible_claims is not None, step.note
     refused = [world for world in judged if world.broken]
-    suspected = {suspect.claim for suspect in step.suspects}
+    suspected = {suspect.claim for suspect in step.possible_claims}
     classes = collection.cube.table(DOMAIN.mask({a: level for a, level in step.margin.items() if a != "s"}))
     position = {
         tuple(int(classes.column(a, classes.margin[a])[i]) for a in step.margin if a != "s"): i
@@ -189,18 +189,20 @@ def assert_it_tells_what_all_worlds_say(
             assert any(claim in suspected for claim in counting)
         else:
             assert set(reasons) <= suspected
-        for suspect in step.suspects:
+        for suspect in step.possible_claims:
             if suspect.claim in reasons:
-                assert {position[c] for c in world.blamed[suspect.claim]} <= set(suspect.culprits)
-    if not step.suspects:
+                assert {position[c] for c in world.blamed[suspect.claim]} <= set(suspect.candidate_classes)
+    if not step.possible_claims:
         assert not refused
-    if step.publishable is not None:
+    if step.acceptance_probability is not None:
         every = sum(world.weight for world in judged)
         passing = sum(world.weight for world in judged if not world.broken)
-        assert step.publishable == pytest.approx(float(passing / every), abs=1e-9)
-    if step.culprit is not None:
-        (alone,) = {culprit for suspect in step.suspects for culprit in suspect.culprits}
-        assert classes.labels(alone) == step.culprit
+        assert step.acceptance_probability == pytest.approx(float(passing / every), abs=1e-9)
+    if step.candidate_class is not None:
+        (alone,) = {
+            candidate_class for suspect in step.possible_claims for candidate_class in suspect.candidate_classes
+        }
+        assert classes.labels(alone) == step.candidate_class
 
 
 @pytest.mark.slow
@@ -214,15 +216,15 @@ def test_holders_conclude_what_all_possible_worlds_say(published: str, claims: l
     collection, step = step_of(truth, margins, claims)
     judged = judge(possible_worlds(margins, truth), margins, claims, step)
     assert_it_tells_what_all_worlds_say(collection, step, claims, judged)
-    if published == "one" and step.suspects is not None:
-        # Nothing bounds the finer counts, so every suspect is one in some world, in each of its culprits.
-        for suspect in step.suspects:
+    if published == "one" and step.possible_claims is not None:
+        # Nothing bounds the finer counts, so every suspect is one in some world, in each of its candidate_classes.
+        for suspect in step.possible_claims:
             blamed = set()
             for world in judged:
                 small = any(claim in world.blamed for claim in claims if not isinstance(claim, MaxentDiversity))
                 if not (isinstance(suspect.claim, MaxentDiversity) and small):
                     blamed |= world.blamed.get(suspect.claim, set())
-            assert len(blamed) == len(suspect.culprits)
+            assert len(blamed) == len(suspect.candidate_classes)
 
 
 def assert_the_shift(step: Refinement, judged: list[Judged]) -> None:
@@ -235,24 +237,28 @@ def assert_the_shift(step: Refinement, judged: list[Judged]) -> None:
         return [float(n / sum(sums)) for n in sums]
 
     if not refused:
-        assert step.suspects == ()
+        assert step.possible_claims == ()
         return
     changes = {}
     for codes in shown(judged[0].world, public):
         before, after = shares(judged, codes), shares(refused, codes)
         changes[codes] = sum(abs(a - b) for a, b in zip(after, before)) / 2, before, after
-    if step.shift is None:
-        assert not step.suspects or step.publishable == 0
+    if step.largest_posterior_change is None:
+        assert not step.possible_claims or step.acceptance_probability == 0
         assert max(change[0] for change in changes.values()) == pytest.approx(0)
         return
-    assert step.publishable is not None
-    assert step.shift.distance <= step.publishable + 1e-12
-    assert step.shift.distance == pytest.approx(max(change[0] for change in changes.values()))
-    codes = tuple(DOMAIN.hierarchy(a).labels[level].index(step.shift.cell[a]) for a, level in public.items())
+    assert step.acceptance_probability is not None
+    assert step.largest_posterior_change.distance <= step.acceptance_probability + 1e-12
+    assert step.largest_posterior_change.distance == pytest.approx(max(change[0] for change in changes.values()))
+    codes = tuple(
+        DOMAIN.hierarchy(a).labels[level].index(step.largest_posterior_change.cell[a]) for a, level in public.items()
+    )
     distance, before, after = changes[codes]
-    value = DOMAIN.hierarchy("s").labels[0].index(step.shift.value)
-    assert distance == pytest.approx(step.shift.distance)
-    assert (before[value], after[value]) == pytest.approx((step.shift.before, step.shift.after))
+    value = DOMAIN.hierarchy("s").labels[0].index(step.largest_posterior_change.value)
+    assert distance == pytest.approx(step.largest_posterior_change.distance)
+    assert (before[value], after[value]) == pytest.approx(
+        (step.largest_posterior_change.before, step.largest_posterior_change.after)
+    )
 
 
 @pytest.mark.parametrize("claims", CLAIMS[2:], ids=lambda claims: ", ".join(str(claim.as_json()) for claim in claims))
@@ -265,7 +271,7 @@ def test_published_finer_counts_make_it_wongs_attack(claims: list[Claim], seed: 
     collection, step = step_of(truth, margins, claims)
     judged = judge(possible_worlds(margins[::-1], truth), margins, claims, step)
     assert_it_tells_what_all_worlds_say(collection, step, claims, judged)
-    assert step.publishable is not None
+    assert step.acceptance_probability is not None
     assert_the_shift(step, judged)
 
 
@@ -280,7 +286,7 @@ def test_insiders_conclude_what_the_worlds_with_their_people_say(claims: list[Cl
     worlds = (world for world in possible_worlds(margins, truth) if shown(world, {"z": 0, "a": 0}) == people)
     judged = judge(worlds, margins, claims, step)
     assert_it_tells_what_all_worlds_say(collection, step, claims, judged)
-    assert step.publishable is not None
+    assert step.acceptance_probability is not None
     assert_the_shift(step, judged)
 
 
@@ -297,14 +303,17 @@ def test_what_was_generalized_tells_who_has_the_same_value() -> None:
     claims = [MaxentDiversity(parse_diversity("distinct:2"), "s")]
     counts = np.array([2, 5])
     (step,) = refinements(collection, ["s"], claims, lambda _: MarginBounds(counts, counts, True))
-    assert [suspect.claim for suspect in step.suspects or ()] == claims
-    assert step.culprit == {"q": "Q"}
-    assert step.publishable == pytest.approx(16 / 21)
-    assert step.shift is not None
-    assert step.shift.cell == {"q": "q1"}
-    assert step.shift.value == "c"
-    assert (step.shift.before, step.shift.after) == (pytest.approx(3 / 7), pytest.approx(3 / 5))
-    assert step.shift.distance == pytest.approx(3 / 5 - 3 / 7)
+    assert [suspect.claim for suspect in step.possible_claims or ()] == claims
+    assert step.candidate_class == {"q": "Q"}
+    assert step.acceptance_probability == pytest.approx(16 / 21)
+    assert step.largest_posterior_change is not None
+    assert step.largest_posterior_change.cell == {"q": "q1"}
+    assert step.largest_posterior_change.value == "c"
+    assert (step.largest_posterior_change.before, step.largest_posterior_change.after) == (
+        pytest.approx(3 / 7),
+        pytest.approx(3 / 5),
+    )
+    assert step.largest_posterior_change.distance == pytest.approx(3 / 5 - 3 / 7)
 
 
 def test_many_rows_and_many_worlds_are_bounded_work() -> None:
@@ -317,11 +326,11 @@ def test_many_rows_and_many_worlds_are_bounded_work() -> None:
     claims = [MaxentDiversity(parse_diversity("entropy:10"), "s")]
     counts = np.array([700, 700])
     (step,) = refinements(collection, ["s"], claims, lambda _: MarginBounds(counts, counts, True))
-    assert step.culprits == 1
-    assert (step.publishable, step.shift) == (None, None)
+    assert step.candidate_classes == 1
+    assert (step.acceptance_probability, step.largest_posterior_change) == (None, None)
     assert "too many" in step.note
     (step,) = refinements(collection, ["s"], [KLink(5)], FrechetBounds.of(collection).of_margin)
-    assert step.publishable == pytest.approx(1)
+    assert step.acceptance_probability == pytest.approx(1)
 
 
 def test_what_cannot_be_told_says_why() -> None:
@@ -330,8 +339,8 @@ def test_what_cannot_be_told_says_why() -> None:
     cube = cube_of(world)
     two = Collection.of(cube, map(DOMAIN.mask, [{"z": 1, "s": 0}, {"s": 0, "a": 0}]))
     (step,) = refinements(two, ["s"], claims, FrechetBounds.of(two).of_margin)
-    assert step.suspects is None
-    assert step.culprits is None
+    assert step.possible_claims is None
+    assert step.candidate_classes is None
     assert "several margins" in step.note
     functional = [MaxentDiversity(parse_diversity("functional:9/10,2"), "s")]
     one = Collection.of(cube, [DOMAIN.mask({"z": 1, "s": 0})])

@@ -133,7 +133,7 @@ def test_where_one_class_of_many_can_have_refused_a_pair_it_did() -> None:
     """In all other zips everybody is old, so that nothing can be small there."""
     few = {(0, 1): 1, (1, 1): 2, (0, 0): 99, (1, 0): 98}
     (edge,) = beside_many_zips(few, {(0, 0): 3, (0, 1): 3}).additions
-    assert (edge.outcome, edge.suspects, edge.classes) == (Outcome.PROVES, 1, 1100)
+    assert (edge.outcome, edge.candidate_classes, edge.classes) == (Outcome.PROVES, 1, 1100)
     assert [(dict(cell.values), cell.lower, cell.upper) for cell in edge.small] == [
         ({"age": "old", "ill": "yes", "zip": "0000"}, 1, 2),
         ({"age": "young", "ill": "yes", "zip": "0000"}, 1, 2),
@@ -145,7 +145,7 @@ def test_where_one_class_of_many_can_have_refused_a_pair_it_did() -> None:
 def test_where_several_classes_can_have_refused_a_pair_it_is_not_told_which() -> None:
     even = {(0, 0): 5, (1, 1): 5}
     (edge,) = beside_many_zips({(0, 0): 3, (1, 1): 3}, even).additions
-    assert (edge.outcome, edge.suspects, edge.may_gain_nothing) == (Outcome.SOME, 1100, False)
+    assert (edge.outcome, edge.candidate_classes, edge.may_gain_nothing) == (Outcome.SOME, 1100, False)
     (edge,) = beside_many_zips({(0, 0): 4, (1, 1): 4}, {(0, 0): 4, (1, 1): 4}).additions
     assert (edge.outcome, edge.may_gain_nothing) == (Outcome.SOME, True)  # 2, 2, 2, 2 would tell nothing
     (edge,) = beside_many_zips({(0, 0): 4, (0, 1): 4}, {(0, 0): 4, (0, 1): 4}).additions

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 import marginals
 from marginals import InputError, Role
 from marginals.commands.main import main
-from marginals.config.column_guess import Said, guess
+from marginals.config.column_guess import ColumnDescription, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines
 from marginals.config.roles import Chosen
@@ -388,9 +388,9 @@ def test_names_that_several_people_share_number_nobody(tmp_path: Path, name: str
 def test_what_a_question_mentions_does_not_say_that_people_are_recognized_by_its_answer() -> None:
     column = Column.of("c86", ["1", "2", "3", "4"] * 50)
     asked = "does caregiving cause difficulties in your relationship with your family?"
-    assert guess(column, said=Said(asked)).question
-    assert not guess(column, said=Said("Size of the family")).question
-    assert guess(column, said=Said("Result of it")).question.startswith("the description says result")
+    assert guess(column, said=ColumnDescription(asked)).question
+    assert not guess(column, said=ColumnDescription("Size of the family")).question
+    assert guess(column, said=ColumnDescription("Result of it")).question.startswith("the description says result")
 
 
 @pytest.mark.parametrize("seed", [1, 7, 10])

@@ -63,9 +63,9 @@ def test_attackers_find_no_small_count_and_conclude_nothing_that_is_not_known(co
     assert attacks.certain["disease"].is_complete
     assert attacks.certain["disease"].small == 0
     assert {(t.criterion, t.k, t.is_missed) for t in attacks.thresholds} == {("min-cell", 11, False)}
-    for step in attacks.minimality.holders:
+    for step in attacks.minimality.readers:
         if "disease" in step.margin:
-            assert step.is_certain or step.suspects is None
+            assert step.is_certain or step.possible_claims is None
 
 
 @pytest.mark.parametrize("base", ["best", "none", {"age": 2, "sex": 1}])

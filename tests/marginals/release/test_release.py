@@ -278,3 +278,22 @@ def test_attributes_may_be_called_as_our_columns_are() -> None:
     assert release.counts(["term", "u"])["upper"].sum() >= 60
     assert release.crosstab("weight", "level", normalize="all").to_numpy().sum() == pytest.approx(1)
     assert release.sample(3).columns.tolist() == names
+
+
+def test_a_notebook_shows_the_published_tables_with_their_smallest_counts() -> None:
+    release = marginals.example.release
+    shown = release._repr_html_()
+    assert "48 rows" in shown
+    for table in release.everything.tables:
+        assert f"<td>{table.margin}</td><td>{len(table)}</td><td>{table.counts.min()}</td>" in shown
+
+
+def test_a_picture_shows_the_kind_of_every_pair() -> None:
+    release = marginals.example.release
+    pytest.importorskip("matplotlib").use("Agg")
+    axes = release.plot()
+    shades = axes.images[0].get_array()
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert names == list(release.domain.attributes)
+    age, sex, diagnosis = map(names.index, ("age", "sex", "diagnosis"))
+    assert (shades[sex, diagnosis], shades[age, sex]) == (1.0, 0.0)

@@ -7,7 +7,7 @@ import pytest
 
 from marginals.tables import frames
 from marginals.tables.distinct_rows import DistinctRows, text_of
-from marginals.tables.frames import UpTo, counted_by_first_values
+from marginals.tables.frames import FewDistinctRows, counted_by_first_values
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -22,13 +22,13 @@ COLUMNS = {
 EXPECTED = Counter(tuple(map(text_of, row)) for row in zip(*COLUMNS.values()))
 
 
-def counted(most: int) -> UpTo | None:
+def counted(most: int) -> FewDistinctRows | None:
     table = pa.table({f"v{place}": values for place, values in enumerate(COLUMNS.values())})
     connection = duckdb.connect()  # relations of older versions end with it
     return counted_by_first_values(connection.from_arrow(table), list(COLUMNS), most, "the table")
 
 
-def all_of(up_to: UpTo | None) -> DistinctRows:
+def all_of(up_to: FewDistinctRows | None) -> DistinctRows:
     assert up_to is not None
     assert up_to.rows is not None
     return up_to.rows
@@ -54,7 +54,7 @@ def test_rows_are_counted_alike_however_few_are_looked_at_first(first: int, monk
 def test_more_rows_than_fit_are_none_and_as_many_as_fit_are_all(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "_FIRST", first)
     monkeypatch.setattr(frames, "_FEW", 1)
-    assert counted(len(EXPECTED) - 1) == UpTo(None)
+    assert counted(len(EXPECTED) - 1) == FewDistinctRows(None)
     assert len(all_of(counted(len(EXPECTED)))) == len(EXPECTED)
 
 

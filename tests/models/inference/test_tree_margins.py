@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, Kept, expected_counts, proportional
+from models.inference.calibrated_tree import CalibratedTree, MarginCache, expected_counts, proportional
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.iterative_fitting import iterative_fit
 from models.inference.maximum_entropy import MaximumEntropy
@@ -90,7 +90,7 @@ def test_a_margin_too_large_to_be_laid_out_is_refused() -> None:
 
 def test_what_is_kept_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.inference.calibrated_tree._KEPT_BYTES", 1000)
-    kept = Kept()
+    kept = MarginCache()
     for key in range(50):
         assert kept.keep(key, np.zeros(50)) is kept.arrays[key]
         assert sum(array.nbytes for array in kept.arrays.values()) <= 1000

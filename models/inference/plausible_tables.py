@@ -1,0 +1,269 @@
+"""Whole tables with the published counts, in which associations that no table shows are as strong as those that one shows.
+
+Along a junction tree the tables with all published counts are those that one gets from any of them by exchanging, between
+two rows of one separator cell, all that lies on one side of the separator. Among these, one is drawn with a probability
+proportional to exp(sum over rows and pairs of s e(x) f(y)), for each two attributes x and y that some separator parts. e and
+f are random functions of their values with variance 1 within the cells of the separator that parts them most, and s is rho /
+(1 - rho^2), which of two normal scores is the interaction of the partial correlation rho. rho is the larger of two that are
+drawn from the largest canonical correlations of the pairs that tables show, less what chance alone shows, and e and f agree
+with what the other tables imply of the pair more often than not. A Metropolis chain of exchanges makes the draw.
+
+That unpublished pairs are as strong as published ones is an assumption, which nothing published supports: how often
+intervals by such tables hold the truth is measured (`benchmarks/plausible_coverage.py`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+
+from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.tables.contingency_table import ContingencyTable, pack
+from models.tables.hierarchy import Domain, Hierarchy, Mask
+
+_PASSES = 20
+"""Exchanges that each row is offered at each separator."""
+
+_AGREEING = 0.6
+"""Share of the pairs whose interaction is made to agree with what the other tables imply; of the rest half do."""
+
+_LEAST_SPREAD = 0.1
+"""The least standard deviation within cells that scores are divided by: what hardly varies there is not blown up."""
+
+_STRONGEST = 0.9
+"""The largest correlation that is drawn: beyond it a pair is nearly a function."""
+
+
+_Interactions = Mapping[tuple[str, str], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """A separator of the junction tree. separator: the steps on both sides. beyond: the attributes whose finest values lie
+    on the far side alone, which are exchanged. near: those whose finest values lie on the near side alone.
+    """
+
+    separator: Mask
+    beyond: tuple[str, ...]
+    near: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PlausibleTables:
+    """Tables of as many rows as are counted, at the finest published levels, with every count of a decomposable collection.
+
+    >>> from marginals.example import release
+    >>> table = next(PlausibleTables(release.collection).drawn(np.random.default_rng(1)))
+    >>> {name: codes.shape for name, codes in table.items()}
+    {'age': (48,), 'diagnosis': (48,), 'sex': (48,)}
+    """
+
+    collection: Collection
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.collection.domain
+
+    @cached_property
+    def correlations(self) -> FloatArray:
+        """The largest canonical correlation of the attributes of each published pair, shape (pairs,)."""
+        strengths = []
+        for clique in self._tree.cliques:
+            levels = self.domain.margin(clique)
+            for first, second in combinations(levels, 2):
+                pair = {first: levels[first], second: levels[second]}
+                strengths.append(canonical_correlation(self.collection.cube.table(self.domain.mask(pair))))
+        return np.array(strengths or [0.0])
+
+    @property
+    def parted(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of attributes that no table shows together at their finest levels: those that are drawn as strong as
+        others.
+        """
+        return tuple(self._parting)
+
+    def drawn(self, rng: np.random.Generator, passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
+        """One table after the other: by attribute the codes of its rows, shape (rows,). passes: of exchanges, for each."""
+        while True:
+            rows = self._independent(rng)
+            scores = self._interactions(rows, rng)
+            for _ in range(passes):
+                for edge in self._edges:
+                    self._exchanged(rows, edge, scores, rng)
+            order = rng.permutation(self.collection.cube.total)
+            yield {name: codes[order] for name, codes in rows.items()}
+
+    @cached_property
+    def _tree(self) -> JunctionTree:
+        return self.collection.junction_tree
+
+    @cached_property
+    def _edges(self) -> tuple[_Edge, ...]:
+        below: list[Mask] = list(self._tree.cliques)
+        for child in range(len(below) - 1, 0, -1):
+            if (parent := self._tree.parents[child]) >= 0:
+                below[parent] |= below[child]
+        finest = {name: 1 << self._finest_step(name) for name in self._levels}
+        return tuple(
+            _Edge(
+                separator,
+                tuple(name for name, step in finest.items() if step & beyond & ~separator),
+                tuple(name for name, step in finest.items() if not step & beyond),
+            )
+            for separator, beyond in list(zip(self._tree.separators, below))[1:]
+        )
+
+    def _finest_step(self, name: str) -> int:
+        return self.domain.offsets[self.domain.index(name)] + self._hierarchy(name).height - self._levels[name] - 1
+
+    @cached_property
+    def _levels(self) -> Mapping[str, int]:
+        """The finest published level of each attribute that some margin shows."""
+        return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
+
+    def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
+        """A table in which nothing goes together but what a margin shows: each way to join the cliques is as likely."""
+        rows: dict[str, CodeArray] = {}
+        levels: dict[str, int] = {}
+        for clique, separator in zip(self._tree.cliques, self._tree.separators):
+            table = self.collection.cube.table(clique)
+            repeated = rng.permutation(np.repeat(np.arange(len(table)), table.counts))
+            shared = self.domain.margin(separator)
+            places = np.arange(table.total)
+            if rows and shared:
+                known = self._keys(rows, levels, shared)
+                new = pack(*table.columns(shared), len(table))[0][repeated]
+                places[np.argsort(known, kind="stable")] = np.argsort(new, kind="stable")
+            for name, level in self.domain.margin(clique).items():
+                if level < levels.get(name, level + 1):
+                    rows[name] = table.column(name, level)[repeated][places]
+                    levels[name] = level
+        return rows
+
+    def _keys(self, rows: Mapping[str, CodeArray], levels: Mapping[str, int], shared: Mapping[str, int]) -> CodeArray:
+        """The cell of a separator in which each row lies, in the order of a table's keys: shape (rows,)."""
+        names = sorted(shared, key=self.domain.index)
+        columns = [self._hierarchy(name).lift(levels[name], shared[name])[rows[name]] for name in names]
+        sizes = [self._hierarchy(name).size(shared[name]) for name in names]
+        return pack(columns, sizes, self.collection.cube.total)[0]
+
+    def _hierarchy(self, name: str) -> Hierarchy:
+        return self.domain.hierarchy(name)
+
+    @cached_property
+    def _parting(self) -> Mapping[tuple[str, str], tuple[int, ...]]:
+        """For each two attributes that some separator parts the places of those that do."""
+        parting: dict[tuple[str, str], list[int]] = {}
+        for place, edge in enumerate(self._edges):
+            for near, beyond in product(edge.near, edge.beyond):
+                parting.setdefault((min(near, beyond), max(near, beyond)), []).append(place)
+        return {pair: tuple(places) for pair, places in sorted(parting.items())}
+
+    def _interactions(self, rows: Mapping[str, CodeArray], rng: np.random.Generator) -> _Interactions:
+        """For each parted pair what each value of the first and of the second counts, s in the first."""
+        keys = [self._keys(rows, self._levels, self.domain.margin(edge.separator)) for edge in self._edges]
+        interactions = {}
+        for pair, parting in self._parting.items():
+            rho = min(float(rng.choice(self.correlations, 2).max()), _STRONGEST)
+            first, second = (self._scores(name, rng) for name in pair)
+            of_rows = first[rows[pair[0]]], second[rows[pair[1]]]
+            spread = min(_within(of_rows[0], keys[place]) * _within(of_rows[1], keys[place]) for place in parting)
+            sign = np.sign(of_rows[0] @ of_rows[1]) if rng.random() < _AGREEING else 1.0
+            interactions[pair] = sign * rho / (1 - rho * rho) / spread * first, second
+        return interactions
+
+    def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
+        """A random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape (values,).
+
+        Of values in an order most of it is their place in it, since what depends on a number does so as a rule by more and
+        more.
+        """
+        level, hierarchy = self._levels[name], self._hierarchy(name)
+        counts = np.zeros(hierarchy.size(level))
+        table = self.collection.cube.table(self.domain.mask({name: level}))
+        counts[table.column(name, level)] = table.counts
+        scores = _standardized(rng.normal(size=len(counts)), counts)
+        order = hierarchy.order_among(level, range(len(counts))) if len(counts) > 2 else None
+        if order is not None:
+            place = np.empty(len(counts))
+            place[list(order)] = np.arange(len(counts))
+            scores = _standardized(rng.random() * scores + rng.choice([-1, 1]) * _standardized(place, counts), counts)
+        return scores
+
+    def _exchanged(
+        self,
+        rows: dict[str, CodeArray],
+        edge: _Edge,
+        interactions: _Interactions,
+        rng: np.random.Generator,
+    ) -> None:
+        """Offer each row an exchange with another one of its separator cell, and make those that the distribution takes."""
+        order = rng.permutation(self.collection.cube.total)
+        keys = self._keys(rows, self._levels, self.domain.margin(edge.separator))[order]
+        sorted_places = np.argsort(keys, kind="stable")
+        order, keys = order[sorted_places], keys[sorted_places]
+        begin = int(rng.integers(2))
+        one, other = order[begin:-1:2], order[begin + 1 :: 2]
+        same = keys[begin:-1:2] == keys[begin + 1 :: 2]
+        one, other = one[same], other[same]
+        gain = np.zeros(len(one))
+        for near, beyond in product(edge.near, edge.beyond):
+            pair = min(near, beyond), max(near, beyond)
+            first, second = (
+                _difference(score, rows[name], one, other) for name, score in zip(pair, interactions[pair])
+            )
+            gain -= first * second
+        taken: BoolArray = np.log(rng.random(len(one))) < gain
+        one, other = one[taken], other[taken]
+        for beyond in edge.beyond:
+            codes = rows[beyond]
+            codes[one], codes[other] = codes[other], codes[one]
+
+
+def _difference(scores: FloatArray, codes: CodeArray, one: IndexArray, other: IndexArray) -> FloatArray:
+    of_rows = scores[codes[one]] - scores[codes[other]]
+    return np.asarray(of_rows, dtype=np.float64)
+
+
+def _within(scores: FloatArray, keys: CodeArray) -> float:
+    """The standard deviation of the scores of rows within the cells that they lie in. scores, keys: shape (rows,)."""
+    rows = np.bincount(keys)
+    means = np.bincount(keys, scores) / np.maximum(rows, 1)
+    return max(_LEAST_SPREAD, float(np.sqrt(np.mean((scores - means[keys]) ** 2))))
+
+
+def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
+    """The scores with mean 0 and variance 1 over the rows; all 0 where only one value has rows."""
+    shares = counts / counts.sum()
+    centred = scores - shares @ scores
+    variance = float(shares @ centred**2)
+    return np.asarray(centred / np.sqrt(variance) if variance > 0 else np.zeros_like(centred))
+
+
+def canonical_correlation(table: ContingencyTable) -> float:
+    """The largest canonical correlation of two attributes, less what chance alone shows of it: between 0 and 1.
+
+    Of n rows without any association the square of the largest one is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c
+    values.
+
+    >>> from marginals.example import release
+    >>> round(canonical_correlation(release.collection.tables[1]), 3)
+    0.452
+    """
+    first, second = table.attributes
+    levels = table.margin
+    sizes = [table.domain.hierarchy(name).size(levels[name]) for name in (first, second)]
+    counts = np.zeros(sizes)
+    counts[table.column(first, levels[first]), table.column(second, levels[second])] = table.counts
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    rows = counts.sum()
+    if min(counts.shape) < 2:
+        return 0.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows
+    largest = float(np.linalg.svd((counts - expected) / np.sqrt(expected * rows), compute_uv=False)[0])
+    r, c = counts.shape
+    return float(np.sqrt(max(0.0, largest**2 - (np.sqrt(r - 1) + np.sqrt(c - 1)) ** 2 / rows)))
