@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import axe_core
 import report_picture
 import shown_outputs
 from marginals.commands.main import main
@@ -61,6 +62,20 @@ def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Pat
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto((work / "demo" / "release" / "report.html").as_uri())
     assert page.evaluate("document.documentElement.scrollHeight") <= 7 * 800
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["release/report.html", "release-steward.html"])
+def test_axe_finds_nothing_in_the_pages_of_the_demo(
+    browser: Any, work: Path, printed: str, name: str, width: int, scheme: str
+) -> None:
+    assert printed
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.goto((work / "demo" / name).as_uri())
+    assert axe_core.violations(page) == {}
     page.close()
 
 

@@ -488,8 +488,8 @@ class Release(ModelAnalysis):
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Which pairs of attributes published tables show, by matplotlib. axes: where to; by default a new figure.
 
-        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes to
-        be independent, given the others. Raises InputError without matplotlib.
+        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes
+        to be independent, given the others. Raises InputError without matplotlib.
 
         >>> from marginals.example import release
         >>> release.plot().get_title()  # doctest: +SKIP

@@ -1,8 +1,4 @@
-"""The whole way in a real browser, by clicks and keys alone, and axe-core's checks of every page.
-
-axe-core is looked for where npm installs it: in node_modules of the project, of a folder above it, or where the variable
-MARGINALS_AXE says.
-"""
+"""The whole way in a real browser, by clicks and keys alone, and axe-core's checks of every page."""
 
 import os
 import re
@@ -19,23 +15,14 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import numpy as np
 
+import axe_core
 import marginals
 from marginals.demo import simulate_census
-from project import NO_DATA, ROOT, data_folder
+from project import NO_DATA, data_folder
 from small_release import contents, marginals_command, write_config
 from window_clients import served
 
 WIDTHS = (1280, 400)
-
-
-def axe() -> str:
-    """The script of axe-core; the test is skipped where it is not installed."""
-    named = os.environ.get("MARGINALS_AXE")
-    places = [Path(named)] if named else [f / "node_modules" / "axe-core" / "axe.min.js" for f in (ROOT, *ROOT.parents)]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        pytest.skip("axe-core is not installed: npm install axe-core, or MARGINALS_AXE names its axe.min.js")
-    return found.read_text(encoding="utf-8")
 
 
 @dataclass
@@ -152,7 +139,7 @@ def test_every_page_passes_the_checks_of_axe_and_fits_a_phone(
     scheme: str, browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Contrast, names, landmarks, order of headings, keyboard access of what scrolls: WCAG 2.2 A and AA."""
-    script = axe()
+    script = axe_core.script()
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
     with served(explored, monkeypatch) as address:
         page = browser.new_page(color_scheme=scheme, bypass_csp=True)
