@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def test_a_how_to_runs_as_it_stands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "how_to"}
-    blocks = re.findall(r"```(sh|toml|python|pycon|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```(sh|toml|python|pycon|r|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     printed = ""
     for language, block in blocks:
@@ -94,6 +95,9 @@ def test_a_how_to_runs_as_it_stands(
             assert shown_outputs.wrong_answers(block, names, page.name) == ""
         elif language == "toml":
             edit(block)
+        elif language == "r":
+            if shutil.which("Rscript"):
+                subprocess.run(["Rscript", "--vanilla", "-e", block], check=True, capture_output=True)
         elif "sklearn" not in block or find_spec("sklearn"):
             exec(block, names)
 

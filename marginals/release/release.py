@@ -670,7 +670,7 @@ class Release(ModelAnalysis):
         return plausible.drawn_tables(self.model, count, seed)
 
     def plausible_interval(
-        self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 100, seed: int = 0
+        self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 50, seed: int = 0
     ) -> plausible.PlausibleInterval:
         """Between which numbers one would expect the truth, by tables with every published count.
 
@@ -679,7 +679,7 @@ class Release(ModelAnalysis):
         says how often such intervals hold the truth. Errors as of `plausible_tables`.
 
         >>> from marginals.example import release
-        >>> print(release.plausible_interval("age=20-29 and sex=Female", count=50))
+        >>> print(release.plausible_interval("age=20-29 and sex=Female"))
         6 to 14 (about 12; 95%, by 50 tables in which what no table shows is as strong as what is shown)
         """
         self._require_no_further_tables()

@@ -19,7 +19,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, smallest_code_dtype
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import ContingencyTable, pack
 from models.tables.hierarchy import Domain, Hierarchy, Mask
@@ -32,6 +32,9 @@ _AGREEING = 0.6
 
 _LEAST_SPREAD = 0.1
 """The least standard deviation within cells that scores are divided by: what hardly varies there is not blown up."""
+
+_MOST_CELLS = 1 << 16
+"""Cells of a separator beyond which those that have rows are numbered anew."""
 
 _STRONGEST = 0.9
 """The largest correlation that is drawn: beyond it a pair is nearly a function."""
@@ -149,7 +152,11 @@ class PlausibleTables:
         names = sorted(shared, key=self.domain.index)
         columns = [self._hierarchy(name).lift(levels[name], shared[name])[rows[name]] for name in names]
         sizes = [self._hierarchy(name).size(shared[name]) for name in names]
-        return pack(columns, sizes, self.collection.cube.total)[0]
+        keys, space = pack(columns, sizes, self.collection.cube.total)
+        if space > _MOST_CELLS:
+            keys = np.unique(keys, return_inverse=True)[1]
+            space = len(keys)
+        return keys.astype(smallest_code_dtype(space))  # small numbers are sorted far sooner
 
     def _hierarchy(self, name: str) -> Hierarchy:
         return self.domain.hierarchy(name)

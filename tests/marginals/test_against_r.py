@@ -89,7 +89,11 @@ AUTOWORKERS = [
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("R") is None, reason="R is not installed"),
+    pytest.mark.skipif(
+        shutil.which("R") is None
+        or bool(subprocess.run(["R", "-s", "-e", "library(MASS)"], capture_output=True).returncode),
+        reason="R with MASS is not installed (apt install r-base-core r-cran-mass)",
+    ),
 ]
 
 
