@@ -84,6 +84,11 @@ class PrivacyConstraint(PruningConstraint):
         return ALL_VERTICES if len(self._first_steps) > 1 else self._steps_of_sensitive
 
     @property
+    def jointly_judged(self) -> Mask:
+        """The first step of each sensitive attribute: what is judged together is a function of the margins with one."""
+        return self._steps_of_sensitive
+
+    @property
     def class_size(self) -> ClassSize:
         """Margins without sensitive attributes are judged by their classes alone."""
         domain = self._cube.domain

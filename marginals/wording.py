@@ -1030,7 +1030,14 @@ def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str
     """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
     proven = proven_in_words(search, base, 3)
     collections = number_of(search.evaluated, "collection")
-    return f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
+    line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
+    return f"{line} {ENDED_BY_TIME}" if search.stopped else line
+
+
+ENDED_BY_TIME = (
+    "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
+)
+"""What the steward is told of a search that a clock ended."""
 
 
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:

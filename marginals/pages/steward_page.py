@@ -17,6 +17,7 @@ from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
 from marginals.steward import MARK, StewardReport, Suggestion
 from marginals.wording import (
+    ENDED_BY_TIME,
     beside_lines,
     chance_in_words,
     dropped_warning,
@@ -153,6 +154,7 @@ def steward_html(report: StewardReport) -> bytes:
         beside_lines=beside_lines(report.beside, report.domain),
         base=report.base,
         binding=report.binding,
+        ended=ENDED_BY_TIME if report.search.stopped else "",
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         refusals=refusals.most_common(),

@@ -1,5 +1,6 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,7 @@ from models.search import (
     Measure,
     PenalizedDivergence,
     Refusal,
+    RefusalScope,
     Strategy,
     WantedAnalyses,
     WantedMargin,
@@ -183,30 +185,54 @@ def finest_together(
 def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
     """The margin of some attributes, each shown, to which nothing can be added that passes by itself; None if none passes.
 
-    It is refined step by step, each time by the one that tells most of these attributes.
+    It is refined step by step, each time by the one that tells most of these attributes, from a coarsest one that passes.
     """
-    domain = cube.domain
-    attribute_masks = {name: domain.attribute_masks[domain.index(name)] for name in attributes}
-    margin = sum(mask & -mask for mask in attribute_masks.values())
-    if allows([margin], 0) is not None:
-        return None
-    open_attributes = list(attributes)
-    while open_attributes:
-        gains: list[tuple[float, int, str]] = []
-        for place, name in enumerate(open_attributes):
-            step = attribute_masks[name] & ~margin & -(attribute_masks[name] & ~margin)
-            if step:
-                level = domain.levels(margin)[name]
-                leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
-                gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, name))
-        open_attributes = [name for _, _, name in sorted(gains)]
-        for name in list(open_attributes):
-            finer = margin | (attribute_masks[name] & ~margin & -(attribute_masks[name] & ~margin))
-            if allows([finer], 0) is None:
-                margin = finer
-                break
-            open_attributes.remove(name)
+    margin = _coarsest_passing(cube.domain, attributes, allows)
+    while margin is not None:
+        finer = (finer for finer in _refined(cube, attributes, margin) if allows([finer], 0) is None)
+        if (chosen := next(finer, None)) is None:
+            break
+        margin = chosen
     return margin
+
+
+def _coarsest_passing(domain: Domain, attributes: Sequence[str], allows: Constraint) -> Mask | None:
+    """A margin that passes by itself, of as few steps as any; coarser ones can be refused where it is not.
+
+    A class can have one value of a sensitive attribute alone as long as that is shown coarsely, and several finer ones.
+    """
+    attribute_masks = [domain.attribute_masks[domain.index(name)] for name in attributes]
+    waiting = deque([sum(mask & -mask for mask in attribute_masks)])
+    met = set(waiting)
+    while waiting:
+        margin = waiting.popleft()
+        refusal = allows([margin], 0)
+        if refusal is None:
+            return margin
+        if refusal.scope is RefusalScope.FINER:
+            continue
+        finer = [margin | _next_step(mask, margin) for mask in attribute_masks if mask & ~margin]
+        waiting.extend(other for other in finer if other not in met)
+        met.update(finer)
+    return None
+
+
+def _next_step(attribute_mask: Mask, margin: Mask) -> Mask:
+    """The first step of an attribute that a margin does not show; 0 where it shows all."""
+    hidden = attribute_mask & ~margin
+    return hidden & -hidden
+
+
+def _refined(cube: DataCube, attributes: Sequence[str], margin: Mask) -> list[Mask]:
+    """A margin with one more step of one of its attributes, the one first that tells most of them."""
+    domain = cube.domain
+    gains: list[tuple[float, int, Mask]] = []
+    for place, name in enumerate(attributes):
+        if step := _next_step(domain.attribute_masks[domain.index(name)], margin):
+            level = domain.levels(margin)[name]
+            leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
+            gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, margin | step))
+    return [finer for _, _, finer in sorted(gains)]
 
 
 def wanted_tables(

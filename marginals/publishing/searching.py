@@ -189,7 +189,7 @@ may take what the search left as well, but no more than half of what it took."""
 _FOR_THE_BOUND = 0.5
 """Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
 
-_OF_THE_SEARCH = 1 / 5
+_OF_THE_SEARCH = 1 / 10
 """Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
 
 _TIE = 1e-11
@@ -408,6 +408,7 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
         evaluated=contained.result.evaluated + free.result.evaluated,
         bound=bound,
         optimal=bound is not None and better.value <= bound + _TIE,
+        stopped=contained.result.stopped or free.result.stopped,
     )
     return replace(better, result=result)
 
@@ -429,13 +430,13 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
     """The search for a release that contains base tables, or for any."""
     problem = _problem(wish, base)
-    calls = 0
+    calls, stopped = 0, False
 
     def stop() -> bool:
-        nonlocal calls
-        calls += 1
+        nonlocal calls, stopped
+        calls, stopped = calls + 1, searching.is_over
         wish.progress("collections", calls, 0)
-        return searching.is_over
+        return stopped
 
     strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search
     first = result = strategy(problem, stop)
@@ -447,6 +448,7 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         result = _better_of(result, portfolio(problem, stop, STRATEGIES["look-ahead"](problem, stop)))
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
+    result = replace(result, stopped=stopped and not result.optimal)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

@@ -35,6 +35,10 @@ _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
 
 
+_FEW_STEPS = 60
+"""Induced attributes of a table, at most, of which a search with what could be wanted ends in that time."""
+
+
 def steward_report(
     prepared: Prepared, published: BundleContent, search: Search, beside: FurtherBeside | None, deadline: Deadline
 ) -> StewardReport:
@@ -199,11 +203,14 @@ def suggestions(
 ) -> tuple[Suggestion, ...]:
     """The pairs to add, those first whose association is lost most. result: what the strategy found, before any rebuilding.
 
-    wanted: what is wanted already. After it is time to stop, pairs are named and not tried.
+    wanted: what is wanted already. After it is time to stop, and where a search takes longer than that, pairs are named and
+    not tried.
     """
     pairs = list(_candidates(comparison, wanted))
     if not pairs:
         return ()
+    if problem.cube.domain.vertex_count > _FEW_STEPS:
+        return tuple(Suggestion(pair.attributes, pair.total_variation, was_tried=False) for pair in pairs)
     alone = result if result.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
     return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from models.tables.hierarchy import Domain, InducedAttribute, Mask, vertices_of
@@ -95,6 +94,11 @@ class InteractionGraph:
     def is_complete(self, mask: Mask) -> bool:
         """Whether all vertices of a mask are adjacent to each other."""
         return all(mask & ~self.neighbors[vertex] == 1 << vertex for vertex in vertices_of(mask))
+
+    def next_apart(self, vertex: int) -> Mask:
+        """Of each attribute the coarsest step that a vertex is not adjacent to, where that step is present."""
+        apart = self.vertices & ~self.neighbors[vertex] & ~(1 << vertex)
+        return apart & ~(apart << 1 & self.domain.later_steps)
 
     def separates(self, separator: Mask, first: int, second: int) -> bool:
         """Whether every path between two vertices meets the separator."""
@@ -243,8 +247,11 @@ def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
         for move in (AddVertex(vertex), RemoveVertex(vertex)):
             if move.is_allowed(graph):
                 yield move
-    for first, second in combinations(vertices_of(graph.vertices), 2):
-        for edge in (AddEdge(first, second), RemoveEdge(first, second)):
+    apart = {vertex: graph.next_apart(vertex) for vertex in vertices_of(graph.vertices)}
+    for first in apart:
+        near = (apart[first] | graph.neighbors[first] & ~graph.domain.all_steps(first)) >> (first + 1) << (first + 1)
+        for second in vertices_of(near):
+            edge = RemoveEdge(first, second) if graph.has_edge(first, second) else AddEdge(first, second)
             if edge.is_allowed(graph):
                 yield edge
 

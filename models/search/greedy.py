@@ -126,8 +126,11 @@ class Climb:
         self.evaluated += 1
         refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
         if refusal and self.dropped is None:
-            self._refused.append(RefusedMove(describe(move, self.position.graph), refusal.reason))
+            self._pass_over(move, refusal)
         return refusal
+
+    def _pass_over(self, move: Move, refusal: Refusal) -> None:
+        self._refused.append(RefusedMove(describe(move, self.position.graph), refusal.reason))
 
     def take(self, move: Move, change: Change) -> None:
         """Make a move, with a step of the trace."""
@@ -201,8 +204,13 @@ class Climb:
                 heappush(queue, (-preference(move, gain), change.clique, move, change))
 
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
+            dropped, graph = self.dropped, self.position.graph
             for move in moves:
-                if move.is_allowed(self.position.graph):
+                if (
+                    dropped and isinstance(move, AddEdge) and move.clique(graph) in dropped
+                ):  # sooner known than the next
+                    continue
+                if move.is_allowed(graph):
                     offer(move, self.position.change(move))
 
         joining = self._gaining_pairs_apart()
@@ -211,6 +219,8 @@ class Climb:
             offer(edge, change)
         waiting: list[Candidate] = []
         harmful: list[Candidate] = []
+        refused: dict[Mask, Refusal] = {}
+        """By the clique that they would make what candidates are refused for, until the margins judged with it change."""
         steps_before = -1
         while (queue or (harmful and steps_before < len(self.steps))) and not self.stop():
             if not queue:
@@ -220,8 +230,13 @@ class Climb:
             graph = self.position.graph
             if (isinstance(move, AddEdge) and move.clique(graph) != clique) or not move.is_allowed(graph):
                 continue
+            if clique in refused:
+                self._pass_over(move, refused[clique])
+                waiting.append(candidate)
+                continue
             if refusal := self.refusal(move, change):
                 if refusal.scope is not RefusalScope.FINER:
+                    refused[clique] = refusal
                     waiting.append(candidate)
                 elif self.dropped is not None:
                     self.dropped.add(clique)
@@ -238,22 +253,28 @@ class Climb:
             self.gained += gain
             self.take(move, change)
             enqueue(_touched(self.position, move))
-            if self.dropped is None or clique & self.problem.pivot:
+            is_judged_anew = bool(clique & self.problem.jointly_judged)
+            if is_judged_anew:
+                refused = {}
+            if is_judged_anew or self.dropped is None:
                 for candidate in waiting:
                     heappush(queue, candidate)
                 waiting = []
         self._refused = []
 
 
-def _additions(position: Position, *, apart_too: bool) -> set[AddVertex | AddEdge]:
+def _additions(position: Position, *, apart_too: bool) -> Iterator[AddVertex | AddEdge]:
     """All additions that may be allowed. apart_too: also the edges that join two connected parts."""
-    moves: set[AddVertex | AddEdge] = {AddVertex(offset) for offset in position.cube.domain.offsets[:-1]}
-    present = position.graph.vertices
-    moves |= {AddVertex(v) for vertex in vertices_of(present) for v in _next_step(position, vertex)}
-    parts = position.graph.parts
-    return moves.union(
-        *(_pairs(position, vertex, present if apart_too else parts[vertex]) for vertex in vertices_of(present))
-    )
+    graph = position.graph
+    present, parts = graph.vertices, graph.parts
+    steps = set(position.cube.domain.offsets[:-1]).union(*(_next_step(position, v) for v in vertices_of(present)))
+    yield from map(AddVertex, sorted(steps))
+    apart = [graph.next_apart(vertex) if present >> vertex & 1 else 0 for vertex in range(len(parts))]
+    for vertex in vertices_of(present):
+        later = apart[vertex] >> (vertex + 1) << (vertex + 1)
+        for other in vertices_of(later if apart_too else later & parts[vertex]):
+            if apart[other] >> vertex & 1:
+                yield AddEdge(vertex, other)
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
@@ -295,17 +316,13 @@ def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | A
 
 
 def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | AddEdge]:
-    """The edges to others that may be allowed: of each attribute to the coarsest step that the vertex is not joined to."""
-    graph, moves = position.graph, set[AddVertex | AddEdge]()
-    apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
-    all_steps, rest = graph.domain.all_steps, apart & others
-    while rest:
-        other = (rest & -rest).bit_length() - 1
-        steps = all_steps(other)
-        if not apart & steps & ((1 << other) - 1):
-            moves.add(AddEdge(min(vertex, other), max(vertex, other)))
-        rest &= ~steps
-    return moves
+    """The edges to others that may be allowed: each of the two is of its attribute the coarsest that is not joined yet."""
+    graph = position.graph
+    return {
+        AddEdge(min(vertex, other), max(vertex, other))
+        for other in vertices_of(graph.next_apart(vertex) & others)
+        if graph.next_apart(other) >> vertex & 1
+    }
 
 
 class _EachMargin(PruningConstraint):

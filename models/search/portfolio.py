@@ -4,11 +4,13 @@ No strategy is the best on every table, so they are combined (Gomes and Selman, 
 searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
 restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the objective
 and by way of the divergence alone; at the end exact search again, for longer. How much each may do follows from what was
-looked at before, not from a clock, so a search that is not stopped ends the same on every machine.
+looked at before, and how much all may do from the number of attributes, not from a clock, so a search that is not stopped
+ends the same on every machine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass, replace
 from itertools import cycle
 from math import inf
 
@@ -17,8 +19,21 @@ from models.search.chance import by_divergence, settled, stalls_by_price
 from models.search.exact import exact, proven_or_better
 from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
-from models.search.problem import KL, LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop
+from models.search.problem import (
+    KL,
+    LEAST_GAIN,
+    ClassSize,
+    Constraint,
+    PenalizedDivergence,
+    Problem,
+    PruningConstraint,
+    Refusal,
+    SearchResult,
+    Stop,
+    pruning,
+)
 from models.search.variable_depth import by_pairs, by_reinsertion
+from models.tables.hierarchy import Mask
 
 _LEAST_WORK = 200_000
 """Extensions of collections that exact search may look at, however little was looked at before."""
@@ -35,7 +50,76 @@ _WORTH = 1e-4
 _FEW = 20_000
 """Collections that were looked at, up to which the stages are gone through by way of the divergence, too."""
 
+_MOST = 30_000
+"""Work of a search where the lattice is not small: a collection that is looked at is one, and _VERDICT where its margins
+are judged for the first time. Forward searches begin while half of it is left."""
+
+_OF_A_PAIR = 60
+"""And for each two attributes, where that is more."""
+
+_VERDICT = 10
+"""Collections that are known, in the time of one whose margins were never judged together."""
+
 _Stage = Callable[[SearchResult, Problem, Stop], SearchResult]
+
+
+class _Counted(PruningConstraint):
+    """A constraint, and the work of what it was asked."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        self._constraint = pruning(constraint)
+        self._jointly = self._constraint.jointly_judged
+        self._judged: set[frozenset[Mask]] = set()
+        self.work = 0
+
+    def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        judged = frozenset([clique for clique in cliques if clique & self._jointly])
+        self.work += 1 if judged in self._judged else _VERDICT
+        self._judged.add(judged)
+        return self._constraint(cliques, new)
+
+    @property
+    def pivot(self) -> Mask:
+        return self._constraint.pivot
+
+    @property
+    def jointly_judged(self) -> Mask:
+        return self._constraint.jointly_judged
+
+    @property
+    def class_size(self) -> ClassSize | None:
+        return self._constraint.class_size
+
+    def of_margin(self, margin: Mask) -> Refusal | None:
+        return self._constraint.of_margin(margin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """How much of a search is done; after `most` it ends.
+
+    stop: says that it is to end sooner.
+    """
+
+    constraint: _Counted
+    most: float
+    stop: Stop
+
+    @classmethod
+    def of(cls, problem: Problem, stop: Stop) -> "_Work":
+        """Of a small lattice as much as it takes."""
+        attributes = len(problem.cube.domain.attributes)
+        most = max(_MOST, _OF_A_PAIR * (attributes * (attributes - 1) // 2))
+        return cls(_Counted(problem.constraint), inf if lattice_size(problem) <= _SMALL else most, stop)
+
+    def __call__(self) -> bool:
+        """Whether a search is to end."""
+        return self.constraint.work >= self.most or self.stop()
+
+    @property
+    def is_half_done(self) -> bool:
+        """Whether no other search begins."""
+        return self.constraint.work >= self.most / 2 or self.stop()
 
 
 def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
@@ -47,14 +131,16 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(both(problem, stop), strategy="auto")
-    best = _begun(problem, stop) if initial is None else initial
+    work = _Work.of(problem, stop)
+    counted = replace(problem, constraint=work.constraint)
+    best = _begun(counted, work) if initial is None else initial
     if best is None:
         return replace(exact(problem, stop), strategy="auto")
     stages: list[_Stage] = [_restarted, by_pairs, polished]
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
-    best = _by_way_of_divergence(_gone_through(best, stages, problem, stop), stages, problem, stop)
+    best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
     if not best.optimal and not stop():
         proven = _proven(best, problem, stop)
         is_better = _is_better(proven.value, best.value)
@@ -82,14 +168,14 @@ def _is_better(value: float | None, before: float | None) -> bool:
     return (inf if value is None else value) < (inf if before is None else before) - LEAST_GAIN
 
 
-def _begun(problem: Problem, stop: Stop) -> SearchResult | None:
+def _begun(problem: Problem, work: _Work) -> SearchResult | None:
     """The best that a search in one go finds, with what all of them looked at; None where none finds what is allowed."""
     best, evaluated = None, 0
-    for found in _beginnings(problem, stop):
+    for found in _beginnings(problem, work.stop):
         evaluated += found.evaluated
         if best is None or _is_better(found.value, best.value):
             best = found
-        if stop():
+        if work.is_half_done:
             break
     return None if best is None else replace(best, evaluated=evaluated)
 

@@ -302,6 +302,11 @@ class PruningConstraint(ABC):
         return ALL_VERTICES
 
     @property
+    def jointly_judged(self) -> Mask:
+        """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
+        return self.pivot
+
+    @property
     def class_size(self) -> ClassSize | None:
         """How margins are judged by their classes; None where nothing is known of that."""
         return None
@@ -368,6 +373,11 @@ class MarginLimits(PruningConstraint):
     def pivot(self) -> Mask:
         """That of the other constraint: limits hold for each margin by itself."""
         return self._then.pivot
+
+    @property
+    def jointly_judged(self) -> Mask:
+        """Those of the other constraint."""
+        return self._then.jointly_judged
 
     @cached_property
     def _then(self) -> PruningConstraint:
@@ -613,6 +623,11 @@ class Problem:
         return self._pruning.pivot
 
     @property
+    def jointly_judged(self) -> Mask:
+        """The vertices of the margins that the constraint judges together, wherever these lie."""
+        return self._pruning.jointly_judged
+
+    @property
     def class_size(self) -> ClassSize | None:
         """How the constraint judges margins by their classes; None where it does not say."""
         return self._pruning.class_size
@@ -665,9 +680,9 @@ class Problem:
         for move in allowed_moves(position.graph):
             if stop():
                 return None
-            after, change = position.cliques_after(move), position.change(move)
+            change = position.change(move)
             gain = self.objective.gain(*change[:2]) + position.wanted_gain(move)
-            if gain > LEAST_GAIN and self.is_kept(after):
+            if gain > LEAST_GAIN and self.is_kept(after := position.cliques_after(move)):
                 gaining.append((-gain, describe(move, position.graph), after, change.clique))
         refused = []
         for _, move_in_words, after, new in sorted(gaining, key=lambda gaining_move: gaining_move[:2]):
@@ -726,7 +741,8 @@ class SearchResult:
     to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
-    far it is from the data. What binds where it ended, `Problem.binding` says.
+    far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
+    What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -738,6 +754,7 @@ class SearchResult:
     value: float | None = None
     bound: float | None = None
     wanted: tuple[float, ...] = ()
+    stopped: bool = False
 
     @property
     def gap(self) -> float | None:

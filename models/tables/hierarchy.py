@@ -734,6 +734,11 @@ class Domain:
     def _own_masks(self) -> tuple[Mask, ...]:
         return tuple(attribute_mask for attribute_mask in self.attribute_masks for _ in vertices_of(attribute_mask))
 
+    @cached_property
+    def later_steps(self) -> Mask:
+        """The induced attributes that are not the first step of their attribute."""
+        return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
+
     def all_steps(self, vertex: int) -> Mask:
         """The steps of the attribute of an induced attribute."""
         return self._own_masks[vertex]

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 import marginals
 from checks.privacy_constraint import PrivacyConstraint
@@ -19,7 +21,7 @@ from marginals.publishing.policy import Wanted, finest_passing, finest_together,
 from marginals.publishing.proposals import WEIGHT
 from marginals.publishing.publishing import Publication
 from models.graphs.junction_tree import Collection
-from models.search import Refusal, SearchResult
+from models.search import Refusal, RefusalScope, SearchResult
 from models.tables.data_cube import DataCube
 from small_release import write_config
 
@@ -135,6 +137,29 @@ def test_the_finest_margin_that_passes_by_itself_is_told_with_its_demand() -> No
                 assert allows([domain.mask(margin | {name: margin[name] - 1})], 0) is not None
         release = marginals.publish(table, replace(policy, must_publish=[margin], wanted=[{"attributes": names}]))
         assert release.steward.wanted[0].margin is not None
+
+
+@given(st.data())
+def test_no_level_passes_is_true_where_finer_levels_can_pass_and_coarser_ones_not(data: st.DataObject) -> None:
+    """A refusal that is not for good says nothing of finer margins, so all that may pass are put to the constraint."""
+    domain, names = table.domain, data.draw(st.sampled_from([("age", "sex"), ("age", "diagnosis")]))
+    levels = product(*(range(domain.hierarchy(name).height) for name in names))
+    masks = sorted(domain.mask(dict(zip(names, node))) for node in levels)
+    for_good = data.draw(st.sets(st.sampled_from(masks), max_size=2))
+    refused_alone = data.draw(st.sets(st.sampled_from(masks)))
+
+    def allows(cliques: CollectionOf[int], _new: int, /) -> Refusal | None:
+        (mask,) = cliques
+        if any(not coarser & ~mask for coarser in for_good):
+            return Refusal("for good", RefusalScope.FINER)
+        return Refusal("as it is") if mask in refused_alone else None
+
+    possible = {mask for mask in masks if allows([mask], 0) is None}
+    passing = finest_passing(table.cube, names, allows)
+    assert passing in possible if possible else passing is None
+    assert not any(
+        passing is not None and not passing & ~finer and (finer ^ passing).bit_count() == 1 for finer in possible
+    )
 
 
 def test_where_nothing_passes_that_is_told() -> None:

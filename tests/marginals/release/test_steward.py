@@ -20,7 +20,7 @@ from marginals.commands.main import main
 from marginals.example import frame, publication, release, table
 from marginals.names import with_level_names
 from marginals.steward import MARK, StewardFile, beside
-from marginals.wording import dropped_lines
+from marginals.wording import ENDED_BY_TIME, dropped_lines, search_line
 from small_release import contents, write_config
 
 
@@ -266,3 +266,12 @@ def test_a_page_names_its_release_and_publish_says_where_another_one_stands_besi
     for broken in ("{}", "[]", "no", '{"release": 1, "resources": []}'):
         (out / "datapackage.json").write_text(broken)
         assert StewardFile(page, out).is_of_another_release
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_a_search_that_time_ended_is_told_as_such(tmp_path: Path, seconds: float) -> None:
+    """Another run can end with other tables only where a clock ended this one."""
+    result = marginals.publish(table, Policy(k_link=4, diversity="distinct:2", base="none", time_limit=seconds))
+    result.steward.write(tmp_path / "steward.html")
+    told = [search_line(result.steward.search), " ".join(Page((tmp_path / "steward.html").read_bytes()).text)]
+    assert [ENDED_BY_TIME in text for text in told] == [seconds == 0, seconds == 0]

@@ -1,6 +1,7 @@
 """What chance gains: the price of parameters is what independent attributes gain, and a search ends where tables pay it."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -211,3 +212,17 @@ def test_an_objective_that_is_a_stopping_rule_only_is_searched_in_both_direction
     problem = Problem(cube, objective=LikelihoodRatio(500), kept=cube.domain.attribute_masks)
     a, b, c = cube.domain.attribute_masks
     assert set(portfolio(problem, never).cliques) == {a | b, c}
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=30)
+@given(private_problems(), st.integers(1, 60))
+def test_a_portfolio_ends_by_its_work_alike_each_time(problem: Problem, most: int) -> None:
+    """Once forward search is done, no more is asked than there is work for, however often the same search is run."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_SMALL", 0), ("_MOST", most), ("_OF_A_PAIR", 0)):
+            patch.setattr(import_module("models.search.portfolio"), name, value)
+        first, again = portfolio(problem, never), portfolio(problem, never)
+    assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)
+    assert problem.constraint(first.cliques, 0) is None
+    assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
