@@ -6,7 +6,7 @@ mean or a share below a number is at least and at most follows from both (`model
 without a value are in none of these numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ import numpy as np
 from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import Attributes, BoundedQuantity, Rows, as_margin, axis, basis_in, marked, weakest
+from marginals.estimates import Attributes, BoundedQuantity, Certain, Rows, as_margin, axis, basis_in, marked, weakest
 from marginals.label_numbers import LabelNumbers
 from marginals.published_values import known_attribute
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -326,31 +326,35 @@ def _amounts(model: MarginalModel, attribute: str, rows: Rows, scale: Scale) -> 
     return Amounts(known_attribute(model.domain, attribute), rows, scale)
 
 
-def _quantity(amounts: Amounts, estimate: float, bounds: Range) -> BoundedQuantity:
-    """An estimate with bounds, of which it is never outside."""
-    basis = CERTAIN if bounds.is_known else amounts.basis
-    number = min(max(estimate, bounds.lower), bounds.upper)
-    return BoundedQuantity(number, basis, bounds, amounts.is_sharp or bounds.is_known, amounts.open_labels)
+def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> BoundedQuantity:
+    """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
+
+    def certain() -> Certain:
+        ends = bounds()
+        assert ends is not None, "where nothing is possible nothing is expected"
+        return Certain(ends, amounts.is_sharp or ends.is_known, amounts.open_labels)
+
+    if amounts.scale == Scale():
+        return BoundedQuantity(estimate, amounts.basis, certain)
+    known = certain()
+    return BoundedQuantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
 
 
 def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
     """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
-    number = _mean(_amounts(model, attribute, Rows.of(model, where), scale))
-    if number is None:
-        raise InputError("no row with these values is possible, so there is nothing to average")
-    return number
+    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    return _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
 
 
 def _mean(amounts: Amounts) -> BoundedQuantity | None:
-    bounds = amounts.mean_range()
-    return None if bounds is None else _quantity(amounts, amounts.estimated.mean, bounds)
+    return None if amounts.mean_range() is None else _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
 
 
 def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
     """The sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, Rows.of(model, where), scale)
     bounds = amounts.total_range()
-    return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, bounds)
+    return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, lambda: bounds)
 
 
 def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":

@@ -4,7 +4,7 @@ Each is a number of four counts, of those who are in a group or not and have an 
 its ends over all four counts within their bounds (`models.inference.two_by_two`; design 4.21).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +16,7 @@ from marginals.errors import InputError
 from marginals.estimates import (
     Attributes,
     BoundedQuantity,
+    Certain,
     Rows,
     axis,
     basis_in,
@@ -170,15 +171,19 @@ def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:
     return Range(bounds.lower, bounds.upper)
 
 
-def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Range, bool]:
-    """A comparison of the expected counts, what it rests on, its bounds, and whether these are sharp."""
-    bounds = groups.bounds()
-    ends = bounds.extremes(comparison)
+def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Callable[[], Certain]]:
+    """A comparison of the expected counts, what it rests on, and what works out its bounds."""
+
+    def certain() -> Certain:
+        bounds = groups.bounds()
+        ends = bounds.extremes(comparison)
+        return Certain(ends, ends.is_known or (ends != comparison.within and groups.is_sharp(bounds)))
+
     expected = comparison.of(groups.expected())
-    if not isnan(expected):
-        expected = min(max(expected, ends.lower), ends.upper)
-    is_sharp = ends.is_known or (ends != comparison.within and groups.is_sharp(bounds))
-    return expected, CERTAIN if ends.is_known else groups.basis(), ends, is_sharp
+    if isnan(expected):
+        known = certain()
+        return expected, groups.basis(), lambda: known
+    return expected, groups.basis(), certain
 
 
 def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
@@ -228,10 +233,10 @@ def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
     if not isnan(expected):
         expected = min(max(expected, ends.lower), ends.upper)
     if ends.is_known:
-        return BoundedQuantity(expected, CERTAIN, ends, sharp=True)
+        return BoundedQuantity(expected, CERTAIN, lambda: Certain(ends, sharp=True))
     is_shown = inside.surely.is_shown and inside.possibly.is_shown
     is_sharp = is_shown or (whole.is_known and inside.bounds().sharp)
-    return BoundedQuantity(expected, inside.basis({}), ends, is_sharp)
+    return BoundedQuantity(expected, inside.basis({}), lambda: Certain(ends, is_sharp))
 
 
 def _part(count: float, rest: float, otherwise: float) -> float:

@@ -1,8 +1,9 @@
 """Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from warnings import warn
 
@@ -19,7 +20,7 @@ from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves, expected_
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
-from models.programs.nested_counts import UNBOUNDED, Range
+from models.programs.nested_counts import Range
 from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
@@ -76,47 +77,97 @@ class Quantity(float):
         return self.basis.kind
 
 
+class Certain(NamedTuple):
+    """What is certain of a number: its bounds, whether both are attained or approached, and labels without an end."""
+
+    bounds: Range
+    sharp: bool
+    open_labels: tuple[str, ...] = ()
+
+
 class BoundedQuantity(Quantity):
     """A number with its certain bounds: whatever the data are, lower <= number <= upper.
 
     sharp: whether both bounds are proven to be attained, or come as near as one likes, in tables with the published
     marginals. open_labels: published values because of which a bound is infinite or wide, since their numbers have no end.
+    All of these are worked out when they are asked for, since they take longer than the number.
 
     >>> from marginals.example import release
     >>> release.mean("age", where="diagnosis=Gout")
     43.39 (38.89 to 47.89; supported)
     """
 
-    lower: float
-    upper: float
-    sharp: bool
-    open_labels: tuple[str, ...]
+    _work_out: Callable[[], Certain]
+    _estimated: Basis
 
-    def __new__(  # six parameters: a number, its bounds, and what each rests on
-        cls,
-        value: float,
-        basis: Basis,
-        bounds: "Range" = UNBOUNDED,
-        sharp: bool = False,
-        open_labels: tuple[str, ...] = (),
-    ) -> "BoundedQuantity":
-        """The number with its bounds and basis."""
-        quantity = super().__new__(cls, value, basis)
-        assert isinstance(quantity, cls)
-        quantity.lower, quantity.upper = bounds
-        quantity.sharp, quantity.open_labels = sharp, open_labels
+    def __new__(cls, value: float, basis: Basis, work_out: Callable[[], Certain]) -> "BoundedQuantity":
+        """The number, what it rests on unless it is certain, and what works out its bounds."""
+        quantity = float.__new__(cls, value)
+        quantity._estimated, quantity._work_out = basis, work_out
         return quantity
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self.basis, Range(self.lower, self.upper), self.sharp, self.open_labels
+        return float(self), self._estimated, _Known(self._certain)
+
+    def __getstate__(self) -> None:
+        return None
+
+    @cached_property
+    def _certain(self) -> Certain:
+        return self._work_out()
+
+    @property
+    def basis(self) -> Basis:  # type: ignore[override]
+        """What it rests on: nothing but published counts where its bounds leave one number."""
+        return CERTAIN if self.exact else self._estimated
+
+    @property
+    def may_be_assumed(self) -> bool:
+        """Whether it rests on an assumption unless its bounds leave one number."""
+        return bool(self._estimated.assumed)
+
+    @property
+    def lower(self) -> float:
+        """The least that it can be."""
+        return self._within(self._certain.bounds.lower, min)
+
+    @property
+    def upper(self) -> float:
+        """The most that it can be."""
+        return self._within(self._certain.bounds.upper, max)
+
+    def _within(self, end: float, outer: Callable[[float, float], float]) -> float:
+        """An end of the bounds, which a number that was rounded may pass by so much."""
+        passed = outer(end, float(self))
+        return passed if passed != end and isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
+
+    @property
+    def sharp(self) -> bool:
+        """Whether both bounds are attained, or approached."""
+        return self._certain.sharp
+
+    @property
+    def open_labels(self) -> tuple[str, ...]:
+        """Published values whose numbers have no end."""
+        return self._certain.open_labels
 
     @property
     def exact(self) -> bool:
         """Whether the published marginals leave one number only."""
-        return self.lower == self.upper
+        return self._certain.bounds.is_known
 
     def __repr__(self) -> str:
         return f"{float(self):.4g} ({self.lower:.4g} to {self.upper:.4g}; {self.kind.value})"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What has been worked out, to be pickled."""
+
+    certain: Certain
+
+    def __call__(self) -> Certain:
+        return self.certain
 
 
 def distinctions(
@@ -217,6 +268,8 @@ def told(answer: Answer) -> Answer:
     """The same answer; of one that rests on an assumption, the line is warned that asked the method which calls this."""
     import pandas as pd
 
+    if isinstance(answer, BoundedQuantity) and not answer.may_be_assumed:
+        return answer
     assumed = answer.attrs["assumed"] if isinstance(answer, pd.DataFrame | pd.Series) else answer.basis.assumed
     if assumed:
         warn(f"{assumption(assumed)}: that is no finding about the data", AssumptionWarning, stacklevel=3)

@@ -8,6 +8,7 @@ backwards, and of `555-1234` and `555-9876` each would lie in the other. Whoever
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil, floor
 from typing import NamedTuple
@@ -87,6 +88,7 @@ class Range(NamedTuple):
         return float((high - low) / (self.high - self.low))
 
 
+@lru_cache(maxsize=1 << 14)  # each condition reads all labels of its attribute
 def interval(label: str) -> Range | None:
     """The numbers that a label looks like by itself, None where it looks like none.
 
