@@ -347,7 +347,8 @@ def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Bo
 
 
 def _mean(amounts: Amounts) -> BoundedQuantity | None:
-    return None if amounts.mean_range() is None else _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
+    bounds = amounts.mean_range()
+    return None if bounds is None else _quantity(amounts, amounts.estimated.mean, lambda: bounds)
 
 
 def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:

@@ -59,10 +59,14 @@ def drawn_tables(model: MarginalModel, count: int, seed: int) -> Iterator["pd.Da
 
     Raises InputError where the published tables have no junction tree, since exchanges along one make the draws.
     """
+    require_whole_number(count, "count", 1, _MOST_TABLES)
+    return _frames(model, _drawn(model, count, seed), seed)  # refuses at once: a generator would when it is first read
+
+
+def _frames(model: MarginalModel, drawn: Iterator[dict[str, CodeArray]], seed: int) -> Iterator["pd.DataFrame"]:
     from marginals import __version__  # known once the package is imported
 
-    require_whole_number(count, "count", 1, _MOST_TABLES)
-    for number, codes in enumerate(_drawn(model, count, seed)):
+    for number, codes in enumerate(drawn):
         levels = {name: model.finest_levels[name] for name in codes}
         frame = rows_frame(model, levels, codes)
         frame.attrs |= {"plausible_table": number, "seed": seed, "version": __version__}
@@ -74,14 +78,21 @@ def plausible_interval(
 ) -> PlausibleInterval:
     """The interval of a number of a table, or of the rows that a condition means: then within their certain bounds.
 
-    Raises InputError where the tables have no junction tree, and for what is no level between 0 and 1.
+    Raises InputError where the tables have no junction tree, for what is no level between 0 and 1, and for a statistic that
+    is no finite number of each table.
     """
     require(level, float, "level", "a share such as 0.95")
     if not 0 < level < 1:
         raise InputError(f"level is a share between 0 and 1, such as 0.95, not {level:g}")
     require_whole_number(count, "count", 2, _MOST_TABLES)
     if callable(statistic):
-        return interval_of([float(statistic(table)) for table in drawn_tables(model, count, seed)], level)
+        numbers = [float(statistic(table)) for table in drawn_tables(model, count, seed)]
+        if undefined := sum(not np.isfinite(number) for number in numbers):
+            raise InputError(
+                f"the statistic is no finite number of {undefined:,} of {count:,} plausible tables, so it has no interval; "
+                "a mean over rows is none where a table has no such row"
+            )
+        return interval_of(numbers, level)
     box = box_of(model, statistic)
     shares = {name: box.share(name, model.finest_levels[name]) for name in box.inside}
     bounds = box.bounds()

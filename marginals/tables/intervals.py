@@ -109,6 +109,7 @@ _OR_MISSING = f" or {MISSING}"
 _AND = re.compile(r", | and (?!over\b)")
 
 
+@lru_cache(maxsize=4096)  # each condition reads all labels of its attribute
 def named_numbers(label: str) -> Range | None:
     """From the least to the largest number that a label names, of several, too; None where it names what is none.
 

@@ -392,8 +392,8 @@ class MarginLimits(PruningConstraint):
         vertices = size.vertices
         for withheld in self.withheld:
             vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
-        for lonely in self.alone:
-            vertices &= ~lonely
+        for attribute_mask in self.alone:
+            vertices &= ~attribute_mask
         return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -419,9 +419,9 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
-        for lonely in self.alone:
-            if clique & lonely and clique & ~lonely:
-                name = next(iter(self.domain.margin(lonely)))
+        for attribute_mask in self.alone:
+            if clique & attribute_mask and clique & ~attribute_mask:
+                name = next(iter(self.domain.margin(attribute_mask)))
                 return f"a margin of {name} and others, and it is to be published by itself alone"
         if self.envelope is not None and not any(not clique & ~mask for mask in self.envelope):
             return "a margin that shows more than the releases of the ledger"

@@ -54,3 +54,13 @@ def test_every_plausible_number_lies_within_the_bounds() -> None:
 def test_what_is_no_interval_is_refused(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(marginals.InputError, match=said):
         release.plausible_interval("sex=Female", **arguments)
+
+
+def test_a_wrong_number_of_tables_is_refused_before_one_is_drawn() -> None:
+    with pytest.raises(marginals.InputError, match="count"):
+        release.plausible_tables(0)
+
+
+def test_a_statistic_that_is_no_number_of_some_table_has_no_interval() -> None:
+    with pytest.raises(marginals.InputError, match="no finite number of 5 of 5 plausible tables"):
+        release.plausible_interval(lambda table: (table.sex == "Female")[table.diagnosis == "Plague"].mean(), count=5)
