@@ -187,9 +187,13 @@ def register_shares(
     sums = ClassSums(joint.counts, tables)
     counted = counted_shares(sums, budget.arrangements, budget.deadline)
     if counted is not None:
-        shares = np.array([[float(share) for share in class_shares] for class_shares in counted])
         return RegisterShares(
-            joint.coded_cells, joint.counts, finest.values, shares, Model.COUNTED, counted.__getitem__
+            joint.coded_cells,
+            joint.counts,
+            finest.values,
+            counted.shares,
+            Model.COUNTED,
+            lambda place: counted.exact[place],
         )
     fit = fitted_shares(sums, budget.deadline)
     return RegisterShares(

@@ -6,12 +6,15 @@ the mean over the tables classes by values with these sums, each weighted by its
 class. Where these are too many to be listed, the maximum-entropy distribution stands for them: their limit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import comb
+from itertools import accumulate
+from math import comb, prod
 from operator import mul
+from typing import TypeVar
 
 import numpy as np
 
@@ -91,12 +94,42 @@ _LARGE = 50
 _Filled = tuple[int, ...]
 """The rows of a class by value."""
 
-_Step = tuple[int, int, int, _Filled]
-"""The number of a state, that of the one after a class, the arrangements within the class, and its rows by value."""
+_Step = tuple[int, int, _Filled]
+"""The number of a state, that of the one after a class, and the rows of the class by value."""
+
+_Number = TypeVar("_Number", int, Decimal)
+
+_FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""So many digits of each number of arrangements; each of a million operations rounds the last one."""
 
 
-def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> list[list[Fraction]] | None:
-    """The mean share of each value in each class over all arrangements, all equally likely, exactly.
+@dataclass(frozen=True, eq=False)
+class CountedShares:
+    """The mean share of each value in each class over all arrangements, all equally likely.
+
+    shares: shape (classes, values), to the nearest float. The numbers of arrangements have as many digits as there are rows,
+    so they are counted to 50 of these, and exactly when `exact` is asked for. steps: of each class. deadline: for `exact`.
+    """
+
+    sizes: IndexArray
+    steps: Sequence[Sequence[_Step]]
+    shares: FloatArray
+    deadline: Deadline
+
+    @cached_property
+    def exact(self) -> list[list[Fraction]]:
+        """The same as fractions. Raises TimeOverError when the deadline comes."""
+        sizes = self.sizes.tolist()
+
+        def ways(place: int, filled: _Filled) -> int:
+            return _arrangements(sizes[place], filled)
+
+        total, rows = _rows_in_all(self.steps, ways, 1, self.deadline)
+        return [[Fraction(row, total * size) for row in of_class] for of_class, size in zip(rows, sizes)]
+
+
+def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
+    """The shares of all arrangements together.
 
     None where counting them takes more than `most` steps. Raises TimeOverError when the deadline comes, ValueError where no
     arrangement has the sums.
@@ -104,34 +137,61 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _largest(sums, lower, upper) > most or _digits(sums, upper - lower) > _HOPELESS:
         return None
-    layers = _layers(sums, lower, upper, most, deadline)
-    if layers is None:
+    steps = _layers(sums, lower, upper, most, deadline)
+    if steps is None:
         return None
-    behind: list[dict[int, int]] = [{} for _ in range(len(layers) + 1)]
-    behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], 1)
+    sizes = sums.sizes.tolist()
+    with localcontext(_FLOATING):
+        factorials = list(accumulate(range(1, max(sizes) + 1), mul, initial=Decimal(1)))
+        inverse = [1 / factorial for factorial in factorials]
+
+        def ways(place: int, filled: _Filled) -> Decimal:
+            """The arrangements within a class: a multinomial coefficient."""
+            return prod(map(inverse.__getitem__, filled), start=factorials[sizes[place]])
+
+        total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
+        shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
+    return CountedShares(sums.sizes, steps, np.array(shares), deadline)
+
+
+def _rows_in_all(
+    layers: Sequence[Sequence[_Step]],
+    ways: Callable[[int, _Filled], _Number],
+    one: _Number,
+    deadline: Deadline,
+) -> tuple[_Number, list[list[_Number]]]:
+    """How many arrangements there are, and the rows of each class with each value in all of them together.
+
+    ways: the arrangements within a class, given its number and its rows by value. Raises ValueError where there are none.
+    """
+    weights = [[ways(place, filled) for _, _, filled in steps] for place, steps in enumerate(layers)]
+    none = one - one
+    behind: list[dict[int, _Number]] = [{} for _ in range(len(layers) + 1)]
+    behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], one)
     for place in reversed(range(len(layers))):
         deadline.check()
-        for state, after, weight, _ in layers[place]:
-            if ways := weight * behind[place + 1].get(after, 0):
-                behind[place][state] = behind[place].get(state, 0) + ways
-    total = behind[0].get(0, 0)
+        for (state, after, _), weight in zip(layers[place], weights[place]):
+            if following := behind[place + 1].get(after, none):
+                behind[place][state] = behind[place].get(state, none) + weight * following
+    total = behind[0].get(0, none)
     if not total:
         raise ValueError("no arrangement has these sums")
-    ahead: dict[int, int] = {0: 1}
-    shares = []
+    ahead: dict[int, _Number] = {0: one}
+    rows = []
     for place, steps in enumerate(layers):
         deadline.check()
-        rows = [0] * lower.shape[1]
-        reached: dict[int, int] = {}
-        for state, after, weight, filled in steps:
-            before = ahead.get(state, 0) * weight
-            ways = before * behind[place + 1].get(after, 0)
-            if ways:
-                reached[after] = reached.get(after, 0) + before
-                rows = [known + ways * filled_cell for known, filled_cell in zip(rows, filled)]
+        of_class = [none] * len(layers[place][0][2])
+        reached: dict[int, _Number] = {}
+        for (state, after, filled), weight in zip(steps, weights[place]):
+            following = behind[place + 1].get(after, none)
+            if following and (before := ahead.get(state, none)):
+                before *= weight
+                reached[after] = reached.get(after, none) + before
+                together = before * following
+                of_class = [known + together * part if part else known for known, part in zip(of_class, filled)]
         ahead = reached
-        shares.append([Fraction(row, total * int(sums.sizes[place])) for row in rows])
-    return shares
+        rows.append(of_class)
+    return total, rows
 
 
 _HOPELESS = 12.0
@@ -218,8 +278,7 @@ def _layers(
                     continue
                 after = state - sum(map(mul, filled, units))
                 if not after & ended:
-                    weight = _arrangements(size, filled)
-                    steps.append((number, reached.setdefault(after, len(reached)), weight, filled))
+                    steps.append((number, reached.setdefault(after, len(reached)), filled))
         states = reached
         layers.append(steps)
     return layers

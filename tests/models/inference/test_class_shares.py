@@ -90,7 +90,20 @@ def test_counted_shares_are_those_of_all_tables() -> None:
     rng = np.random.default_rng(1)
     for _ in range(CASES):
         sums, _ = random_sums(rng, 2, 2)
-        assert counted_shares(sums) == listed_shares(sums)
+        counted = counted_shares(sums)
+        assert counted is not None
+        assert counted.exact == listed_shares(sums)
+        assert counted.shares.tolist() == [list(map(float, shares)) for shares in counted.exact]
+
+
+def test_shares_of_thousands_of_rows_are_the_nearest_floats() -> None:
+    """Numbers of arrangements have thousands of digits there, of which 50 are counted."""
+    cells = np.array([[900, 1100, 3000], [4, 3, 1], [5, 0, 2], [700, 2500, 1800]])
+    tables = (summed(cells, np.array([0, 0, 1, 1]), np.arange(3)), summed(cells, np.array([0, 1, 0, 1]), np.arange(3)))
+    counted = counted_shares(ClassSums(cells.sum(axis=1), tables))
+    assert counted is not None
+    assert counted.shares.tolist() == [list(map(float, shares)) for shares in counted.exact]
+    assert len(set(counted.shares[1].tolist())) == 3
 
 
 def test_a_count_that_is_too_long_is_none() -> None:
@@ -127,5 +140,7 @@ def test_two_tables_can_make_a_value_certain() -> None:
     sums = ClassSums(
         cells.sum(axis=1), tuple(summed(cells, np.array(own), np.arange(2)) for own in ([0, 0, 1, 1], [0, 1, 0, 1]))
     )
-    assert counted_shares(sums) == [[Fraction(own, sum(row)) for own in row] for row in cells.tolist()]
+    counted = counted_shares(sums)
+    assert counted is not None
+    assert counted.exact == [[Fraction(own, sum(row)) for own in row] for row in cells.tolist()]
     assert np.allclose(fitted_shares(sums).shares, cells / cells.sum(axis=1, keepdims=True))
