@@ -12,9 +12,10 @@ searched as a whole (`group_by_search`).
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,20 +68,31 @@ class SensitiveCliques(NamedTuple):
     sensitive: AnyCollection[str]
 
 
+def linked_cliques(cliques: Iterable[Mask], first_steps: Mask) -> list[tuple[Mask, ...]]:
+    """The cliques that show sensitive attributes, those together that are linked by them. first_steps: of these."""
+    groups: list[tuple[Mask, tuple[Mask, ...]]] = []
+    for clique in cliques:
+        if shown := clique & first_steps:
+            held: tuple[Mask, ...] = ()
+            apart = []
+            for group in groups:
+                if group[0] & shown:
+                    shown, held = shown | group[0], held + group[1]
+                else:
+                    apart.append(group)
+            groups = [*apart, (shown, (*held, clique))]
+    return [held for _, held in groups]
+
+
 def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
     """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
-    attribute_masks = {a: domain.attribute_masks[domain.index(a)] for a in domain.attributes if a in sensitive}
-    groups: list[SensitiveGroup] = []
-    for clique in cliques:
-        names = tuple(a for a, mask in attribute_masks.items() if clique & mask)
-        if names:
-            joined = [group for group in groups if set(group.attributes) & {*names}]
-            attributes = {*names}.union(*(group.attributes for group in joined))
-            held = (mask for group in joined for mask in group.cliques)
-            groups = [group for group in groups if group not in joined]
-            groups.append(SensitiveGroup(tuple(a for a in attribute_masks if a in attributes), (*held, clique)))
+    steps = {name: mask & -mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive}
+    groups = []
+    for held in linked_cliques(cliques, sum(steps.values())):
+        shown = reduce(or_, held)
+        groups.append(SensitiveGroup(tuple(name for name, step in steps.items() if step & shown), held))
     return groups
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
 from copy import copy
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Register, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, sensitive_groups
+from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, linked_cliques, sensitive_groups
 from checks.diversity.criterion import Diversity, among, satisfies
 from checks.diversity.known import AmongKnown
 from checks.finding import SEARCHING, Verdict
@@ -43,9 +44,6 @@ class PrivacyConstraint(PruningConstraint):
         self._requirements = requirements
         self._claims = requirements.claims
         self._max_sensitive_margins = max_sensitive_margins
-        self._first_steps = {
-            attribute: 1 << cube.domain.offsets[cube.domain.index(attribute)] for attribute in requirements.sensitive
-        }
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
             attribute: ClassSource(cube.table, attribute) for attribute in requirements.sensitive
         }
@@ -64,13 +62,21 @@ class PrivacyConstraint(PruningConstraint):
         """What a collection is refused for by its number of margins, which `with_at_most` changes."""
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[Mask, tuple[str, ...]] = {}
-        self._steps_of_sensitive = sum(self._first_steps.values())
+        attribute_masks = (cube.domain.attribute_masks[cube.domain.index(name)] for name in requirements.sensitive)
+        self._steps_of_sensitive = sum(mask & -mask for mask in attribute_masks)
         self._of_classes = tuple(
             _OfClasses(claim.about, cube.domain.mask({claim.about: claim.level}), claim.class_diversity)
             for claim in self._claims
             if isinstance(claim, AttributeClaim) and claim.class_diversity is not None
         )
-        self._by_parts = {n: claim for n, claim in enumerate(self._claims) if isinstance(claim, PartByPart)}
+        together = [
+            (number, claim)
+            for number, claim in enumerate(self._claims)
+            if not (isinstance(claim, CountClaim) and claim.is_about_single_margins)
+        ]
+        self._of_groups = [(number, claim) for number, claim in together if isinstance(claim, PartByPart | Register)]
+        self._of_whole = [number for number, claim in together if not isinstance(claim, PartByPart | Register)]
+        self._groups: dict[tuple[Mask, ...], tuple[int, Refusal] | None] = {}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
         """The same with fewer margins of each sensitive attribute; what one of the two has judged, the other remembers."""
@@ -81,7 +87,7 @@ class PrivacyConstraint(PruningConstraint):
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
-        return ALL_VERTICES if len(self._first_steps) > 1 else self._steps_of_sensitive
+        return ALL_VERTICES if len(self._requirements.sensitive) > 1 else self._steps_of_sensitive
 
     @property
     def jointly_judged(self) -> Mask:
@@ -92,7 +98,7 @@ class PrivacyConstraint(PruningConstraint):
     def class_size(self) -> ClassSize:
         """Margins without sensitive attributes are judged by their classes alone."""
         domain = self._cube.domain
-        judged_for_more = {*self._first_steps, *(claim.about for claim in self._claims)}
+        judged_for_more = {*self._requirements.sensitive, *(claim.about for claim in self._claims)}
         public = (
             attribute_mask
             for name, attribute_mask in zip(domain.attributes, domain.attribute_masks)
@@ -117,9 +123,18 @@ class PrivacyConstraint(PruningConstraint):
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
         """What cliques with a sensitive attribute are refused for where more than the policy allows show one of these."""
         limit = self._max_sensitive_margins
-        if limit is not None and any(sum(bool(s & c) for c in sensitive) > limit for s in self._first_steps.values()):
-            return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
-        return None
+        if limit is None or len(sensitive) <= limit:
+            return None
+        shown = [0] * (limit + 1)
+        """The first steps that so many cliques and one more show at least."""
+        for clique in sensitive:
+            steps = clique & self._steps_of_sensitive
+            for times in range(limit, 0, -1):
+                shown[times] |= shown[times - 1] & steps
+            shown[0] |= steps
+        if not shown[limit]:
+            return None
+        return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
 
     def of_margin(self, clique: Mask) -> Refusal | None:
         """What a margin is refused for by itself, and with it everything that shows it."""
@@ -174,34 +189,44 @@ class PrivacyConstraint(PruningConstraint):
             if name in shared:
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
+        refused = [self._refused_whole(cliques)] if self._of_whole else []
+        refused += map(self._refused_group, linked_cliques(sorted(cliques), self._steps_of_sensitive))
+        first = min(filter(None, refused), key=itemgetter(0), default=None)
+        return None if first is None else first[1]
+
+    def _refused_group(self, cliques: tuple[Mask, ...]) -> tuple[int, Refusal] | None:
+        """The number of the first claim that fails of linked cliques, and what they are refused for.
+
+        Of cliques with none of the attributes that they show, directly or by way of others, these claims tell nothing.
+        """
+        if cliques not in self._groups:
+            (group,) = sensitive_groups(self._cube.domain, cliques, self._requirements.sensitive)
+            of_group = [(number, self._parts(claim, group)) for number, claim in self._of_groups]
+            self._groups[cliques] = self._first_refused(of_group)
+        return self._groups[cliques]
+
+    def _refused_whole(self, cliques: frozenset[Mask]) -> tuple[int, Refusal] | None:
+        """The same of claims that are about all cliques with a sensitive attribute together."""
+        whole = SensitiveGroup(self._requirements.sensitive, tuple(sorted(cliques)))
+        return self._first_refused([(number, (whole,)) for number in self._of_whole])
+
+    def _first_refused(self, parts_of: Sequence[tuple[int, Sequence[SensitiveGroup]]]) -> tuple[int, Refusal] | None:
         trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
-        sensitive_cliques = SensitiveCliques(self._cube.domain, sorted(cliques), self._requirements.sensitive)
-        linked = sensitive_groups(*sensitive_cliques)
-        for number, claim in enumerate(self._claims):
-            for part in self._parts(number, sensitive_cliques, linked):
+        for number, parts in parts_of:
+            claim = self._claims[number]
+            for part in parts:
                 if (number, part) not in self._verdicts:
                     self._verdicts[number, part] = self._verdict(claim, part, trees)
                 verdict = self._verdicts[number, part]
                 if verdict is not Verdict.HOLDS:
-                    return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
+                    return number, _together(claim, verdict, self._finest_level(part.cliques, claim.about))
         return None
 
-    def _parts(
-        self, number: int, sensitive_cliques: SensitiveCliques, linked: Sequence[SensitiveGroup]
-    ) -> Sequence[SensitiveGroup]:
-        """The cliques that can break a claim together where none does by itself, apart where they cannot jointly.
-
-        number: of the claim. linked: the `sensitive_groups` of the cliques.
-        """
-        claim = self._claims[number]
-        if isinstance(claim, CountClaim) and claim.is_about_single_margins:
-            return ()
+    def _parts(self, claim: PartByPart | Register, group: SensitiveGroup) -> Sequence[SensitiveGroup]:
+        """The cliques of a group that can break a claim together where none does by itself, apart where not jointly."""
         if isinstance(claim, Register):
-            # Of tables with none of the attributes that are shown with it, directly or by way of others, it tells nothing.
-            return [group for group in linked if claim.about in group.attributes]
-        if number in self._by_parts:
-            return self._by_parts[number].parts(sensitive_cliques)
-        return [SensitiveGroup(self._requirements.sensitive, tuple(sensitive_cliques.cliques))]
+            return [group] if claim.about in group.attributes else []
+        return claim.parts(SensitiveCliques(self._cube.domain, group.cliques, self._requirements.sensitive))
 
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
