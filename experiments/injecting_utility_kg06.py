@@ -1,4 +1,4 @@
-"""What marginals add to an anonymized table: the bars of KG06 Figs. 7, 8 and 9, on Adult.
+"""What marginals add to an anonymized table: KG06 Fig. 1, and the bars of its Figs. 7, 8 and 9, on Adult.
 
     python experiments/injecting_utility_kg06.py [--hierarchies hierarchies-incognito] [--csv FOLDER] [--plot FOLDER]
 
@@ -17,15 +17,18 @@ import argparse
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from string import ascii_uppercase
 
 import numpy as np
+import pandas as pd
 from bars import draw
 from figures import Figure
 
+from checks.diversity.criteria import Recursive
 from checks.privacy_constraint import PrivacyConstraint
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.config.release_toml import read_hierarchy
@@ -88,6 +91,105 @@ def minimal_by_letter(table: Table) -> dict[str, Margin]:
 
     return dict(
         zip(ascii_uppercase, sorted((one.levels for one in anonymize(table, policy("none")).minimal), key=shows))
+    )
+
+
+PATIENTS = (
+    ("14850", "Measles", 33), ("14853", "Allergy", 26), ("14853", "Gout", 22), ("14853", "Cancer", 32),
+    ("14850", "Flu", 48), ("14850", "Heart", 47), ("14850", "Flu", 46), ("14853", "Cancer", 53), ("14853", "Heart", 51),
+    ("13063", "Flu", 24), ("13063", "Cancer", 38), ("13068", "Cancer", 38), ("13068", "Heart", 30),
+)  # fmt: skip
+"""KG06 Fig. 1 (a): zip code, condition and age."""
+
+AGES = {"21-25": 2, "26-30": 2, "31-35": 2, "36-40": 2, "46-50": 3, "51-55": 2}
+"""KG06 Fig. 1 (c). Nobody is from 41 to 45."""
+
+CONDITIONS = {
+    "14850": {"Flu": 2, "Heart": 1, "Measles": 1},
+    "14853": {"Cancer": 2, "Heart": 1, "Allergy": 1, "Gout": 1},
+    "13063": {"Flu": 1, "Cancer": 1},
+    "13068": {"Cancer": 1, "Heart": 1},
+}
+"""KG06 Fig. 1 (d)."""
+
+DECADES = {
+    "14850": {"41-50": 3, "31-40": 1},
+    "14853": {"51-60": 2, "21-30": 2, "31-40": 1},
+    "13063": {"21-30": 1, "31-40": 1},
+    "13068": {"31-40": 1, "21-30": 1},
+}
+"""KG06 Fig. 1 (e)."""
+
+
+def patients() -> Table:
+    """The 13 tuples with the levels of the figure."""
+    ages = [str(age) for age in sorted({age for *_, age in PATIENTS})]
+
+    def band(age: str, width: int) -> str:
+        low = (int(age) - 1) // width * width + 1
+        return f"{low}-{low + width - 1}"
+
+    paths = [(age, band(age, 5), band(age, 10), "up to 40" if int(age) <= 40 else "above 40", "*") for age in ages]
+    codes = [(code, f"{code[:-1]}*" if code > "14" else "1306*", "*") for code in CONDITIONS]
+    return read_table(
+        pd.DataFrame(PATIENTS, columns=["zip code", "condition", "age"]).astype(str),
+        {
+            "zip code": Attribute("quasi-identifier", Hierarchy.from_rows(codes)),
+            "age": Attribute("quasi-identifier", Hierarchy.from_rows(paths), label_form="names"),
+            "condition": "sensitive",
+        },
+    )
+
+
+def first_figure() -> Figure:
+    """KG06 Fig. 1: the counts of its marginals, and what sections 1 to 3 say of them."""
+    table = patients()
+    domain = table.domain
+
+    def counted(levels: Margin) -> dict[tuple[str, ...], int]:
+        found = table.base_counts.rolled_up(levels)
+        columns = [
+            [domain.hierarchy(name).labels[level][code] for code in found.column(name, level)]
+            for name, level in levels.items()
+        ]
+        return dict(zip(zip(*columns), found.counts.tolist()))
+
+    ages, conditions, decades = (
+        counted(levels) for levels in ({"age": 1}, {"zip code": 0, "condition": 0}, {"zip code": 0, "age": 2})
+    )
+    diverse = counted({"zip code": 1, "age": 3, "condition": 0})
+    classes: dict[tuple[str, str], dict[str, int]] = {}
+    for (code, age, condition), count in diverse.items():
+        classes.setdefault((code, age), {})[condition] = count
+    rows = table.rows
+    is_diverse = all(Recursive(Fraction(2), 3, strict=False).decide(list(own.values())) for own in classes.values())
+    known = [{c for code, c in conditions if code == "14850"}, set(classes["1485*", "up to 40"])]
+    text = [
+        ("rows of the least class of (b)", min(sum(own.values()) for own in classes.values()), "4"),
+        ("(b) is (2, 3)-diverse", "yes" if is_diverse else "no", "yes"),
+        ("ages from 46 to 50, percent", 100 * ages["46-50",] / rows, "23"),
+        (
+            "zip code 14853, percent",
+            100 * sum(n for (code, _), n in conditions.items() if code == "14853") / rows,
+            "38.5",
+        ),
+        ("1306*, cancer, up to 40, percent", 100 * diverse["1306*", "up to 40", "Cancer"] / rows, "15.4"),
+        ("what (b) and (d) leave in 14850 up to 40", ", ".join(sorted(set.intersection(*known))), "Measles"),
+    ]
+    return Figure(
+        "fig1",
+        "Fig. 1, its marginals and what the text says of them",
+        ["statement", "ours", "in the paper"],
+        [
+            *([f"(c), {age}", ages.get((age,), 0), str(count)] for age, count in AGES.items()),
+            *(
+                [f"{letter}, {code}, {value}", found.get((code, value), 0), str(count)]
+                for letter, found, paper in (("(d)", conditions, CONDITIONS), ("(e)", decades, DECADES))
+                for code, counts in paper.items()
+                for value, count in counts.items()
+            ),
+            *map(list, text),
+        ],
     )
 
 
@@ -177,6 +279,10 @@ def main() -> None:
         return
     if chosen.plot and not find_spec("matplotlib"):
         parser.error("--plot needs matplotlib: pip install matplotlib")
+    example = first_figure()
+    print(example)
+    if chosen.csv:
+        example.write(chosen.csv)
     for hierarchies in HIERARCHIES:
         if chosen.hierarchies in (None, hierarchies):
             suffix = hierarchies.removeprefix("hierarchies").replace("-", "_")
