@@ -75,6 +75,7 @@ SCRIPTS = (
     Script("yardsticks", quick=None),
     Script("chance_gains", quick=None),
     Script("similarity_foreground", quick=None),
+    Script("six_tables", quick=None),
     Script("plausible_coverage", quick=None),
     Script("proven_optima", quick=None),
     Script("selected_networks", quick=None),

@@ -15,6 +15,7 @@ import page_numbers
 import plausible_coverage
 import pytest
 import similarity_foreground
+import six_tables
 from arx import CLONE as ARX
 from growth import PowerLaw, Series, all_series, fitted, projected
 from growth_plots import draw
@@ -22,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measurement import BUSY, Machine, Measurement, Seconds, interleaved, measurement_of, peak_megabytes
 from peer_program import Clone, started
+from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 from selection_peers import CHORDALYSIS, ESS
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
@@ -387,6 +389,43 @@ def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
     assert f"{made}\n\n{similarity_foreground.page(similarity_foreground.KEPT)}\n\n<!-- end -->" in page
     lines = [json.loads(line) for line in similarity_foreground.KEPT.read_text().splitlines()]
     assert {line["table"] for line in lines if "way" in line} == set(similarity_foreground.TABLES)
+
+
+def test_the_page_of_yardsticks_shows_fifteen_ways_on_six_tables() -> None:
+    """Each way on each table with three seeds, or the reason why not."""
+    page = (ROOT / "docs" / "yardsticks.md").read_text()
+    made = "<!-- made by: python benchmarks/six_tables.py --page -->"
+    assert f"{made}\n\n{six_tables.page(six_tables.KEPT)}\n\n<!-- end -->" in page
+    lines = [json.loads(line) for line in six_tables.KEPT.read_text().splitlines()]
+    measured = {(line["way"], line["table"], line["seed"]) for line in lines if "way" in line}
+    ways = [*six_tables.WAYS, "AIM, epsilon 1", "AIM, epsilon 3"]
+    assert measured == {(way, table, seed) for way in ways for table in six_tables.TABLES for seed in six_tables.SEEDS}
+
+
+def test_published_tables_are_as_near_as_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mixtures of groups against listing every row, Mondrian's classes, and shares that add up to 1 of every way."""
+    (real,) = (own for own in real_tables(10**6) if own.name == "anes96")
+    sample = six_tables.Sample.drawn(real, six_tables.TABLES["anes96"], 0)
+    mixture = six_tables.anatomy(sample)
+    names = ("age", "vote", six_tables.SECRET)
+    listed = np.zeros([sample.sizes[name] for name in names])
+    for row, (age, vote) in enumerate(zip(sample.codes["age"], sample.codes["vote"])):
+        listed[age, vote] += mixture.spread[six_tables.SECRET][row]
+    assert np.allclose(mixture(names), listed / len(sample.codes))
+    classes = six_tables.classes_of_mondrian(sample, six_tables.L)
+    assert np.bincount(classes).min() >= six_tables.K
+    assert sample.codes.groupby(classes)[six_tables.SECRET].nunique().min() >= six_tables.L
+    for way in ("SWEEP", "Hilbert", "slicing", "angelization", "sequential trees", "noisy pairs, epsilon 3"):
+        shares = six_tables.WAYS[way](sample)(names)
+        assert shares.sum() == pytest.approx(1)
+        assert shares.min() >= 0
+
+
+def test_noise_is_as_little_as_the_promise_allows() -> None:
+    """The deviation for epsilon 1 and delta 1e-5 of Balle and Wang's analytic mechanism, which is below the classic one."""
+    sigma = six_tables.deviation(1.0)
+    assert 1 < sigma < np.sqrt(2 * np.log(1.25 / six_tables.DELTA))
+    assert six_tables.deviation(3.0) < sigma
 
 
 def test_the_page_of_yardsticks_shows_how_often_intervals_held_the_truth() -> None:

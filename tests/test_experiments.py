@@ -228,7 +228,7 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
 def test_the_eligible_ranges_are_those_of_the_frequencies(shared_data: Path, tmp_path: Path) -> None:
     """TZ11 Table 1: by the most frequent values of Adult and Nursery, counted here with the standard library alone."""
     run("eligible_tz11", shared_data, "--csv", tmp_path)
-    assert_on_the_page("eligible_tz11", tmp_path, "table1")
+    assert_on_the_page("eligible_tz11", tmp_path, "table1", "rule")
     found = {row["sensitive"]: row for row in read(tmp_path / "table1.csv")}
     for name, table, column in (
         ("Adult, occupation", "adult", "occupation"),
@@ -260,6 +260,14 @@ def assert_levels_are_those_of_one_numbering(bars: list[dict[str, str]]) -> None
         assert table in margins[bar], bar
 
 
+def test_the_merged_classes_are_those_of_the_paper(shared_data: Path, tmp_path: Path) -> None:
+    """MKGV07 Theorem 5.1, Figs. 5 and 6."""
+    run("l_diversity_mkgv07", shared_data, "--figure", 6, "--csv", tmp_path)
+    ours = {row["statement"]: float(row["ours"]) for row in read(tmp_path / "fig6.csv")}
+    assert ours["belief in s1 of q1, from T*"] == pytest.approx(36 * 0.15 / 0.4 / (36 * 0.15 / 0.4 + 16 * 0.35 / 0.6))
+    assert_on_the_page("l_diversity_mkgv07", tmp_path, "fig6")
+
+
 @pytest.mark.data
 def test_marginals_add_to_tables_what_the_paper_says(shared_data: Path, tmp_path: Path) -> None:
     """KG06 section 8: B+ is opt; race, marital status, sex and age in ranges of 5 years are added to C in this order."""
@@ -279,7 +287,8 @@ def test_marginals_add_to_tables_what_the_paper_says(shared_data: Path, tmp_path
     assert set(last.split("; ")) == {
         "race:0", "sex:0", "marital-status:0", "age:1", "age:2, marital-status:1, occupation:0"
     }  # fmt: skip
-    assert_on_the_page("injecting_utility_kg06", tmp_path, "fig7_incognito", "fig8_incognito", "fig9_incognito")
+    assert {row["statement"] for row in read(tmp_path / "fig1.csv")} >= {"(b) is (2, 3)-diverse", "(d), 14850, Measles"}
+    assert_on_the_page("injecting_utility_kg06", tmp_path, "fig1", "fig7_incognito", "fig8_incognito", "fig9_incognito")
 
 
 @pytest.mark.data
