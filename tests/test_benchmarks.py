@@ -402,7 +402,7 @@ def test_the_page_of_yardsticks_shows_fifteen_ways_on_six_tables() -> None:
     assert measured == {(way, table, seed) for way in ways for table in six_tables.TABLES for seed in six_tables.SEEDS}
 
 
-def test_published_tables_are_as_near_as_their_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_tables_are_as_near_as_their_groups() -> None:
     """Mixtures of groups against listing every row, Mondrian's classes, and shares that add up to 1 of every way."""
     (real,) = (own for own in real_tables(10**6) if own.name == "anes96")
     sample = six_tables.Sample.drawn(real, six_tables.TABLES["anes96"], 0)
