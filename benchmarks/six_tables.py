@@ -1,7 +1,7 @@
 """Fifteen ways to publish six real tables: how far their tables of two and three columns are from the truth.
 
 All have the same columns; a number of more than 20 values is cut into 20 bands of about equally many people first, for
-everybody. Of larger tables 13,000 people are drawn (Nursery is whole); each of three seeds draws others, and other noise. Ways:
+everybody. Of larger tables 13,000 people are drawn (Nursery is whole), others for each of three seeds. Ways:
 - marginals: the default search under k_link, k_combinatorial 10 and distinct:3; with further tables: under k_link and
   no_small_certain 10, distinct:3;
 - one full-domain table: of the minimal ones under k 10 and distinct:3 the best by KL divergence;
