@@ -448,7 +448,7 @@ class _Counted:
         return pack(columns, _radices(self.domain, margin), self.rows)[0]
 
     def dense(self, names: Sequence[str]) -> FloatArray:
-        """The counts of attributes at their finest levels, an axis each; of these that were asked about last they are kept."""
+        """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
         finest = self.domain.mask({a: self._levels[a] for a in names})
         if self._kept is None or self._kept[0] != finest:
             sizes = self.sizes(names)
