@@ -14,9 +14,9 @@ from collections import Counter, deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import combinations, product, repeat
-from math import ceil, floor, inf
+from functools import cached_property, reduce
+from itertools import combinations, groupby, product, repeat
+from math import ceil, floor, inf, prod
 from operator import or_
 
 import numpy as np
@@ -24,13 +24,13 @@ import numpy as np
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
 from models.programs.exchanges import ExchangedRows
-from models.tables.contingency_table import ContingencyTable, group, is_dense, look_up, pack, tally
+from models.tables.contingency_table import group, look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -274,7 +274,10 @@ _MOST_CELLS = 2**62
 """Of all attributes together, so that their combinations have numbers."""
 
 _LOOKS = 3_000
-"""Margins that are looked at after the moves of a round, in turn."""
+"""Margins and blocks of margins that are looked at after the moves of a round, in turn."""
+
+_BLOCK = 1 << 23
+"""Cells of margins that are counted together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,18 +299,25 @@ class OpenCombination:
 class Witnesses:
     """What exchanges have shown.
 
-    small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. open: those that no other
-    rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left open.
+    small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. waiting: those that no
+    other rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left.
     """
 
+    domain: Domain
     small: int
     rounds: int
-    open: tuple[OpenCombination, ...]
+    waiting: "tuple[_OpenMargin | _OpenBlock, ...]"
 
     @property
     def clear_all(self) -> bool:
         """Whether no combination is certain to be small."""
-        return not self.open
+        return not self.waiting
+
+    @cached_property
+    def open(self) -> tuple[OpenCombination, ...]:
+        """Those that no other rows have cleared, one by one: there can be millions, of few values first."""
+        every = (combination for some in self.waiting for combination in some.combinations(self.domain))
+        return tuple(sorted(every, key=lambda one: (one.margin.bit_count(), one.margin, one.codes)))
 
     def blamed(self, domain: Domain, further: Sequence[Mask]) -> frozenset[Mask]:
         """Few further tables, such that one of them shows two attributes of each open combination; else all.
@@ -315,7 +325,9 @@ class Witnesses:
         One after the other that which does so for most of the combinations that are left, the first of those.
         """
         places_of = {mask: frozenset(domain.places(mask)) for mask in further}
-        waiting = Counter(frozenset(domain.places(combination.margin)) for combination in self.open)
+        waiting = Counter[frozenset[int]]()
+        for some in self.waiting:
+            waiting[some.places(domain)] += len(some.keys)
         blamed: list[Mask] = []
         while waiting:
             shares = [sum(n for places, n in waiting.items() if len(places & places_of[mask]) > 1) for mask in further]
@@ -357,14 +369,15 @@ class Witnessing:
         self._domain, self._sensitive, self._k = cube.domain, sensitive, k
         public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
-        self._table = table = cube.table(self._domain.mask(self._finest))
-        self._looked_at: set[Mask] = set()
-        self._waiting: deque[_OpenMargin] = deque()
-        self._small = 0
-        self._open(public)
+        table = cube.table(self._domain.mask(self._finest))
         codes = {
             a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in self._finest.items()
         }
+        self._base = _Counted(self._domain, self._finest, codes)
+        self._looked_at: set[Mask] = set()
+        self._waiting: deque[_OpenMargin | _OpenBlock] = deque()
+        self._small = 0
+        self._open(public)
         self._rows = self._exchanged(codes, public)
         self._rng = np.random.default_rng(seed)
         self._made = 0
@@ -376,17 +389,11 @@ class Witnessing:
             for place in self._rng.integers(len(rows.moves), size=_MOVES).tolist():
                 rows.make(rows.moves[place], self._rng)
             self._made += 1
-            codes, ones = rows.codes, np.ones(len(next(iter(rows.codes.values()))))
-            counted = _Counted(ContingencyTable.from_cells(self._domain, self._finest, codes, ones))
+            counted = _Counted(self._domain, self._finest, rows.codes)
             for _ in range(min(_LOOKS, len(waiting))):
                 if unexplained := waiting.popleft().left(counted, self._k):
                     waiting.append(unexplained)
-        combinations = (combination for margin in waiting for combination in margin.combinations(self._domain))
-        ordered = sorted(
-            combinations,
-            key=lambda combination: (combination.margin.bit_count(), combination.margin, combination.codes),
-        )
-        return Witnesses(self._small, self._made, tuple(ordered))
+        return Witnesses(self._domain, self._small, self._made, tuple(waiting))
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
@@ -400,8 +407,8 @@ class Witnessing:
         """All small combinations of which tables tell wait, but for those of margins that were looked at."""
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)
-        opened = list(_open_margins(self._table, new, self._k))
-        self._small += sum(len(margin.keys) for margin in opened)
+        opened = list(_opened(self._base, new, self._k))
+        self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
@@ -413,68 +420,179 @@ class Witnessing:
 
 
 class _Counted:
-    """Rows counted by the attributes that were asked about last, all at their finest levels: many margins show the same."""
+    """Rows by their codes, counted by some attributes.
 
-    def __init__(self, table: ContingencyTable) -> None:
-        self._table = self._part = table
+    levels: of each attribute the finest, at which the codes are. codes: shape (rows,).
+    """
 
-    def __call__(self, finest: Mask) -> ContingencyTable:
-        """The table of a margin."""
-        if self._part.mask != finest:
-            self._part = self._table.rolled_up_to(finest)
-        return self._part
+    def __init__(self, domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> None:
+        self.domain, self._levels, self._codes = domain, levels, codes
+        self._kept: tuple[Mask, FloatArray] | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(next(iter(self._codes.values())))
+
+    def sizes(self, names: Sequence[str]) -> tuple[int, ...]:
+        """How many values attributes have at their finest levels."""
+        return tuple(self.domain.hierarchy(a).size(self._levels[a]) for a in names)
+
+    def lift(self, attribute: str, level: int) -> CodeArray:
+        """Of each value of an attribute at its finest level the one above it at another."""
+        return self.domain.hierarchy(attribute).lift(self._levels[attribute], level)
+
+    def keys(self, margin: Mask) -> CodeArray:
+        """Of each row the number of its cell of a margin: shape (rows,)."""
+        columns = [self.lift(a, level)[self._codes[a]] for a, level in _levels(self.domain, margin).items()]
+        return pack(columns, _radices(self.domain, margin), self.rows)[0]
+
+    def dense(self, names: Sequence[str]) -> FloatArray:
+        """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
+        finest = self.domain.mask({a: self._levels[a] for a in names})
+        if self._kept is None or self._kept[0] != finest:
+            sizes = self.sizes(names)
+            counts = np.bincount(self.keys(finest), minlength=prod(sizes)).reshape(sizes)
+            self._kept = finest, counts.astype(np.float64)
+        return self._kept[1]
+
+
+def _levels(domain: Domain, margin: Mask) -> dict[str, int]:
+    """The levels of a margin, in the order of the domain's attributes."""
+    levels = domain.margin(margin)
+    return {a: levels[a] for a in (domain.attributes[place] for place in domain.places(margin))}
+
+
+def _radices(domain: Domain, margin: Mask) -> list[int]:
+    return [domain.hierarchy(a).size(level) for a, level in _levels(domain, margin).items()]
+
+
+def _small(counts: FloatArray | CountArray, k: int) -> BoolArray:
+    return (counts > 0) & (counts < k)
 
 
 @dataclass(frozen=True, eq=False)
 class _OpenMargin:
-    """The cells of a margin that are open.
-
-    finest: its attributes at their finest levels. keys: of the cells, ascending, as `ContingencyTable.keys` numbers them.
-    counts: of the rows themselves.
-    """
+    """The cells of a margin that are open. keys: of the cells, ascending. counts: of the rows themselves."""
 
     margin: Mask
-    finest: Mask
     keys: CodeArray
     counts: CountArray
 
+    @classmethod
+    def of(cls, base: _Counted, margin: Mask, k: int) -> "_OpenMargin":
+        """All of a margin that are small."""
+        keys, counts = np.unique(base.keys(margin), return_counts=True)
+        small = _small(counts, k)
+        return cls(margin, keys[small], counts[small])
+
     def left(self, counted: _Counted, k: int) -> "_OpenMargin | None":
         """Without the cells in which other rows are none, or k; None where none is left."""
-        table = counted(self.finest)
-        keys, space = table.keys(self.margin)
-        if is_dense(space, len(keys)):
-            counts = np.bincount(keys, table.counts, minlength=space)[self.keys]
-        else:
-            places, totals = tally(keys, space, table.counts)
-            matches = look_up(self.keys, keys[places])
-            counts = np.where(matches.found, totals[matches.places], 0)
-        stay = (counts > 0) & (counts < k)
+        matches = look_up(self.keys, counted.keys(self.margin))
+        stay = _small(np.bincount(matches.places[matches.found], minlength=len(self.keys)), k)
         if not stay.any():
             return None
         return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
 
+    def places(self, domain: Domain) -> frozenset[int]:
+        """Of its attributes."""
+        return frozenset(domain.places(self.margin))
+
     def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
         """One by one."""
-        levels = domain.margin(self.margin)
-        radices = [
-            domain.hierarchies[place].size(levels[domain.attributes[place]]) for place in domain.places(self.margin)
-        ]
-        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), radices), axis=1)
+        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), _radices(domain, self.margin)), axis=1)
         for cell, count in zip(cells.tolist(), self.counts.tolist()):
             yield OpenCombination(self.margin, tuple(cell), count)
 
 
-def _open_margins(table: ContingencyTable, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin]:
-    """Those of some margins that have small cells, which are all open. Margins of the same attributes stand together."""
-    domain, counted = table.domain, _Counted(table)
-    for mask in margins:
-        finest = table.mask & sum(domain.attribute_masks[place] for place in domain.places(mask))
-        part = counted(finest)
-        keys, space = part.keys(mask)
-        places, totals = tally(keys, space, part.counts)
-        small = np.flatnonzero(totals < k)
-        if len(small):
-            yield _OpenMargin(mask, finest, keys[places[small]], totals[small])
+@dataclass(frozen=True, eq=False)
+class _OpenBlock:
+    """The open cells of few attributes at all their levels, which are counted together.
+
+    levels: of each attribute those that tables show. keys: of the cells, ascending, in the block that has an axis for each
+    attribute and along it the values of one level after the other. counts: of the rows themselves.
+    """
+
+    levels: Mapping[str, tuple[int, ...]]
+    keys: IndexArray
+    counts: CountArray
+
+    @classmethod
+    def of(cls, base: _Counted, margins: Sequence[Mask], k: int) -> "_OpenBlock":
+        """All of margins of the same attributes that are small."""
+        told = [_levels(base.domain, margin) for margin in margins]
+        block = cls({a: tuple(sorted({one[a] for one in told})) for a in told[0]}, *_NOTHING)
+        counts = block._counts(base, [np.arange(length) for length in block._shape(base.domain)])
+        asked = np.zeros(counts.shape, dtype=np.bool_)
+        for one in told:
+            asked[tuple(block._part(base.domain, a, level) for a, level in one.items())] = True
+        keys = np.flatnonzero(_small(counts, k) & asked)
+        return replace(block, keys=keys, counts=counts.ravel()[keys].astype(np.int64))
+
+    def left(self, counted: _Counted, k: int) -> "_OpenBlock | None":
+        """Without the cells in which other rows are none, or k; None where none is left."""
+        cells = np.unravel_index(self.keys, self._shape(counted.domain))
+        used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
+        stay = _small(self._counts(counted, used)[places], k)
+        if not stay.any():
+            return None
+        return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
+
+    def places(self, domain: Domain) -> frozenset[int]:
+        """Of its attributes."""
+        return frozenset(map(domain.index, self.levels))
+
+    def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
+        """One by one."""
+        cells = np.stack(np.unravel_index(self.keys, self._shape(domain)), axis=1)
+        of_axis = [
+            [(level, code) for level in levels for code in range(domain.hierarchy(a).size(level))]
+            for a, levels in self.levels.items()
+        ]
+        for cell, count in zip(cells.tolist(), self.counts.tolist()):
+            values = [axis[place] for axis, place in zip(of_axis, cell)]
+            margin = domain.mask({a: level for a, (level, _) in zip(self.levels, values)})
+            yield OpenCombination(margin, tuple(code for _, code in values), count)
+
+    def _part(self, domain: Domain, attribute: str, level: int) -> slice:
+        """Where the values of a level stand along an attribute's axis."""
+        before = sum(domain.hierarchy(attribute).size(other) for other in self.levels[attribute] if other < level)
+        return slice(before, before + domain.hierarchy(attribute).size(level))
+
+    def _shape(self, domain: Domain) -> tuple[int, ...]:
+        return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
+
+    def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> FloatArray:
+        """Counts of the block at some places of each axis. Floats are exact here, since no count reaches 2 ** 53."""
+        counts = counted.dense(tuple(self.levels))
+        for axis, (a, levels) in enumerate(self.levels.items()):
+            lifts = [counted.lift(a, level) for level in levels]
+            is_above = np.concatenate(
+                [
+                    lift == np.arange(counted.domain.hierarchy(a).size(level))[:, None]
+                    for lift, level in zip(lifts, levels)
+                ]
+            )
+            rolled = np.tensordot(is_above[used[axis]].astype(np.float64), counts, axes=(1, axis))
+            counts = np.moveaxis(rolled, 0, axis)
+        return counts
+
+
+_NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
+
+
+def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin | _OpenBlock]:
+    """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
+    domain = base.domain
+    for names, same in groupby(margins, key=lambda margin: tuple(_levels(domain, margin))):
+        some = list(same)
+        levels = {a: {_levels(domain, margin)[a] for margin in some} for a in names}
+        cells = prod(sum(map(domain.hierarchy(a).size, levels[a])) for a in names)
+        if max(cells, prod(base.sizes(names))) <= _BLOCK:
+            opened: list[_OpenMargin | _OpenBlock] = [_OpenBlock.of(base, some, k)]
+        else:
+            opened = [_OpenMargin.of(base, margin, k) for margin in some]
+        yield from (one for one in opened if len(one.keys))
 
 
 def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
