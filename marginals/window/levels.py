@@ -14,7 +14,7 @@ from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import hierarchy_file, put, section
-from marginals.window.rendering import bars, ladder_picture
+from marginals.window.rendering import FieldError, bars, ladder_picture
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -132,9 +132,12 @@ def save_cuts(window: Window, request: Request) -> Response:
     """Write a hierarchy file with bands between the numbers that somebody typed."""
     name = request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
-    cuts = sorted({_decimal(text) for text in _listed(request.form.get("cuts", ""))})
+    listed = [(text, POINT.number(text)) for text in _listed(request.form.get("cuts", ""))]
+    if any(number is None for _, number in listed):
+        raise FieldError("cuts", "bands begin at numbers: type 18, 65, for example")
+    cuts = sorted({number for _, number in listed if number is not None})
     if not cuts:
-        raise InputError("type at least one number at which a band begins")
+        raise FieldError("cuts", "type at least one number at which a band begins, such as 18, 65")
     bands = [
         [value, value if value == MISSING else _band(_decimal(value), cuts), SUPPRESSED]
         for value in hierarchy.labels[0]
@@ -153,8 +156,9 @@ def save_names(window: Window, request: Request) -> Response:
     if len(names) != hierarchy.size(level):
         raise InputError("the levels have changed since this page was loaded; load it again")
     labels = [" ".join(text.split()) for text in names]
-    if not all(labels) or SUPPRESSED in labels:
-        raise InputError(f'each value needs a name other than "{SUPPRESSED}"')
+    unnamed = next((place for place, label in enumerate(labels) if label in ("", SUPPRESSED)), None)
+    if unnamed is not None:
+        raise FieldError("name", f'each value needs a name other than "{SUPPRESSED}"', unnamed)
     rows = [list(row) for row in hierarchy.rows()]
     of_code = hierarchy.lift(0, level).tolist()
     for row, code in zip(rows, of_code):
@@ -225,7 +229,7 @@ def _listed(text: str) -> list[str]:
 def _number(text: str, what: str) -> int | float:
     number = POINT.number(text)
     if number is None:
-        raise InputError(f"{what} takes numbers, such as 5, 10, 20")
+        raise FieldError(what, f"{what} takes numbers, such as 5, 10, 20")
     return float(number) if set(text) & set(".eE") else int(number)
 
 

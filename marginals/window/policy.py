@@ -10,6 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from checks.claims import Requirements, meaning_beside
 from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
@@ -19,6 +20,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, PolicyChoice, Share, class_failures, costs
 from marginals.window.project import comments, drop, put, remove_comment, section
+from marginals.window.rendering import FieldError
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 from models.tables.contingency_table import ContingencyTable
@@ -269,9 +271,9 @@ def save(window: Window, request: Request) -> Response:
             of_each[name] = NO_DIVERSITY
         elif kind != "typed":
             of_each[name] = f"{kind}:{number}"
-    for text in (text for text in of_each.values() if text and text != NO_DIVERSITY):
-        for part in text.split(",") if text.count(":") > 1 else [text]:
-            parse_diversity(part)
+    for name, text in of_each.items():
+        if text and text != NO_DIVERSITY:
+            _require_diversity(name, text)
     odds = form.get("odds", "").strip()
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
@@ -288,6 +290,23 @@ def save(window: Window, request: Request) -> Response:
         put(privacy, "rules", [*files, *rules])
 
     return window.edit(request, change, "/policy", sentence="The policy is written.")
+
+
+def _require_diversity(name: str, text: str) -> None:
+    """Raise FieldError for what is no diversity, with what to type instead."""
+    for part in text.split(",") if text.count(":") > 1 else [text]:
+        try:
+            parse_diversity(part)
+        except CriterionError as error:
+            kind = part.partition(":")[0]
+            form = next((form for known, form, _ in KINDS if known == kind), "")
+            example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(
+                form
+            )
+            is_unread = example is not None and "is not of the form" in str(error)
+            raise FieldError(
+                f"number:{name}", f"type {example}, for the {kind} of {name}" if is_unread else str(error)
+            ) from None
 
 
 def save_choice(window: Window, request: Request) -> Response:
@@ -457,7 +476,7 @@ def _count(form: Mapping[str, str], key: str, least: int = 1) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 9 or int(text) < least:
-        raise InputError(f"{key} is a whole number of at least {least}, or empty")
+        raise FieldError(key, f"{key} is a whole number of at least {least}, such as {max(least, 10)}, or empty")
     return int(text)
 
 
@@ -465,9 +484,9 @@ def _positive(text: str, key: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise InputError(f"{key} is a number") from None
+        raise FieldError(key, f"{key} is a number, such as 2") from None
     if not 0 <= number < 1e9:
-        raise InputError(f"{key} is a number of at least 0")
+        raise FieldError(key, f"{key} is a number of at least 0, such as 2")
     return int(number) if number.is_integer() and key != "time_limit" else number
 
 

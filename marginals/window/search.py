@@ -9,6 +9,7 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import WEIGHT
@@ -17,7 +18,7 @@ from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
 from marginals.window.policy import want
 from marginals.window.project import OlderVersionError, put, section
-from marginals.window.rendering import NOTHING, TIMES, frontier_picture
+from marginals.window.rendering import NOTHING, TIMES, FieldError, frontier_picture
 from marginals.window.window import Window
 
 _GRID = 60
@@ -262,10 +263,10 @@ def start(window: Window, request: Request) -> Response:
     for key, name in (("k_link", "privacy.k_link"), ("k_combinatorial", "privacy.k_combinatorial")):
         if text := form.get(key, "").strip():
             if not text.isdecimal() or len(text) > 9:
-                raise InputError(f"{key} is a whole number of at least 1")
+                raise FieldError(key, f"{key} is a whole number of at least 1, such as 10")
             changes[name] = int(text)
     if text := form.get("diversity", "").replace(" ", ""):
-        parse_diversity(text)
+        _require_diversity(text)
         changes["privacy.diversity"] = text
     if form.get("strategy"):
         changes["search.strategy"] = form["strategy"]
@@ -275,6 +276,18 @@ def start(window: Window, request: Request) -> Response:
     window.say("The search is at work.", job.shown)
     job.done.wait(0.3)
     return window.back("/search")
+
+
+def _require_diversity(text: str) -> None:
+    """Raise FieldError for what is no diversity, with one to type instead."""
+    try:
+        parse_diversity(text)
+    except CriterionError as error:
+        sentence = str(error)
+        unread = "is not of the form" in sentence
+        raise FieldError(
+            "diversity", "type a diversity such as entropy:2 or recursive:3,2" if unread else sentence
+        ) from None
 
 
 def take(window: Window, request: Request, number: int) -> Response:
@@ -317,12 +330,12 @@ def grid(window: Window, request: Request) -> Response:
     ks = sorted({int(text) for text in re.findall(r"\d{1,6}", request.form.get("k", ""))} - {0})
     diversities = [text.replace(" ", "") for text in request.form.get("diversity", "").split(";") if text.strip()]
     for text in diversities:
-        parse_diversity(text)
+        _require_diversity(text)
     strategy = str(request.form.get("strategy", Policy.strategy))
     if strategy not in strategy_names():
         raise InputError("there is no such strategy")
     if not ks or len(ks) * max(len(diversities), 1) > _GRID:
-        raise InputError(f"type one value of k at least, and {_GRID} policies at most")
+        raise FieldError("k", f"type one value of k at least, such as 5, 10, and {_GRID} policies at most")
     python_text = frontier_program(window.file.path.name, ks, diversities, strategy)
     program = f"import json\n{python_text}\nprint(json.dumps({{'rows': json.loads(grid.to_json(orient='records'))}}))"
     job: Job = window.jobs.python("frontier", program, python_text)

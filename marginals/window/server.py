@@ -102,7 +102,7 @@ class Application:
             answer, values = self._map.bind_to_environ(request.environ).match()
             return answer(self.window, request, **values)  # type: ignore[no-any-return]
         except MarginalsError as error:
-            return self._problem(request, f"{error}.")
+            return self._problem(request, error)
         except HTTPException as error:
             code = error.code or 500
             return self._failed(
@@ -117,10 +117,11 @@ class Application:
             print(f"failed: {request.method} {request.path}: {type(error).__name__}", file=sys.stderr)
             return self._failed("This page failed, which is a fault of the program. Nothing was written.", 500)
 
-    def _problem(self, request: Request, sentence: str) -> Response:
+    def _problem(self, request: Request, error: MarginalsError) -> Response:
+        sentence = _begun(f"{error}.")
         if request.method == "POST":
-            return self.window.refuse(request, _begun(sentence), _own_page(request))
-        return self._failed(_begun(sentence), 400)
+            return self.window.refuse(request, sentence, _own_page(request), error)
+        return self._failed(sentence, 400)
 
     def _failed(self, sentence: str, status: int) -> Response:
         return self.window.page("failed.html", "", status, sentence=sentence)

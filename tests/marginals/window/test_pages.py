@@ -19,7 +19,7 @@ from marginals import estimates
 from marginals.config.release_toml import config_of
 from marginals.names import margin_in_words
 from small_release import CONFIG, contents, marginals_command, write_config
-from window_clients import BASE, Browser, browsing
+from window_clients import BASE, PLACE, Browser, browsing
 
 
 @pytest.fixture
@@ -183,6 +183,50 @@ def test_a_policy_that_makes_no_sense_is_refused(browser: Browser, changed: dict
     page = browser.post("/policy", {**fields, **changed}).get_data(as_text=True)
     assert said in problem(page)
     assert browser.window.file.text == before
+
+
+@pytest.mark.parametrize(
+    ("path", "action", "changed", "field", "said"),
+    [
+        ("/policy", "/policy", {"k_link": "-1"}, "k_link", "such as 10"),
+        (
+            "/policy",
+            "/policy",
+            {"number:disease": "x"},
+            "number:disease",
+            "ype a number, such as 3, for the entropy of disease",
+        ),
+        ("/policy", "/policy", {"kind:disease": "recursive"}, "number:disease", "such as 3,2"),
+        ("/policy", "/policy", {"number:disease": "0.5"}, "number:disease", "needs l of at least 1"),
+        ("/policy", "/policy", {"odds": "0.5"}, "odds", "odds"),
+        ("/policy", "/policy", {"odds": "x"}, "odds", "such as 2"),
+        ("/policy", "/policy/search", {"time_limit": "x"}, "time_limit", "such as 2"),
+        ("/policy", "/policy/search", {"seed": "x"}, "seed", "such as 10"),
+        ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals", "5, 10, 20"),
+        ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals", "multiple"),
+        ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts", "type 18, 65"),
+        ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": ""}, "cuts", "such as 18, 65"),
+        ("/search", "/search", {"k_link": "x"}, "k_link", "such as 10"),
+        ("/search", "/search", {"diversity": "x"}, "diversity", "such as entropy:2"),
+        ("/search", "/search/frontier", {"k": "x"}, "k", "such as 5, 10"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field_with_one_example_and_what_was_typed(
+    browser: Browser, path: str, action: str, changed: dict[str, str], field: str, said: str
+) -> None:
+    fields = browser.fields_of(browser.until(path, f'action="/{PLACE}{action}"'), action)
+    page = browser.post(action, {**fields, **changed}).get_data(as_text=True)
+    marked = re.findall(
+        r'<(?:input|select)[^>]*name="([^"]*)"[^>]*aria-invalid="true" aria-describedby="refused"', page
+    )
+    assert marked == [field], problem(page)
+    sentence = re.search(r'<span class="wrong" id="refused">([^<]*)</span>', page)
+    assert sentence is not None
+    assert said in html.unescape(sentence[1])
+    assert "may disclose LABELS" not in page
+    own = {name: value if isinstance(value, list) else [value] for name, value in {**fields, **changed}.items()}
+    again = browser.fields_of(page, action)
+    assert again[field] == own[field]
 
 
 def test_wanted_pairs_are_ticked(browser: Browser) -> None:
