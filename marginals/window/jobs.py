@@ -27,6 +27,7 @@ from marginals.config.release_toml import Config
 from marginals.deadline import PROGRESS_IN_LINES
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
+from marginals.pages.release_page import PairsShown, pairs_shown
 from marginals.release.release import open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
@@ -275,16 +276,26 @@ class Candidate:
         """Why nothing was found; empty where something was."""
         return str(self.answer.get("error", ""))
 
-    @cached_property
+    @property
     def tables(self) -> tuple[str, ...]:
         """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
+        return self._contents[0]
+
+    @property
+    def pairs(self) -> PairsShown | None:
+        """What each pair of attributes can be analysed by; None where the release cannot be read."""
+        return self._contents[1]
+
+    @cached_property
+    def _contents(self) -> tuple[tuple[str, ...], PairsShown | None]:
         if self.error:
-            return ()
+            return (), None
         try:
             release = open_release(self.folder / "release")
         except (MarginalsError, OSError):
-            return ()
-        return tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+            return (), None
+        named = tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+        return named, pairs_shown(release.collection)
 
     @property
     def largest_risk(self) -> float | None:

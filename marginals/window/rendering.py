@@ -14,8 +14,10 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.names import level_name, margin_in_words, number_of, shown_at
+from marginals.pages.release_page import SIGNS, UNPUBLISHED, PairsShown
 from models.arrays import CountArray
 from models.errors import MarginalsError
+from models.graphs.basis import Kind
 from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -188,6 +190,70 @@ def bars(labels: Sequence[str], counts: CountArray, most: int) -> list[Bar]:
     highest = max(int(counts.max(initial=0)), 1)
     with_rows = np.flatnonzero(counts)[:most].tolist()
     return [Bar(labels[code], int(counts[code]), round(100 * int(counts[code]) / highest, 2)) for code in with_rows]
+
+
+@dataclass(frozen=True)
+class PairCell:
+    """A pair of attributes in a picture. kind: as of `Pair`; sign: how the report draws it."""
+
+    x: int
+    y: int
+    kind: str
+    sign: str
+    title: str
+
+
+@dataclass(frozen=True)
+class PairsPicture:
+    """Which pairs of attributes a release shows: half of a square, a cell each. names: of its rows, and where they end."""
+
+    width: int
+    height: int
+    cells: tuple[PairCell, ...]
+    names: tuple[tuple[int, int, str], ...]
+    description: str
+
+
+_CELL, _NAME = 16, 104
+"""Width of a cell of a picture of pairs, and of the names before it."""
+
+KINDS_IN_WORDS = {
+    Kind.PUBLISHED.value: "exact, in one table",
+    Kind.SUPPORTED.value: "supported by several tables",
+    Kind.ASSUMED.value: "lost: taken for independent, given what tables share",
+    UNPUBLISHED: "lost: nothing is published of one",
+}
+"""What a pair of each kind can be analysed by."""
+
+ANALYSABLE = (Kind.PUBLISHED.value, Kind.SUPPORTED.value)
+"""Kinds of pairs that tables tell something of."""
+
+
+def pairs_picture(pairs: PairsShown) -> PairsPicture:
+    """The picture of all pairs; without cells where there are too many attributes."""
+    attributes, kinds = pairs.attributes, pairs.kinds
+    cells = tuple(
+        PairCell(
+            _NAME + column * _CELL,
+            row * _CELL,
+            kinds[a, b],
+            SIGNS[kinds[a, b]],
+            f"{a}, {b}: {KINDS_IN_WORDS[kinds[a, b]]}",
+        )
+        for row, a in enumerate(attributes)
+        for column, b in enumerate(attributes[:row])
+        if pairs.listed
+    )
+    short = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}" for name in attributes]
+    names = tuple((_NAME - 6, row * _CELL + 12, name) for row, name in enumerate(short) if pairs.listed)
+    lost = pairs.total - sum(pairs.numbers[kind] for kind in ANALYSABLE)
+    exact, supported = (pairs.numbers[kind] for kind in ANALYSABLE)
+    description = f"Of {number_of(pairs.total, 'pair')}: {exact:,} exact, {supported:,} supported, {lost:,} lost."
+    return PairsPicture(_NAME + len(attributes) * _CELL, len(attributes) * _CELL, cells, names, description)
+
+
+_LONGEST = 15
+"""Letters of a name in a picture of pairs."""
 
 
 @dataclass(frozen=True)

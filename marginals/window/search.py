@@ -11,6 +11,7 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.errors import InputError
+from marginals.pages.release_page import SIGNS
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import WEIGHT
 from marginals.tables.attribute import FITTED
@@ -18,7 +19,15 @@ from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
 from marginals.window.policy import want
 from marginals.window.project import OlderVersionError, put, section
-from marginals.window.rendering import NOTHING, TIMES, FieldError, frontier_picture
+from marginals.window.rendering import (
+    ANALYSABLE,
+    KINDS_IN_WORDS,
+    NOTHING,
+    TIMES,
+    FieldError,
+    frontier_picture,
+    pairs_picture,
+)
 from marginals.window.window import Window
 
 _GRID = 60
@@ -65,6 +74,9 @@ def show(window: Window, _request: Request) -> Response:
         compared=compared(candidates),
         numbers=numbers(candidates),
         margins={c.number: c.tables for c in candidates},
+        pictures={c.number: pairs_picture(c.pairs) for c in candidates if c.pairs is not None},
+        differences={c.number: differing_pairs(c, earlier) for earlier, c in zip(candidates, candidates[1:])},
+        kinds=[(kind, SIGNS[kind], told) for kind, told in KINDS_IN_WORDS.items()],
         blocked={c.number: remedies(c) for c in candidates},
         same={c.number for c in candidates if c.text == text},
         grid=grid,
@@ -87,6 +99,32 @@ def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
         if len(set(values)) > 1 or key in ("privacy.k_link", "privacy.diversity"):
             table.append((said, values))
     return table
+
+
+def differing_pairs(candidate: Candidate, earlier: Candidate) -> str:
+    """How a candidate's pairs differ from those of the one before it, in a sentence; empty where either has none."""
+    if candidate.pairs is None or earlier.pairs is None or not candidate.pairs.listed or not earlier.pairs.listed:
+        return ""
+    now, before = candidate.pairs.kinds, earlier.pairs.kinds
+    pairs = [pair.names for pair in candidate.pairs.listed if pair.names in before]
+    changes = [
+        (
+            what,
+            [
+                pair
+                for pair in pairs
+                if (now[pair] in kinds) != (before[pair] in kinds) and (now[pair] in kinds) == gained
+            ],
+        )
+        for what, kinds, gained in (
+            ("exact now", ANALYSABLE[:1], True),
+            ("exact no more", ANALYSABLE[:1], False),
+            ("not lost any more", ANALYSABLE, True),
+            ("lost", ANALYSABLE, False),
+        )
+    ]
+    told = [f"{what}: {', '.join(TIMES.join(pair) for pair in listed)}" for what, listed in changes if listed]
+    return f"Beside candidate {earlier.number}: {'; '.join(told) or 'the same pairs'}."
 
 
 def _at(settings: Mapping[str, Any], key: str) -> str:
