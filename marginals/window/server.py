@@ -57,6 +57,7 @@ class Application:
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
             ("GET", "/jobs/<int:number>/events", self._events),
             ("POST", "/jobs/<int:number>/stop", self._stop_job),
+            ("POST", "/jobs/<int:number>/keep", self._keep_job),
             ("POST", "/stop", self._stop),
         )
         self._map = Map(
@@ -133,6 +134,15 @@ class Application:
         job = window.jobs.get(number)
         if job is not None:
             job.stop()
+            job.done.wait(3)
+        return window.back(_own_page(request))
+
+    def _keep_job(self, window: Window, request: Request, number: int) -> Response:
+        job = window.jobs.get(number)
+        if job is not None and not job.can_keep:
+            window.say("Nothing is found yet that could be kept.", is_problem=True)
+        elif job is not None:
+            job.keep()
             job.done.wait(3)
         return window.back(_own_page(request))
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 import marginals
 from marginals import estimates
 from marginals.config.release_toml import config_of
+from marginals.deadline import ENOUGH
 from marginals.names import margin_in_words
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, PLACE, Browser, browsing
@@ -520,6 +522,31 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     assert job.done.wait(20)
     assert browser.window.candidates.all() == [] or job.state == "done"
     assert not list(browser.window.project.folder.glob(".release.candidate-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ENOUGH is None, reason="this system has no signal by which a search is asked for its best")
+def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
+    """It looks at fewer collections than to its end, and what it found is a release as any other."""
+    browser.post("/search", {})
+    job = browser.window.jobs.get(1)
+    assert job is not None
+    end = time.monotonic() + 60
+    while not job.can_keep and job.runs and time.monotonic() < end:
+        time.sleep(0.005)
+    browser.post("/jobs/1/keep", {"back": "/search"})
+    assert job.done.wait(60)
+    browser.post("/search", {})
+    again = browser.window.jobs.get(2)
+    assert again is not None
+    assert again.done.wait(120)
+    early, whole = browser.window.candidates.all()
+    assert (early.is_early, whole.is_early) == (True, False)
+    assert early.answer["search"]["evaluated"] < whole.answer["search"]["evaluated"]
+    assert all(check["holds"] for check in early.answer["checks"])
+    page = browser.get("/search").get_data(as_text=True)
+    assert page.count("ended early</span>") == 1
+    assert "Nothing is found yet" in browser.post("/jobs/2/keep", {"back": "/search"}).get_data(as_text=True)
 
 
 def test_a_form_that_is_refused_still_holds_what_was_typed(browser: Browser) -> None:
