@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,15 +125,20 @@ def test_bands_are_cut(browser: Browser) -> None:
     assert 'hierarchy = "hierarchies/age.csv"' in browser.window.file.text
 
 
+def named(*names: str) -> dict[str, Any]:
+    """The names that a form gives the values of a level, in their order."""
+    return {"code": list(map(str, range(len(names)))), **{f"name:{code}": name for code, name in enumerate(names)}}
+
+
 def test_values_are_grouped_and_groups_named_and_merged(browser: Browser) -> None:
-    browser.post("/levels/names", {"attribute": "town", "level": "0", "name": ["south", "north", "north"]})
+    browser.post("/levels/names", {"attribute": "town", "level": "0", **named("south", "north", "north")})
     labels = browser.window.config().read_table().domain.hierarchy("town").labels
     assert labels[0] == ("Aix", "Ely", "Ulm")
     assert labels[1] == ("south", "north")
     browser.window.counting.table(20)
-    browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["The South", "The North"]})
+    browser.post("/levels/names", {"attribute": "town", "level": "1", **named("The South", "The North")})
     assert browser.window.config().read_table().domain.hierarchy("town").labels[1] == ("The South", "The North")
-    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["", "x"]}).get_data(as_text=True)
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", **named("", "x")}).get_data(as_text=True)
     assert "each value needs a name" in problem(page).lower()
 
 
@@ -145,7 +151,7 @@ def test_names_that_do_not_nest_are_refused_and_the_file_stays(browser: Browser)
     before = (folder / "town.csv").read_bytes()
     labels = browser.window.config().read_table().domain.hierarchy("town").labels[1]
     names = ["coast" if label == "inland" else label for label in labels]
-    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": names}).get_data(as_text=True)
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", **named(*names)}).get_data(as_text=True)
     assert problem(page)
     assert (folder / "town.csv").read_bytes() == before
 
