@@ -32,6 +32,37 @@ def within(seconds: Seconds) -> Deadline:
     return Deadline.after(seconds, time.monotonic)
 
 
+_FASTER = 1e6
+"""How many times as fast the clock of searches goes once they are to end: minutes are over in less than a millisecond."""
+
+
+class SearchClock:
+    """The clock of searches: the system's, until somebody wants what was found so far; then what time they have is over.
+
+    It does not stop there, so that what follows can have a deadline by the same clock.
+    """
+
+    def __init__(self) -> None:
+        self._ended_at: float | None = None
+
+    def __call__(self) -> float:
+        """Seconds."""
+        now = time.monotonic()
+        return now if self._ended_at is None else self._ended_at + (now - self._ended_at) * _FASTER
+
+    def end(self) -> None:
+        """End the searches of this program that have a time limit: each takes the best that it found so far."""
+        if self._ended_at is None:
+            self._ended_at = time.monotonic()
+
+
+SEARCH_CLOCK = SearchClock()
+"""What the time limit of a policy is counted by."""
+
+ENOUGH = getattr(signal, "SIGUSR1", None)
+"""The signal by which the window asks a command for what it found so far; None where there is none, as on Windows."""
+
+
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
     """What work in the main thread gives back, unless it is stopped by TimeOverError, as by Ctrl-C, after so many seconds.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from marginals.deadline import PROGRESS_IN_LINES, stopped_after, within
+from marginals.deadline import ENOUGH, PROGRESS_IN_LINES, SEARCH_CLOCK, stopped_after, within
 from marginals.errors import InputError
 from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
@@ -178,7 +178,7 @@ class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -191,6 +191,8 @@ class ProgressBars:
         from marginals.publishing.searching import no_progress
 
         if self._in_lines:
+            if ENOUGH is not None and threading.current_thread() is threading.main_thread():
+                signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
             return self._say
         return self._advance if self._are_shown else no_progress
 

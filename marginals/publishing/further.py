@@ -6,12 +6,12 @@ is looked for that has all published counts, and in which the combination has no
 might be certain of it, so a further table that has a part in it is left out (design 4.18).
 """
 
-import time
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 
 from checks.small_combinations import Witnessing
+from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
@@ -80,7 +80,7 @@ def further_tables_beside(
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
     limits = FurtherLimits(len(wanted) if wanted else wish.tables)
-    choosing = deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, time.monotonic)
+    choosing = deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None

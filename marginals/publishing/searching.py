@@ -1,6 +1,5 @@
 """Searching: from a table and a policy to the collection of margins that keeps the most of the data."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from checks.register import is_chain, showing
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
 from marginals.anonymizers.recoded_file import is_file, published_base
+from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
@@ -323,7 +323,7 @@ def _searched(
     table, policy, requirements, scope = prepared.table, prepared.policy, prepared.requirements, prepared.scope
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     is_for_all = deadline.at < inf
-    searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, time.monotonic)
+    searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, SEARCH_CLOCK)
     begun = searching.clock()
     constraint = _constraint(table, policy, allowed, scope)
     wish = _Wish(table, policy, requirements, constraint, progress)

@@ -24,9 +24,10 @@ import marginals
 from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.writing import require_replaceable
 from marginals.config.release_toml import Config
-from marginals.deadline import PROGRESS_IN_LINES
+from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
+from marginals.pages.release_page import PairsShown, pairs_shown
 from marginals.release.release import open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
@@ -45,6 +46,12 @@ _RUN = (sys.executable, "-P", "-c", _COMMAND)
 
 PUBLISH = "publish"
 """The kind of job whose files are for others, too."""
+
+SEARCH = "search"
+"""The kind of job that looks for a release."""
+
+_SEARCHING = "collections"
+"""The task that ends when it is asked to, with the best that was found so far."""
 
 _PATIENCE = 5.0
 """Seconds that a process has to end in order after it was asked to."""
@@ -75,6 +82,7 @@ class Job:
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     printed: str = field(default="", repr=False)
     sentence: str = ""
+    is_early: bool = False
     done: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property
@@ -101,6 +109,22 @@ class Job:
         if not self.runs:
             return {"done": "done", "stopped": "stopped; nothing was written"}.get(self.state, self.sentence)
         return f"{task}: {done:,} of {total:,}" if total else f"{task}: {done:,}" if done else task
+
+    @property
+    def offers_best(self) -> bool:
+        """Whether it is a search that can be asked for the best that it found so far, once it has begun to look."""
+        return self.kind == SEARCH and self.process is not None and ENOUGH is not None
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether it can be asked for that now."""
+        return self.runs and self.offers_best and self.progress[0] == _SEARCHING
+
+    def keep(self) -> None:
+        """Ask a search for the best that it found so far, if it has begun to look."""
+        if self.can_keep and self.process is not None and ENOUGH is not None:
+            self.is_early = True
+            self.process.send_signal(ENOUGH)
 
     def stop(self) -> None:
         """Ask it to end, and make it end where it does not within some seconds."""
@@ -255,7 +279,8 @@ class Candidate:
     """A config, and what a search with it found.
 
     text: of the config. answer: what `marginals publish --json` printed; of a search that failed, its `error`. made_of: the
-    digest of the files that it was made from and of this program; empty where they changed meanwhile.
+    digest of the files that it was made from and of this program; empty where they changed meanwhile. is_early: whether the
+    search was ended by a button, so that another one can find other tables.
     """
 
     number: int
@@ -264,6 +289,7 @@ class Candidate:
     answer: Mapping[str, Any] = field(repr=False)
     seconds: float
     made_of: str = ""
+    is_early: bool = False
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -275,16 +301,26 @@ class Candidate:
         """Why nothing was found; empty where something was."""
         return str(self.answer.get("error", ""))
 
-    @cached_property
+    @property
     def tables(self) -> tuple[str, ...]:
         """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
+        return self._contents[0]
+
+    @property
+    def pairs(self) -> PairsShown | None:
+        """What each pair of attributes can be analysed by; None where the release cannot be read."""
+        return self._contents[1]
+
+    @cached_property
+    def _contents(self) -> tuple[tuple[str, ...], PairsShown | None]:
         if self.error:
-            return ()
+            return (), None
         try:
             release = open_release(self.folder / "release")
         except (MarginalsError, OSError):
-            return ()
-        return tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+            return (), None
+        named = tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+        return named, pairs_shown(release.collection)
 
     @property
     def largest_risk(self) -> float | None:
@@ -333,9 +369,8 @@ class Candidates:
         for number, folder in folders.items():
             if number not in self._kept:
                 result = json.loads((folder / "found.json").read_text(encoding="utf-8"))
-                self._kept[number] = Candidate(
-                    number, folder, result["config"], result["answer"], result["seconds"], result.get("made_of", "")
-                )
+                told = (result["config"], result["answer"], result["seconds"], result.get("made_of", ""))
+                self._kept[number] = Candidate(number, folder, *told, result.get("is_early", False))
         return [self._kept[number] for number in sorted(self._kept)]
 
     def get(self, number: int) -> Candidate | None:
@@ -367,12 +402,12 @@ class Candidates:
             if job.state == "stopped" or (job.status and not job.answer):
                 shutil.rmtree(folder, ignore_errors=True)
                 return
-            result = {"config": text, "answer": job.answer, "seconds": job.seconds}
+            result = {"config": text, "answer": job.answer, "seconds": job.seconds, "is_early": job.is_early}
             result["made_of"] = made_of if made_of == _digest(inputs) else ""
             replace_file(folder / "found.json", json.dumps(result).encode(), PRIVATE)
 
         out = f"{NOTES}/candidate-{number}/release"
-        job = self._jobs.command("search", ["publish", candidate_path.name, "--out", out], keep)
+        job = self._jobs.command(SEARCH, ["publish", candidate_path.name, "--out", out], keep)
         job.shown = f"marginals publish {self._config.path.name} --out {out}"
         if changed := difference(self._config.text, text, self._config.path.name):
             job.shown += f"   # with\n{changed}"

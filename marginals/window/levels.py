@@ -13,8 +13,9 @@ from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute
 from marginals.tables.table import Table
 from marginals.tables.values import POINT, number_text
+from marginals.window.level_tree import level_tree
 from marginals.window.project import hierarchy_file, put, section
-from marginals.window.rendering import bars, ladder_picture
+from marginals.window.rendering import FieldError, bars, ladder_picture
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -60,6 +61,7 @@ def show(window: Window, request: Request) -> Response:
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
         sizes=[hierarchy.size(level) for level in range(hierarchy.height + 1)],
+        tree=level_tree(hierarchy, counts),
         picture=ladder_picture(hierarchy, counts, least),
         bars=bars(hierarchy.labels[level], at_level, _BARS),
         others=max(int((at_level > 0).sum()) - _BARS, 0),
@@ -132,9 +134,12 @@ def save_cuts(window: Window, request: Request) -> Response:
     """Write a hierarchy file with bands between the numbers that somebody typed."""
     name = request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
-    cuts = sorted({_decimal(text) for text in _listed(request.form.get("cuts", ""))})
+    listed = [(text, POINT.number(text)) for text in _listed(request.form.get("cuts", ""))]
+    if any(number is None for _, number in listed):
+        raise FieldError("cuts", "bands begin at numbers: type 18, 65, for example")
+    cuts = sorted({number for _, number in listed if number is not None})
     if not cuts:
-        raise InputError("type at least one number at which a band begins")
+        raise FieldError("cuts", "type at least one number at which a band begins, such as 18, 65")
     bands = [
         [value, value if value == MISSING else _band(_decimal(value), cuts), SUPPRESSED]
         for value in hierarchy.labels[0]
@@ -143,26 +148,47 @@ def save_cuts(window: Window, request: Request) -> Response:
 
 
 def save_names(window: Window, request: Request) -> Response:
-    """Give the values of a level other names; those of one name are merged. On level 0 they are put into groups."""
+    """Give the values of a level other names, and another order; those of one name are merged, where the first stands.
+
+    On level 0 they are put into groups.
+    """
     form, name = request.form, request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
     level = form.get("level", 0, type=int)
     if not 0 <= level < hierarchy.height:
         raise InputError("there is no such level")
-    names = form.getlist("name")
-    if len(names) != hierarchy.size(level):
+    size = hierarchy.size(level)
+    labels = [" ".join(form.get(f"name:{code}", "").split()) for code in range(size)]
+    order = [int(code) for code in form.getlist("code") if code.isdecimal() and len(code) < 9]
+    if sum(key.startswith("name:") for key in form) != size or sorted(order) != list(range(size)):
         raise InputError("the levels have changed since this page was loaded; load it again")
-    labels = [" ".join(text.split()) for text in names]
-    if not all(labels) or SUPPRESSED in labels:
-        raise InputError(f'each value needs a name other than "{SUPPRESSED}"')
+    unnamed = next((code for code, label in enumerate(labels) if label in ("", SUPPRESSED)), None)
+    if unnamed is not None:
+        raise FieldError(f"name:{unnamed}", f'each value needs a name other than "{SUPPRESSED}"')
+    if form.get("move"):
+        order = _moved(order, *form["move"].split(":")[:2])
+    places = {code: place for place, code in enumerate(order)}
     rows = [list(row) for row in hierarchy.rows()]
     of_code = hierarchy.lift(0, level).tolist()
+    is_grouped = level == 0 and labels != list(hierarchy.labels[0])
     for row, code in zip(rows, of_code):
-        if level == 0:
+        if is_grouped:
             row.insert(1, labels[code])
-        else:
+        elif level:
             row[level] = labels[code]
-    return _write(window, request, name, rows, max(level, 1), f"The names of {name} are written.")
+    sorted_rows = [row for _, row in sorted(zip(of_code, rows), key=lambda coded: places[coded[0]])]
+    back_to = max(level, 1) if is_grouped else level
+    return _write(window, request, name, sorted_rows, back_to, f"The names of {name} are written.")
+
+
+def _moved(order: list[int], code: str = "", direction: str = "") -> list[int]:
+    """An order in which a value stands one place further up or down. Raises InputError for what is neither."""
+    if direction not in ("up", "down") or not code.isdecimal() or len(code) > 9 or int(code) not in order:
+        raise InputError("a value is moved up or down")
+    place = order.index(int(code))
+    to = min(max(place + (1 if direction == "down" else -1), 0), len(order) - 1)
+    moved = [other for other in order if other != int(code)]
+    return [*moved[:to], int(code), *moved[to:]]
 
 
 def _write(window: Window, request: Request, name: str, rows: list[list[str]], level: int, sentence: str) -> Response:
@@ -225,7 +251,7 @@ def _listed(text: str) -> list[str]:
 def _number(text: str, what: str) -> int | float:
     number = POINT.number(text)
     if number is None:
-        raise InputError(f"{what} takes numbers, such as 5, 10, 20")
+        raise FieldError(what, f"{what} takes numbers, such as 5, 10, 20")
     return float(number) if set(text) & set(".eE") else int(number)
 
 

@@ -1,16 +1,16 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from checks.claims import Requirements, meaning_beside
-from checks.diversity.criterion import satisfies
 from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
@@ -18,7 +18,9 @@ from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
-from marginals.window.project import put, section
+from marginals.window.policy_choices import CHOICES, PolicyChoice, Share, class_failures, costs
+from marginals.window.project import comments, drop, put, remove_comment, section
+from marginals.window.rendering import FieldError
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 from models.tables.contingency_table import ContingencyTable
@@ -105,6 +107,8 @@ def show(window: Window, _request: Request) -> Response:
     plain = window.file.plain
     demanded = plain.get("privacy", {}).get("diversity")
     of_each = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
+    counts_missing = [name for name, column in config.source.used.items() if column.counts_missing]
+    offers = [_offer(choice, table, policy, of_each, sensitive, counts_missing) for choice in CHOICES]
     pairs = {frozenset(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2}
     listed = plain.get("privacy", {}).get("rules", [])
     return window.page(
@@ -112,6 +116,14 @@ def show(window: Window, _request: Request) -> Response:
         "policy",
         counted=counted,
         policy=policy,
+        offers=offers,
+        is_custom=not any(offer.is_demanded for offer in offers),
+        now=costs(
+            table,
+            policy.least("k_link") or 1,
+            policy.least(preset_of(policy).of_cells),
+            {name: text for name, text in of_each.items() if isinstance(text, str) and text != NO_DIVERSITY},
+        ),
         counts=[
             (key, sentence, getattr(policy, key), example(table, policy, key))
             for key, sentence in counted_by(preset_of(policy))
@@ -139,10 +151,36 @@ def show(window: Window, _request: Request) -> Response:
         strategies=strategy_names(),
         bases=base_names(),
         base=policy.base if isinstance(policy.base, str) else "levels",
-        claims=_claims(
-            policy, sensitive, [name for name, column in config.source.used.items() if column.counts_missing]
-        ),
+        claims=_claims(policy, sensitive, counts_missing),
     )
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A policy to choose, for this table. claims: what it demands, a title and a sentence each. is_demanded: already."""
+
+    choice: PolicyChoice
+    claims: Sequence[tuple[str, str]]
+    shares: Sequence[Share]
+    is_demanded: bool
+
+
+def _offer(
+    choice: PolicyChoice,
+    table: Table | None,
+    policy: Policy,
+    stated: Mapping[str, object],
+    sensitive: Sequence[str],
+    counts_missing: Sequence[str],
+) -> Offer:
+    """A choice for a table. Its six parameters are what the page knows of the config."""
+    demands = choice.diversities(table, stated, sensitive)
+    chosen = choice.policy(policy, demands)
+    is_demanded = all(getattr(policy, key) == value for key, value in choice.counts(preset_of(policy)).items()) and all(
+        stated.get(name) == demand for name, demand in demands.items()
+    )
+    shares = costs(table, choice.k, choice.least_cell, demands)
+    return Offer(choice, _claims(chosen, sensitive, counts_missing), shares, is_demanded)
 
 
 def _proposed(table: Table | None, name: str) -> str:
@@ -194,21 +232,13 @@ def diversity_example(table: Table | None, name: str, demanded: object) -> str:
         return ""
     first = _widest(table, table.quasi_identifiers)[0]
     try:
-        criterion = parse_diversity(demanded)
-        pair = _pair(table, first, name)
-        classes = np.zeros(
-            (table.domain.hierarchy(first).size(0), table.domain.hierarchy(name).size(0)), dtype=np.int64
-        )
-        classes[pair.column(first, 0), pair.column(name, 0)] = pair.counts
-        classes = classes[classes.sum(axis=1) > 0]
-        passes = satisfies(criterion, classes)
+        failing, classes = class_failures(table, first, name, demanded)
     except (MarginalsError, ValueError):
         return ""
-    failing = int((~passes).sum())
     if not failing:
-        return f"In this table: all {len(classes):,} values of {first} keep it."
+        return f"In this table: all {classes:,} values of {first} keep it."
     return (
-        f"In this table: of {failing:,} of {len(classes):,} values of {first} too much would be known about {name}. "
+        f"In this table: of {failing:,} of {classes:,} values of {first} too much would be known about {name}. "
         "So the two are published coarser, or not together."
     )
 
@@ -241,9 +271,9 @@ def save(window: Window, request: Request) -> Response:
             of_each[name] = NO_DIVERSITY
         elif kind != "typed":
             of_each[name] = f"{kind}:{number}"
-    for text in (text for text in of_each.values() if text and text != NO_DIVERSITY):
-        for part in text.split(",") if text.count(":") > 1 else [text]:
-            parse_diversity(part)
+    for name, text in of_each.items():
+        if text and text != NO_DIVERSITY:
+            _require_diversity(name, text)
     odds = form.get("odds", "").strip()
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
@@ -260,6 +290,43 @@ def save(window: Window, request: Request) -> Response:
         put(privacy, "rules", [*files, *rules])
 
     return window.edit(request, change, "/policy", sentence="The policy is written.")
+
+
+def _require_diversity(name: str, text: str) -> None:
+    """Raise FieldError for what is no diversity, with what to type instead."""
+    for part in text.split(",") if text.count(":") > 1 else [text]:
+        try:
+            parse_diversity(part)
+        except CriterionError as error:
+            kind = part.partition(":")[0]
+            form = next((form for known, form, _ in KINDS if known == kind), "")
+            example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(
+                form
+            )
+            is_unread = example is not None and "is not of the form" in str(error)
+            raise FieldError(
+                f"number:{name}", f"type {example}, for the {kind} of {name}" if is_unread else str(error)
+            ) from None
+
+
+def save_choice(window: Window, request: Request) -> Response:
+    """Write the policy that was chosen, with a demand for each sensitive column."""
+    choice = next((choice for choice in CHOICES if choice.key == request.form.get("choice")), None)
+    if choice is None:
+        raise InputError(f"choose one of {', '.join(choice.name for choice in CHOICES)}")
+    config = window.config()
+    sensitive = [name for name, column in config.source.used.items() if column.role is Role.SENSITIVE]
+    demanded = window.file.plain.get("privacy", {}).get("diversity")
+    stated = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
+    demands = choice.diversities(window.counting.table().value, stated, sensitive)
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        privacy = section(document, "privacy")
+        for key, value in choice.counts(preset_of(config.policy)).items():
+            put(privacy, key, value)
+        _put_diversity(privacy, demands)
+
+    return window.edit(request, change, "/policy", sentence=f"The policy is that of the choice: {choice.name}.")
 
 
 def demand_proposed(window: Window, request: Request) -> Response:
@@ -300,6 +367,10 @@ def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
         inline = tomlkit.inline_table()
         inline.update(wanted)
         privacy["diversity"] = inline
+    for comment in list(comments(privacy)):
+        told = re.match(r"# (\w+:[\d.,]+): ", comment.trivia.comment)
+        if told is not None and told[1] not in map(str, wanted.values()):
+            remove_comment(privacy, comment)
 
 
 def save_search(window: Window, request: Request) -> Response:
@@ -337,7 +408,10 @@ def save_preset(window: Window, request: Request) -> Response:
         privacy, search = section(document, "privacy"), section(document, "search")
         for now, then in ((preset.of_all, before.of_all), (preset.of_cells, before.of_cells)):
             put(privacy, now, None if then not in privacy else int(privacy[then]))
-            put(privacy, then, None)
+            drop(privacy, then)
+        for comment in comments(document):
+            agree = re.sub(rf"{before.name} \(chosen\)", f"{before.name} (not chosen)", comment.trivia.comment)
+            comment.trivia.comment = re.sub(rf"{preset.name} \(not chosen[^)]*\)", f"{preset.name} (chosen)", agree)
         for key in before.search:
             put(search, key, None)
         for key, value in preset.search.items():
@@ -402,7 +476,7 @@ def _count(form: Mapping[str, str], key: str, least: int = 1) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 9 or int(text) < least:
-        raise InputError(f"{key} is a whole number of at least {least}, or empty")
+        raise FieldError(key, f"{key} is a whole number of at least {least}, such as {max(least, 10)}, or empty")
     return int(text)
 
 
@@ -410,15 +484,16 @@ def _positive(text: str, key: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise InputError(f"{key} is a number") from None
+        raise FieldError(key, f"{key} is a number, such as 2") from None
     if not 0 <= number < 1e9:
-        raise InputError(f"{key} is a number of at least 0")
+        raise FieldError(key, f"{key} is a number of at least 0, such as 2")
     return int(number) if number.is_integer() and key != "time_limit" else number
 
 
 ROUTES = (
     ("GET", "/policy", show),
     ("POST", "/policy", save),
+    ("POST", "/policy/choice", save_choice),
     ("POST", "/policy/demand", demand_proposed),
     ("POST", "/policy/preset", save_preset),
     ("POST", "/policy/search", save_search),

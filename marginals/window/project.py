@@ -15,6 +15,7 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Comment, Null, Table
 
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
@@ -369,6 +370,37 @@ def put(table: Any, key: str, value: object) -> None:
         table.pop(key, None)
     elif key not in table or table[key] != value or type(table[key]) is bool:
         table[key] = value
+
+
+def drop(table: Any, key: str) -> None:
+    """Remove a key, and the lines of comment right above it, which are about it."""
+    if key not in table:
+        return
+    body = table.value.body
+    place = next(number for number, (name, _) in enumerate(body) if name is not None and name.key == key)
+    while place and isinstance(body[place - 1][1], Comment):
+        place -= 1
+        body[place] = (None, Null())
+    table.pop(key)
+
+
+def comments(container: Any) -> list[Comment]:
+    """The comments that have lines of their own, of a document or a section, and of the sections in it."""
+    return [comment for _, comment in _comments(container)]
+
+
+def remove_comment(container: Any, comment: Comment) -> None:
+    """Remove a comment that has a line of its own, from a document or a section, or a section in it."""
+    for body, found in _comments(container):
+        if found is comment:
+            body[next(number for number, (_, item) in enumerate(body) if item is comment)] = (None, Null())
+
+
+def _comments(container: Any) -> list[tuple[Any, Comment]]:
+    """Each comment with the body that holds it."""
+    body = container.value.body if isinstance(container, Table) else container.body
+    inner = [_comments(item) for _, item in body if isinstance(item, Table)]
+    return [(body, item) for _, item in body if isinstance(item, Comment)] + [each for part in inner for each in part]
 
 
 def hierarchy_file(rows: Sequence[Sequence[str]]) -> bytes:

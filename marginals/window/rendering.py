@@ -1,5 +1,6 @@
 """Pages of the window: filled templates, pictures, and forms that keep what was typed."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marginals.errors import InputError
 from marginals.names import level_name, margin_in_words, number_of, shown_at
+from marginals.pages.release_page import SIGNS, UNPUBLISHED, PairsShown
 from models.arrays import CountArray
+from models.errors import MarginalsError
+from models.graphs.basis import Kind
 from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -188,6 +193,70 @@ def bars(labels: Sequence[str], counts: CountArray, most: int) -> list[Bar]:
 
 
 @dataclass(frozen=True)
+class PairCell:
+    """A pair of attributes in a picture. kind: as of `Pair`; sign: how the report draws it."""
+
+    x: int
+    y: int
+    kind: str
+    sign: str
+    title: str
+
+
+@dataclass(frozen=True)
+class PairsPicture:
+    """Which pairs of attributes a release shows: half of a square, a cell each. names: of its rows, and where they end."""
+
+    width: int
+    height: int
+    cells: tuple[PairCell, ...]
+    names: tuple[tuple[int, int, str], ...]
+    description: str
+
+
+_CELL, _NAME = 16, 104
+"""Width of a cell of a picture of pairs, and of the names before it."""
+
+KINDS_IN_WORDS = {
+    Kind.PUBLISHED.value: "exact, in one table",
+    Kind.SUPPORTED.value: "supported by several tables",
+    Kind.ASSUMED.value: "lost: taken for independent, given what tables share",
+    UNPUBLISHED: "lost: nothing is published of one",
+}
+"""What a pair of each kind can be analysed by."""
+
+ANALYSABLE = (Kind.PUBLISHED.value, Kind.SUPPORTED.value)
+"""Kinds of pairs that tables tell something of."""
+
+
+def pairs_picture(pairs: PairsShown) -> PairsPicture:
+    """The picture of all pairs; without cells where there are too many attributes."""
+    attributes, kinds = pairs.attributes, pairs.kinds
+    cells = tuple(
+        PairCell(
+            _NAME + column * _CELL,
+            row * _CELL,
+            kinds[a, b],
+            SIGNS[kinds[a, b]],
+            f"{a}, {b}: {KINDS_IN_WORDS[kinds[a, b]]}",
+        )
+        for row, a in enumerate(attributes)
+        for column, b in enumerate(attributes[:row])
+        if pairs.listed
+    )
+    short = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}" for name in attributes]
+    names = tuple((_NAME - 6, row * _CELL + 12, name) for row, name in enumerate(short) if pairs.listed)
+    lost = pairs.total - sum(pairs.numbers[kind] for kind in ANALYSABLE)
+    exact, supported = (pairs.numbers[kind] for kind in ANALYSABLE)
+    description = f"Of {number_of(pairs.total, 'pair')}: {exact:,} exact, {supported:,} supported, {lost:,} lost."
+    return PairsPicture(_NAME + len(attributes) * _CELL, len(attributes) * _CELL, cells, names, description)
+
+
+_LONGEST = 15
+"""Letters of a name in a picture of pairs."""
+
+
+@dataclass(frozen=True)
 class Dot:
     """A release in the picture of a frontier."""
 
@@ -263,19 +332,47 @@ def frontier_picture(
     )
 
 
+_REFUSED = "refused"
+"""The id of the sentence that says what is wrong with a field."""
+
+_UNMARKED = frozenset({"hidden", "checkbox", "radio"})
+"""Inputs into which nothing is typed."""
+
 _NEVER_REFILLED = frozenset({"hidden", "submit", "button", "file", "password"})
 """Inputs that are what the page says, or that no page may repeat."""
 
 
-def refilled(page: str, action: str, typed: Mapping[str, Sequence[str]]) -> str:
+class FieldError(InputError):
+    """What was typed into a field of a form makes no sense. field: its name; place: which of several of that name."""
+
+    def __init__(self, field: str, sentence: str, place: int = 0) -> None:
+        super().__init__(sentence)
+        self.field, self.place = field, place
+
+
+def refusal_at(error: MarginalsError | None, sentence: str, fields: Sequence[str]) -> FieldError | None:
+    """A refusal with the field that it is about: the error says so, or its sentence names one of the fields as a key.
+
+    >>> refusal_at(None, "privacy.odds must be at least 1, got 0.5", ["k_link", "odds"]).field
+    'odds'
+    """
+    if isinstance(error, FieldError):
+        return FieldError(error.field, sentence, error.place)
+    keys = {*re.findall(r"\.(\w+)", sentence), *re.findall(r"\w+_\w+|(?:^|(?<=: ))\w+", sentence)}
+    named = next((field for field in fields if field in keys), None)
+    return None if named is None else FieldError(named, sentence)
+
+
+def refilled(page: str, action: str, typed: Mapping[str, Sequence[str]], refusal: FieldError | None = None) -> str:
     """A page whose form with this action holds what was typed; any other page as it is.
 
-    typed: the texts of each field, as a browser sends them: a box that is not ticked is not among them.
+    typed: the texts of each field, as a browser sends them: a box that is not ticked is not among them. refusal: its
+    sentence stands behind its field, which is marked, and what the form is folded into is unfolded.
 
     >>> refilled('<form action="/save"><input name="k" value="10"></form>', "/save", {"k": ["ten"]})
     '<form action="/save"><input name="k" value="ten"></form>'
     """
-    form = _Form(action, typed)
+    form = _Form(action, typed, refusal)
     form.feed(page)
     form.close()
     return "".join(form.parts)
@@ -284,7 +381,7 @@ def refilled(page: str, action: str, typed: Mapping[str, Sequence[str]]) -> str:
 class _Form(HTMLParser):
     """Copies a page, but for the fields of one form."""
 
-    def __init__(self, action: str, typed: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, action: str, typed: Mapping[str, Sequence[str]], refusal: FieldError | None = None) -> None:
         super().__init__(convert_charrefs=False)
         self.parts: list[str] = []
         self._action = action
@@ -293,16 +390,24 @@ class _Form(HTMLParser):
         self._is_replaced = False
         self._chosen: Sequence[str] | None = None
         self._option: tuple[int, dict[str, str | None]] | None = None
+        self._refusal, self._of_name = refusal, 0
+        self._folded: list[tuple[int, dict[str, str | None]]] = []
+        self._said_after = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Copy a tag, or what was typed instead."""
         attributes = dict(attrs)
+        if tag == "details":
+            self._folded.append((len(self.parts), attributes))
         if tag == "form":
             self._is_inside = attributes.get("action") == self._action
+            if self._is_inside and self._refusal is not None:
+                self._unfold()
         if not self._is_inside or tag not in ("input", "select", "textarea", "option"):
             self._copy(self.get_starttag_text() or "")
             return
         typed = self._typed.get(attributes.get("name") or "")
+        is_refused = tag != "option" and self._is_refused(attributes)
         if tag == "select":
             self._chosen = typed
         elif tag == "option" and self._chosen is not None:
@@ -312,6 +417,10 @@ class _Form(HTMLParser):
         elif tag == "input" and typed and attributes.get("type") not in _NEVER_REFILLED:
             attributes["value"] = typed.pop(0)
         self._copy(_tag(tag, attributes))
+        if is_refused and tag == "input":
+            self._say()
+        elif is_refused:
+            self._said_after = tag
         if tag == "textarea" and typed:
             self._copy(f"\n{escape(typed.pop(0))}")
             self._is_replaced = True
@@ -329,6 +438,11 @@ class _Form(HTMLParser):
         if tag == "textarea":
             self._is_replaced = False
         self._copy(f"</{tag}>")
+        if tag == "details" and self._folded:
+            self._folded.pop()
+        if tag == self._said_after:
+            self._said_after = ""
+            self._say()
         self._is_inside = self._is_inside and tag != "form"
         self._chosen = None if tag == "select" else self._chosen
 
@@ -351,6 +465,29 @@ class _Form(HTMLParser):
     def handle_comment(self, data: str) -> None:
         """Copy a comment."""
         self._copy(f"<!--{data}-->")
+
+    def _is_refused(self, attributes: dict[str, str | None]) -> bool:
+        """Whether a field is the one that was refused, which is then marked."""
+        refusal = self._refusal
+        if refusal is None or attributes.get("type") in _UNMARKED or attributes.get("name") != refusal.field:
+            return False
+        self._of_name += 1
+        if self._of_name != refusal.place + 1:
+            return False
+        described = attributes.get("aria-describedby")
+        attributes["aria-invalid"] = "true"
+        attributes["aria-describedby"] = f"{described} {_REFUSED}" if described else _REFUSED
+        self._unfold()
+        return True
+
+    def _say(self) -> None:
+        """The sentence, in an element that may stand wherever a field may."""
+        self._copy(f'<span class="wrong" id="{_REFUSED}">{escape(str(self._refusal))}</span>')
+
+    def _unfold(self) -> None:
+        for place, attributes in self._folded:
+            _mark(attributes, "open", is_set=True)
+            self.parts[place] = _tag("details", attributes)
 
     def _copy(self, text: str) -> None:
         if not self._is_replaced:

@@ -9,7 +9,9 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from marginals.errors import InputError
+from marginals.pages.release_page import SIGNS
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import WEIGHT
 from marginals.tables.attribute import FITTED
@@ -17,7 +19,15 @@ from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
 from marginals.window.policy import want
 from marginals.window.project import OlderVersionError, put, section
-from marginals.window.rendering import NOTHING, TIMES, frontier_picture
+from marginals.window.rendering import (
+    ANALYSABLE,
+    KINDS_IN_WORDS,
+    NOTHING,
+    TIMES,
+    FieldError,
+    frontier_picture,
+    pairs_picture,
+)
 from marginals.window.window import Window
 
 _GRID = 60
@@ -64,6 +74,9 @@ def show(window: Window, _request: Request) -> Response:
         compared=compared(candidates),
         numbers=numbers(candidates),
         margins={c.number: c.tables for c in candidates},
+        pictures={c.number: pairs_picture(c.pairs) for c in candidates if c.pairs is not None},
+        differences={c.number: differing_pairs(c, earlier) for earlier, c in zip(candidates, candidates[1:])},
+        kinds=[(kind, SIGNS[kind], told) for kind, told in KINDS_IN_WORDS.items()],
         blocked={c.number: remedies(c) for c in candidates},
         same={c.number for c in candidates if c.text == text},
         grid=grid,
@@ -86,6 +99,32 @@ def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
         if len(set(values)) > 1 or key in ("privacy.k_link", "privacy.diversity"):
             table.append((said, values))
     return table
+
+
+def differing_pairs(candidate: Candidate, earlier: Candidate) -> str:
+    """How a candidate's pairs differ from those of the one before it, in a sentence; empty where either has none."""
+    if candidate.pairs is None or earlier.pairs is None or not candidate.pairs.listed or not earlier.pairs.listed:
+        return ""
+    now, before = candidate.pairs.kinds, earlier.pairs.kinds
+    pairs = [pair.names for pair in candidate.pairs.listed if pair.names in before]
+    changes = [
+        (
+            what,
+            [
+                pair
+                for pair in pairs
+                if (now[pair] in kinds) != (before[pair] in kinds) and (now[pair] in kinds) == gained
+            ],
+        )
+        for what, kinds, gained in (
+            ("exact now", ANALYSABLE[:1], True),
+            ("exact no more", ANALYSABLE[:1], False),
+            ("not lost any more", ANALYSABLE, True),
+            ("lost", ANALYSABLE, False),
+        )
+    ]
+    told = [f"{what}: {', '.join(TIMES.join(pair) for pair in listed)}" for what, listed in changes if listed]
+    return f"Beside candidate {earlier.number}: {'; '.join(told) or 'the same pairs'}."
 
 
 def _at(settings: Mapping[str, Any], key: str) -> str:
@@ -262,10 +301,10 @@ def start(window: Window, request: Request) -> Response:
     for key, name in (("k_link", "privacy.k_link"), ("k_combinatorial", "privacy.k_combinatorial")):
         if text := form.get(key, "").strip():
             if not text.isdecimal() or len(text) > 9:
-                raise InputError(f"{key} is a whole number of at least 1")
+                raise FieldError(key, f"{key} is a whole number of at least 1, such as 10")
             changes[name] = int(text)
     if text := form.get("diversity", "").replace(" ", ""):
-        parse_diversity(text)
+        _require_diversity(text)
         changes["privacy.diversity"] = text
     if form.get("strategy"):
         changes["search.strategy"] = form["strategy"]
@@ -275,6 +314,18 @@ def start(window: Window, request: Request) -> Response:
     window.say("The search is at work.", job.shown)
     job.done.wait(0.3)
     return window.back("/search")
+
+
+def _require_diversity(text: str) -> None:
+    """Raise FieldError for what is no diversity, with one to type instead."""
+    try:
+        parse_diversity(text)
+    except CriterionError as error:
+        sentence = str(error)
+        unread = "is not of the form" in sentence
+        raise FieldError(
+            "diversity", "type a diversity such as entropy:2 or recursive:3,2" if unread else sentence
+        ) from None
 
 
 def take(window: Window, request: Request, number: int) -> Response:
@@ -317,12 +368,12 @@ def grid(window: Window, request: Request) -> Response:
     ks = sorted({int(text) for text in re.findall(r"\d{1,6}", request.form.get("k", ""))} - {0})
     diversities = [text.replace(" ", "") for text in request.form.get("diversity", "").split(";") if text.strip()]
     for text in diversities:
-        parse_diversity(text)
+        _require_diversity(text)
     strategy = str(request.form.get("strategy", Policy.strategy))
     if strategy not in strategy_names():
         raise InputError("there is no such strategy")
     if not ks or len(ks) * max(len(diversities), 1) > _GRID:
-        raise InputError(f"type one value of k at least, and {_GRID} policies at most")
+        raise FieldError("k", f"type one value of k at least, such as 5, 10, and {_GRID} policies at most")
     python_text = frontier_program(window.file.path.name, ks, diversities, strategy)
     program = f"import json\n{python_text}\nprint(json.dumps({{'rows': json.loads(grid.to_json(orient='records'))}}))"
     job: Job = window.jobs.python("frontier", program, python_text)

@@ -57,6 +57,7 @@ class Application:
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
             ("GET", "/jobs/<int:number>/events", self._events),
             ("POST", "/jobs/<int:number>/stop", self._stop_job),
+            ("POST", "/jobs/<int:number>/keep", self._keep_job),
             ("POST", "/stop", self._stop),
         )
         self._map = Map(
@@ -102,7 +103,7 @@ class Application:
             answer, values = self._map.bind_to_environ(request.environ).match()
             return answer(self.window, request, **values)  # type: ignore[no-any-return]
         except MarginalsError as error:
-            return self._problem(request, f"{error}.")
+            return self._problem(request, error)
         except HTTPException as error:
             code = error.code or 500
             return self._failed(
@@ -117,10 +118,11 @@ class Application:
             print(f"failed: {request.method} {request.path}: {type(error).__name__}", file=sys.stderr)
             return self._failed("This page failed, which is a fault of the program. Nothing was written.", 500)
 
-    def _problem(self, request: Request, sentence: str) -> Response:
+    def _problem(self, request: Request, error: MarginalsError) -> Response:
+        sentence = _begun(f"{error}.")
         if request.method == "POST":
-            return self.window.refuse(request, _begun(sentence), _own_page(request))
-        return self._failed(_begun(sentence), 400)
+            return self.window.refuse(request, sentence, _own_page(request), error)
+        return self._failed(sentence, 400)
 
     def _failed(self, sentence: str, status: int) -> Response:
         return self.window.page("failed.html", "", status, sentence=sentence)
@@ -132,6 +134,15 @@ class Application:
         job = window.jobs.get(number)
         if job is not None:
             job.stop()
+            job.done.wait(3)
+        return window.back(_own_page(request))
+
+    def _keep_job(self, window: Window, request: Request, number: int) -> Response:
+        job = window.jobs.get(number)
+        if job is not None and not job.can_keep:
+            window.say("Nothing is found yet that could be kept.", is_problem=True)
+        elif job is not None:
+            job.keep()
             job.done.wait(3)
         return window.back(_own_page(request))
 

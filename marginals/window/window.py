@@ -24,7 +24,7 @@ from marginals.window.gate import Gate
 from marginals.window.jobs import Candidates, Jobs
 from marginals.window.overview import Protection, states
 from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project, difference
-from marginals.window.rendering import refilled, rendered
+from marginals.window.rendering import FieldError, refilled, refusal_at, rendered
 from models.errors import MarginalsError
 
 Value = TypeVar("Value")
@@ -248,7 +248,7 @@ class Window:
         self.stopping = threading.Event()
         self._said: deque[FlashMessage] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
-        self._refused: tuple[str, dict[str, list[str]]] | None = None
+        self._refused: tuple[str, dict[str, list[str]], FieldError | None] | None = None
         if project.config is not None:
             self._file = ConfigFile(project, project.config)
             self._counting = Counting(self._file)
@@ -317,8 +317,8 @@ class Window:
         }
         text = rendered(template, **(frame | content))
         if self._refused is not None:
-            action, typed = self._refused
-            self._refused, text = None, refilled(text.decode(), self.gate.root + action, typed).encode()
+            action, typed, refusal = self._refused
+            self._refused, text = None, refilled(text.decode(), self.gate.root + action, typed, refusal).encode()
         return Response(text, status=status, mimetype="text/html")
 
     def _overview(self) -> dict[str, Any]:
@@ -333,9 +333,13 @@ class Window:
         step_states = states(self.project, config, self.file.text, self.candidates.all())
         return {"states": step_states, "protection": Protection.of(config)}
 
-    def refuse(self, request: Request, sentence: str, back: str) -> Response:
-        """Go back to the page of a form, which says why it was refused and still holds what was typed."""
-        self._refused = request.path, request.form.to_dict(flat=False)
+    def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:
+        """Go back to the page of a form, which says why it was refused and still holds what was typed.
+
+        error: what it was refused for, which may name a field; the sentence stands there too.
+        """
+        typed = request.form.to_dict(flat=False)
+        self._refused = request.path, typed, refusal_at(error, sentence, list(typed))
         self.say(sentence, is_problem=True)
         return self.back(back)
 
@@ -360,7 +364,7 @@ class Window:
         except OlderVersionError as error:
             return self.conflict(request, error)
         except MarginalsError as error:
-            return self.refuse(request, f"Nothing was written: {error}.", back)
+            return self.refuse(request, f"Nothing was written: {error}.", back, error)
         self.tell(written, sentence)
         return self.back(back)
 

@@ -2,12 +2,13 @@
 
 import signal
 import threading
+import time
 from math import inf, nan
 
 import pytest
 
 from marginals import InputError
-from marginals.deadline import stopped_after, within
+from marginals.deadline import SearchClock, stopped_after, within
 from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError
 
@@ -101,3 +102,19 @@ def test_nothing_is_stopped_in_another_thread_or_without_seconds() -> None:
     thread.join()
     stopped_after(None, "over", work)
     assert ended == [(0.0, 0.0)] * 2
+
+
+def test_the_clock_of_searches_ends_what_has_a_limit_and_goes_on() -> None:
+    """Also a search that begins after it was ended, which has a deadline by the same clock."""
+    clock = SearchClock()
+    first = Deadline.after(60.0, clock)
+    assert not first.is_over
+    clock.end()
+    time.sleep(0.001)
+    assert first.is_over
+    later = Deadline.after(60.0, clock)
+    time.sleep(0.001)
+    assert later.is_over
+    before = clock()
+    clock.end()
+    assert clock() >= before

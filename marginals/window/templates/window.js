@@ -103,10 +103,61 @@ function cuts() {
   draw();
 }
 
+// Order: the values of a level are moved by the arrows beside them, or dragged; the form then sends them in that order.
+function orders() {
+  document.querySelectorAll("[data-order]").forEach((list) => {
+    const form = list.closest("form");
+    const items = () => [...list.children];
+    const said = form.querySelector("[data-order-said]");
+    const moved = (item) => {
+      form.setAttribute("data-moved", "");
+      form.setAttribute("data-changed", "");
+      const name = item.querySelector("label").firstChild.textContent;
+      said.textContent = `${name} is at place ${items().indexOf(item) + 1} of ${items().length}. Save the names to keep the order.`;
+    };
+    items().forEach((item) => {
+      item.querySelectorAll("button[name=move]").forEach((button) =>
+        button.addEventListener("click", (event) => {
+          event.preventDefault();
+          const up = button.value.endsWith(":up");
+          const other = up ? item.previousElementSibling : item.nextElementSibling;
+          if (!other) return;
+          if (up) other.before(item);
+          else other.after(item);
+          button.focus();
+          moved(item);
+        })
+      );
+      const label = item.querySelector("label");
+      label.addEventListener("pointerdown", (event) => (item.draggable = event.target.tagName !== "INPUT"));
+      item.addEventListener("dragstart", (event) => {
+        event.dataTransfer.effectAllowed = "move";
+        item.classList.add("dragged");
+      });
+      item.addEventListener("dragend", () => {
+        item.draggable = false;
+        item.classList.remove("dragged");
+      });
+    });
+    list.addEventListener("dragover", (event) => {
+      const item = list.querySelector(".dragged");
+      const over = event.target.closest("li");
+      if (!item || !over || over === item) return;
+      event.preventDefault();
+      const box = over.getBoundingClientRect();
+      if (event.clientY < box.top + box.height / 2) over.before(item);
+      else over.after(item);
+      moved(item);
+    });
+    list.addEventListener("drop", (event) => event.preventDefault());
+  });
+}
+
 // Drafts: what was typed into a form and not saved is still there when its page is opened again, as long as the config is
 // the same; and whoever leaves the page with a draft is asked.
 let leaving = false;
-const isDraft = (form) => form.method === "post" && form.elements.namedItem("version") !== null;
+const isDraft = (form) =>
+  form.method === "post" && form.elements.namedItem("version") !== null && !form.hasAttribute("data-moved");
 const draftOf = (form) => `draft ${new URL(form.action).pathname} ${location.search}`;
 const typedIn = (form) => [...form.elements].filter((field) => field.name && !["hidden", "submit"].includes(field.type));
 
@@ -153,6 +204,7 @@ addEventListener("beforeunload", (event) => {
 
 function prepare() {
   cuts();
+  orders();
   document.querySelectorAll("[data-events]").forEach(follow);
   document.querySelectorAll("form[data-now] select").forEach((select) =>
     select.addEventListener("change", () => select.form.requestSubmit())

@@ -118,7 +118,7 @@ def test_a_request_that_another_page_made_is_refused(browser: Browser, site: str
     assert browser.client.get("/table", base_url=BASE, headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
-@pytest.mark.parametrize("path", ["/stop", "/jobs/1/stop", *FORMS])
+@pytest.mark.parametrize("path", ["/stop", "/jobs/1/stop", "/jobs/1/keep", *FORMS])
 def test_a_form_without_its_token_changes_nothing(browser: Browser, path: str) -> None:
     before = sorted(browser.window.project.folder.rglob("*")), browser.window.file.text
     for fields in ({}, {"form": "x"}, {"form": browser.window.gate.token}):

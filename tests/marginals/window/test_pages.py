@@ -6,8 +6,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +19,10 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 import marginals
 from marginals import estimates
 from marginals.config.release_toml import config_of
+from marginals.deadline import ENOUGH
 from marginals.names import margin_in_words
 from small_release import CONFIG, contents, marginals_command, write_config
-from window_clients import BASE, Browser, browsing
+from window_clients import BASE, PLACE, Browser, browsing
 
 
 @pytest.fixture
@@ -122,15 +125,20 @@ def test_bands_are_cut(browser: Browser) -> None:
     assert 'hierarchy = "hierarchies/age.csv"' in browser.window.file.text
 
 
+def named(*names: str) -> dict[str, Any]:
+    """The names that a form gives the values of a level, in their order."""
+    return {"code": list(map(str, range(len(names)))), **{f"name:{code}": name for code, name in enumerate(names)}}
+
+
 def test_values_are_grouped_and_groups_named_and_merged(browser: Browser) -> None:
-    browser.post("/levels/names", {"attribute": "town", "level": "0", "name": ["south", "north", "north"]})
+    browser.post("/levels/names", {"attribute": "town", "level": "0", **named("south", "north", "north")})
     labels = browser.window.config().read_table().domain.hierarchy("town").labels
     assert labels[0] == ("Aix", "Ely", "Ulm")
     assert labels[1] == ("south", "north")
     browser.window.counting.table(20)
-    browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["The South", "The North"]})
+    browser.post("/levels/names", {"attribute": "town", "level": "1", **named("The South", "The North")})
     assert browser.window.config().read_table().domain.hierarchy("town").labels[1] == ("The South", "The North")
-    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": ["", "x"]}).get_data(as_text=True)
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", **named("", "x")}).get_data(as_text=True)
     assert "each value needs a name" in problem(page).lower()
 
 
@@ -143,7 +151,7 @@ def test_names_that_do_not_nest_are_refused_and_the_file_stays(browser: Browser)
     before = (folder / "town.csv").read_bytes()
     labels = browser.window.config().read_table().domain.hierarchy("town").labels[1]
     names = ["coast" if label == "inland" else label for label in labels]
-    page = browser.post("/levels/names", {"attribute": "town", "level": "1", "name": names}).get_data(as_text=True)
+    page = browser.post("/levels/names", {"attribute": "town", "level": "1", **named(*names)}).get_data(as_text=True)
     assert problem(page)
     assert (folder / "town.csv").read_bytes() == before
 
@@ -183,6 +191,50 @@ def test_a_policy_that_makes_no_sense_is_refused(browser: Browser, changed: dict
     page = browser.post("/policy", {**fields, **changed}).get_data(as_text=True)
     assert said in problem(page)
     assert browser.window.file.text == before
+
+
+@pytest.mark.parametrize(
+    ("path", "action", "changed", "field", "said"),
+    [
+        ("/policy", "/policy", {"k_link": "-1"}, "k_link", "such as 10"),
+        (
+            "/policy",
+            "/policy",
+            {"number:disease": "x"},
+            "number:disease",
+            "ype a number, such as 3, for the entropy of disease",
+        ),
+        ("/policy", "/policy", {"kind:disease": "recursive"}, "number:disease", "such as 3,2"),
+        ("/policy", "/policy", {"number:disease": "0.5"}, "number:disease", "needs l of at least 1"),
+        ("/policy", "/policy", {"odds": "0.5"}, "odds", "odds"),
+        ("/policy", "/policy", {"odds": "x"}, "odds", "such as 2"),
+        ("/policy", "/policy/search", {"time_limit": "x"}, "time_limit", "such as 2"),
+        ("/policy", "/policy/search", {"seed": "x"}, "seed", "such as 10"),
+        ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals", "5, 10, 20"),
+        ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals", "multiple"),
+        ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts", "type 18, 65"),
+        ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": ""}, "cuts", "such as 18, 65"),
+        ("/search", "/search", {"k_link": "x"}, "k_link", "such as 10"),
+        ("/search", "/search", {"diversity": "x"}, "diversity", "such as entropy:2"),
+        ("/search", "/search/frontier", {"k": "x"}, "k", "such as 5, 10"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field_with_one_example_and_what_was_typed(
+    browser: Browser, path: str, action: str, changed: dict[str, str], field: str, said: str
+) -> None:
+    fields = browser.fields_of(browser.until(path, f'action="/{PLACE}{action}"'), action)
+    page = browser.post(action, {**fields, **changed}).get_data(as_text=True)
+    marked = re.findall(
+        r'<(?:input|select)[^>]*name="([^"]*)"[^>]*aria-invalid="true" aria-describedby="refused"', page
+    )
+    assert marked == [field], problem(page)
+    sentence = re.search(r'<span class="wrong" id="refused">([^<]*)</span>', page)
+    assert sentence is not None
+    assert said in html.unescape(sentence[1])
+    assert "may disclose LABELS" not in page
+    own = {name: value if isinstance(value, list) else [value] for name, value in {**fields, **changed}.items()}
+    again = browser.fields_of(page, action)
+    assert again[field] == own[field]
 
 
 def test_wanted_pairs_are_ticked(browser: Browser) -> None:
@@ -476,6 +528,31 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     assert job.done.wait(20)
     assert browser.window.candidates.all() == [] or job.state == "done"
     assert not list(browser.window.project.folder.glob(".release.candidate-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ENOUGH is None, reason="this system has no signal by which a search is asked for its best")
+def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
+    """It looks at fewer collections than to its end, and what it found is a release as any other."""
+    browser.post("/search", {})
+    job = browser.window.jobs.get(1)
+    assert job is not None
+    end = time.monotonic() + 60
+    while not job.can_keep and job.runs and time.monotonic() < end:
+        time.sleep(0.005)
+    browser.post("/jobs/1/keep", {"back": "/search"})
+    assert job.done.wait(60)
+    browser.post("/search", {})
+    again = browser.window.jobs.get(2)
+    assert again is not None
+    assert again.done.wait(120)
+    early, whole = browser.window.candidates.all()
+    assert (early.is_early, whole.is_early) == (True, False)
+    assert early.answer["search"]["evaluated"] < whole.answer["search"]["evaluated"]
+    assert all(check["holds"] for check in early.answer["checks"])
+    page = browser.get("/search").get_data(as_text=True)
+    assert page.count("ended early</span>") == 1
+    assert "Nothing is found yet" in browser.post("/jobs/2/keep", {"back": "/search"}).get_data(as_text=True)
 
 
 def test_a_form_that_is_refused_still_holds_what_was_typed(browser: Browser) -> None:

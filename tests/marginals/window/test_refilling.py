@@ -10,7 +10,7 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals.window.rendering import refilled
+from marginals.window.rendering import FieldError, refilled
 
 PAGE = """<!doctype html>
 <html lang="en"><!-- a note --><body>
@@ -84,3 +84,24 @@ def test_any_text_comes_back_as_it_was_and_brings_no_tag(one: str, words: str) -
     read = Fields(refilled(page, "/own", {"one": [one], "words": [words]}))
     assert read.values == [one]
     assert read.words == f"\n{words}"  # of which a browser leaves out the first line break
+
+
+FOLDED = """<details><summary>Other</summary></details><details class="more"><summary>More</summary>
+<form method="post" action="/own"><details><summary>In</summary><select name="kind"><option>x</option></select></details>
+<input type="hidden" name="k" value="1"><input type="text" name="k" aria-describedby="hint"><input type="text" name="k">
+</form></details>"""
+
+
+def test_a_sentence_stands_behind_its_field_which_is_marked_and_unfolded() -> None:
+    page = refilled(FOLDED, "/own", {"k": ["1", "<2>"]}, FieldError("k", "k is <3>", 1))
+    sentence = '<span class="wrong" id="refused">k is &lt;3&gt;</span>'
+    assert f'name="k" aria-invalid="true" aria-describedby="refused" value="&lt;2&gt;">{sentence}' in page
+    assert page.count("aria-invalid") == 1
+    assert '<details><summary>Other</summary></details><details class="more" open>' in page
+    assert "<details><summary>In" in page
+    page = refilled(FOLDED, "/own", {}, FieldError("k", "wrong"))
+    assert 'name="k" aria-describedby="hint refused" aria-invalid="true"><span' in page
+    page = refilled(FOLDED, "/own", {"kind": ["x"]}, FieldError("kind", "wrong"))
+    assert "<details open><summary>In" in page
+    assert '</select><span class="wrong" id="refused">wrong</span></details>' in page
+    assert refilled(FOLDED, "/third", {}, FieldError("k", "wrong")) == FOLDED

@@ -1,0 +1,162 @@
+"""Three policies to choose from, for a public file, for researchers, and a strict one: what each demands and costs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from checks.diversity.criterion import satisfies
+from checks.diversity.registry import parse_diversity
+from marginals.config.presets import Preset, preset_of
+from marginals.names import number_of
+from marginals.publishing.policy import Policy
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, WITH_ROOM, proposed_diversity
+from marginals.tables.table import Table
+from models.arrays import CountArray
+from models.errors import MarginalsError
+
+_MOST_PAIRS = 300
+"""Pairs of columns that are counted to say what a choice means for a table."""
+
+_PROPOSALS = frozenset((*WITH_ROOM, *WEAKER, NO_DIVERSITY))
+"""Diversities that a choice replaces; any other was typed by somebody, and stays."""
+
+
+@dataclass(frozen=True)
+class PolicyChoice:
+    """A policy to choose. name, purpose: in words. k, least_cell: least counts.
+
+    has_room: whether sensitive columns keep what leaves room for classes that differ from all rows, or the most that these
+    satisfy.
+    """
+
+    key: str
+    name: str
+    purpose: str
+    k: int
+    least_cell: int
+    has_room: bool
+
+    def counts(self, preset: Preset) -> dict[str, int]:
+        """The least counts that it demands, by their keys in [privacy]."""
+        return {"k_link": self.k, preset.of_all: self.k, preset.of_cells: self.least_cell}
+
+    def diversities(
+        self, table: Table | None, stated: Mapping[str, object], sensitive: Sequence[str]
+    ) -> dict[str, str]:
+        """What it demands of each sensitive column, none of which is left without a demand.
+
+        stated: what is demanded now; what is no proposal of this program stays, lists among them, which are left out here.
+        """
+        demands: dict[str, str] = {}
+        for name in sensitive:
+            now = stated.get(name)
+            if isinstance(now, str) and now not in _PROPOSALS:
+                demands[name] = now
+            elif now is None or isinstance(now, str):
+                demands[name] = self._proposed(table, name)
+        return demands
+
+    def _proposed(self, table: Table | None, name: str) -> str:
+        if table is None or name not in table.sensitive:
+            return PROPOSED
+        return proposed_diversity(table, name, self.least_cell, with_room=self.has_room) or PROPOSED
+
+    def policy(self, before: Policy, demands: Mapping[str, str]) -> Policy:
+        """The policy that it makes of another. demands: its diversities. Raises as `Policy` does."""
+        lists = (
+            {name: texts for name, texts in before.diversity.items() if not isinstance(texts, str)}
+            if isinstance(before.diversity, Mapping)
+            else {}
+        )
+        least = self.counts(preset_of(before))
+        return replace(before, diversity={**demands, **lists} or None, **least)  # type: ignore[arg-type]
+
+
+CHOICES = (
+    PolicyChoice("public", "Public file", "For everybody, to be put on the web.", 10, 3, has_room=True),
+    PolicyChoice(
+        "research", "Research file", "For researchers who have signed not to identify anybody.", 5, 2, has_room=True
+    ),
+    PolicyChoice(
+        "strict", "Strict", "For a public file about something that would do much harm.", 20, 11, has_room=False
+    ),
+)
+"""What is offered, by what a release is for."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a table fails a demand as it is. sentence: in words, without values."""
+
+    failing: int
+    of: int
+    sentence: str
+
+    @property
+    def kept(self) -> float:
+        """What keeps the demand, in percent."""
+        return round(100 * (self.of - self.failing) / self.of, 2) if self.of else 100.0
+
+
+def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> tuple[Share, ...]:
+    """What demands cost in a table: groups, cells and classes that must merge or stay out, each at base values.
+
+    Groups are the combinations that occur of one or two nonsensitive columns, cells those of a sensitive column with one
+    other. demands: a diversity for each sensitive column. None of what cannot be counted.
+    """
+    if table is None:
+        return ()
+    try:
+        return tuple(share for share in _costs(table, k, least_cell, demands) if share.of)
+    except MarginalsError:
+        return ()
+
+
+def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:
+    public, sensitive = table.quasi_identifiers, table.sensitive
+    pairs: list[tuple[str, ...]] = list(combinations(public, 2))
+    are_counted = len(pairs) <= _MOST_PAIRS
+    counts = _counts(table, [*((name,) for name in public), *(pairs if are_counted else ())])
+    small, columns = int((counts < k).sum()), "one or two columns" if are_counted else "one column"
+    shares = [Share(small, len(counts), _merging(small, len(counts), f"groups by {columns}", number_of(k, "row")))]
+    if least_cell is not None:
+        cells = _counts(table, [(*first, name) for name in sensitive for first in ((), *((name,) for name in public))])
+        small = int((cells < least_cell).sum())
+        sentence = _merging(small, len(cells), "counts with a sensitive column", number_of(least_cell, "row"))
+        shares.append(Share(small, len(cells), sentence))
+    for name, demand in demands.items():
+        classes = [class_failures(table, first, name, demand) for first in public]
+        failing, of = sum(fail for fail, _ in classes), sum(total for _, total in classes)
+        told = f"All {of:,} groups by one column keep what is demanded of {name}."
+        if failing:
+            told = f"In {failing:,} of {of:,} groups by one column too much would be known about {name}."
+        shares.append(Share(failing, of, told))
+    return shares
+
+
+def _merging(small: int, of: int, what: str, least: str) -> str:
+    if not small:
+        return f"All {of:,} {what} have at least {least}."
+    have = "has" if small == 1 else "have"
+    return f"{small:,} of {of:,} {what} {have} fewer than {least}, and must merge or stay out."
+
+
+def _counts(table: Table, margins: Sequence[Sequence[str]]) -> CountArray:
+    """The counts that are not 0 of all margins, at base values."""
+    tables = [table.cube.table(table.domain.mask(dict.fromkeys(margin, 0))).counts for margin in margins]
+    return np.concatenate([counts[counts > 0] for counts in tables]) if tables else np.zeros(0, dtype=np.int64)
+
+
+def class_failures(table: Table, first: str, name: str, demand: str) -> tuple[int, int]:
+    """Of how many base values of an attribute too much would be known about a sensitive one, and how many occur.
+
+    Raises CriterionError for what is no diversity.
+    """
+    criterion = parse_diversity(demand)
+    pair = table.cube.table(table.domain.mask({first: 0, name: 0}))
+    classes = np.zeros((table.domain.hierarchy(first).size(0), table.domain.hierarchy(name).size(0)), dtype=np.int64)
+    classes[pair.column(first, 0), pair.column(name, 0)] = pair.counts
+    classes = classes[classes.sum(axis=1) > 0]
+    return int((~satisfies(criterion, classes)).sum()), len(classes)
