@@ -1,4 +1,4 @@
-"""A window seen through Chromium: forms sent as a person would, and what anybody with weak eyes or a phone would trip over."""
+"""A window seen through Chromium: forms sent as a person would, and what weak eyes or a phone would trip over."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,31 +23,35 @@ _SEND = """([address, fields, which]) => {
 }"""
 
 _LAYOUT = """() => {
-  const found = [], wide = document.documentElement.clientWidth;
+  const found = [], wide = document.documentElement.clientWidth, root = document.documentElement;
   const named = (e) => e.outerHTML.slice(0, 160);
   const seen = (e) => e.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true });
-  const scrolls = (e) => { for (; e; e = e.parentElement)
-    if (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) && e !== document.documentElement && e !== document.body) return true;
-    return false; };
-  if (document.documentElement.scrollWidth > window.innerWidth) found.push('the page scrolls sideways');
-  for (const e of document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary, [tabindex]')) {
+  const scrolls = (e) => {
+    for (; e && e !== document.body && e !== root; e = e.parentElement)
+      if (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX)) return true;
+    return false;
+  };
+  if (root.scrollWidth > window.innerWidth) found.push('the page scrolls sideways');
+  const used = 'a, button, input:not([type=hidden]), select, textarea, summary, [tabindex]';
+  for (const e of document.querySelectorAll(used)) {
     const b = e.getBoundingClientRect();
     if (e.classList.contains('skip') || !seen(e) || b.width === 0) continue;
     if ((b.right > wide + 1 || b.left < -1) && !scrolls(e.parentElement)) found.push('outside of the page: ' + named(e));
     if (e.tabIndex > 0) found.push('out of order: ' + named(e));
   }
-  for (const e of document.querySelectorAll('th')) if (!e.textContent.trim()) found.push('a header without a name: ' + named(e));
+  for (const e of document.querySelectorAll('th'))
+    if (!e.textContent.trim()) found.push('a header without a name: ' + named(e));
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n = walk.nextNode(); n; n = walk.nextNode()) {
     const e = n.parentElement;
-    if (!n.data.trim() || !seen(e) || e.closest('title, script, style, noscript') || e.getBoundingClientRect().width === 0) continue;
+    if (!n.data.trim() || !seen(e) || e.closest('title, script, style, noscript')) continue;
+    if (e.getBoundingClientRect().width === 0) continue;
     const drawn = e instanceof SVGGraphicsElement;
     const size = parseFloat(getComputedStyle(e).fontSize) * (drawn ? e.getScreenCTM().a : 1);
     if (size < 9) found.push(`letters of ${size.toFixed(1)} pixels: ` + named(e));
-    if (!drawn && !scrolls(e)) {
-      const range = document.createRange(); range.selectNodeContents(n);
-      if (range.getBoundingClientRect().right > wide + 1) found.push('cut off: ' + named(e));
-    }
+    const range = document.createRange();
+    range.selectNodeContents(n);
+    if (!drawn && !scrolls(e) && range.getBoundingClientRect().right > wide + 1) found.push('cut off: ' + named(e));
   }
   return [...new Set(found)];
 }"""
