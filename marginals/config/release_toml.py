@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from checks.classes import SINGLE_TABLES
+from checks.diversity.known import LeavingOut
+from checks.diversity.odds import AtOdds
+from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of
@@ -37,7 +41,7 @@ from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy, Population
-from marginals.publishing.proposals import NO_DIVERSITY
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.risk import (
     THRESHOLD,
     Attackers,
@@ -574,7 +578,15 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
-    """Raise InputError for a diversity of what is not sensitive, or of levels that nobody knows beforehand."""
+    """Raise InputError for a diversity that demands nothing, or one of what is not sensitive, or of levels fitted later."""
+    of_each = demanded if isinstance(demanded, dict) else {"": demanded}
+    for name, texts in of_each.items():
+        if text := next(filter(_demands_nothing, texts if isinstance(texts, list) else [texts]), None):
+            key = f"privacy.diversity.{name}" if name else "privacy.diversity"
+            raise InputError(
+                f"the key {key} = {json.dumps(text)} demands nothing, as every table satisfies it; write"
+                f' "{PROPOSED}", or {json.dumps(NO_DIVERSITY)} to publish without a demand, on purpose'
+            )
     if not isinstance(demanded, dict):
         return
     for name, by_level in demanded.items():
@@ -589,6 +601,19 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
                 f"the key privacy.diversity.{name} demands something of coarser levels, and those of {name} are fitted to "
                 'the counts; give it a hierarchy with ladder = "given", or one text'
             )
+
+
+def _demands_nothing(text: object) -> bool:
+    """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
+    if not isinstance(text, str) or text == NO_DIVERSITY:
+        return False
+    try:
+        criterion = parse_diversity(text)
+    except CriterionError:
+        return False  # which is said when the policy is made
+    while isinstance(criterion, AtOdds | LeavingOut):
+        criterion = criterion.plain
+    return not criterion.is_relative and criterion.decide([1])
 
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
+from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.tables.attribute import Role
 from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import columns_picture
@@ -102,7 +103,7 @@ def save_roles(window: Window, request: Request) -> Response:
     config = window.config()
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        attributes = section(document, "attributes")
+        attributes, before = section(document, "attributes"), sensitive_in(document)
         for name, role in roles.items():
             missing = form.get(f"missing:{name}")
             description = form.get(f"description:{name}", "").strip()
@@ -118,16 +119,37 @@ def save_roles(window: Window, request: Request) -> Response:
             if f"description:{name}" in form:
                 put(attribute, "description", description or None)
         no_one_sensitive(document)
+        none_of_those_alone(document, before)
         if form.get("reviewed"):
             put(section(document, "data"), "reviewed", True)
 
     return window.edit(request, change, "/table", sentence="Roles are written.")
 
 
+def sensitive_in(document: Mapping[str, object]) -> list[str]:
+    """The columns that a config gives the role "sensitive"."""
+    attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
+    return [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
+
+
+def none_of_those_alone(document: tomlkit.TOMLDocument, before: Sequence[str]) -> None:
+    """Where nothing was demanded on purpose, that is of the columns that were sensitive then, and of no column since.
+
+    before: the columns that were sensitive.
+    """
+    privacy, sensitive = document.get("privacy", {}), sensitive_in(document)
+    if privacy.get("diversity") != NO_DIVERSITY or set(sensitive) <= set(before):
+        return
+    put(privacy, "diversity", None)
+    if of_each := {name: NO_DIVERSITY for name in sensitive if name in before}:
+        inline = tomlkit.inline_table()
+        inline.update(of_each)
+        privacy["diversity"] = inline
+
+
 def no_one_sensitive(document: Mapping[str, object]) -> None:
     """A diversity where nothing is sensitive has nothing to be about: it is left out. One of a column that is not, too."""
-    attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
-    sensitive = [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
+    sensitive = sensitive_in(document)
     privacy = document.get("privacy")
     if privacy is None or "diversity" not in privacy:  # type: ignore[operator]
         return

@@ -1,0 +1,327 @@
+"""No path through the window, and none through `marginals init`, ends in a published sensitive column without a demand,
+unless somebody chose "none" of that very column, which the report then says.
+
+Walks are drawn: forms of any page with any of what they offer, remedies, candidates that are taken, and edits of the text.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import numpy as np
+import pandas as pd
+
+import marginals
+from marginals.commands.main import main
+from marginals.errors import InputError
+from marginals.release.release import Release
+from marginals.window.jobs import Job, Jobs
+from models.errors import MarginalsError
+from window_clients import Browser, browsing
+
+COLUMNS = ("age", "town", "ill", "income")
+
+CONFIG = """
+[data]
+path = "people.csv"
+rows_per_person = 1
+[attributes.age]
+role = "quasi-identifier"
+[attributes.town]
+role = "quasi-identifier"
+[attributes.ill]
+role = "sensitive"
+[attributes.income]
+role = "ignored"
+[privacy]
+k_link = 2
+{diversity}
+[base]
+table = "none"
+[search]
+max_attributes = 2
+max_sensitive_margins = 2
+"""
+
+DIVERSITIES = (
+    "",
+    'diversity = "entropy:1.1"',
+    'diversity = "none"',
+    'diversity = "distinct:1"',
+    'diversity = "simple:1"',
+)
+
+NUMBERS = ("", "1", "1.5", "2", "3,2", "0", "9,1")
+"""What is typed where a page wants a text or a number."""
+
+
+def write_table(folder: Path) -> Path:
+    """Two hundred people of whom each value is frequent."""
+    rng = np.random.default_rng(2)
+    values = {
+        "age": ["young", "old"],
+        "town": ["Aix", "Ulm"],
+        "ill": ["flu", "cold", "none"],
+        "income": ["low", "high"],
+    }
+    frame = pd.DataFrame({name: rng.choice(of, 200) for name, of in values.items()})
+    frame.to_csv(folder / "people.csv", index=False)
+    return folder / "people.csv"
+
+
+def in_this_process(
+    window_jobs: Jobs, kind: str, arguments: "list[str]", then: Callable[[Job], None] | None = None
+) -> Job:
+    """Run a command of the window here, since a process takes a second."""
+    job = window_jobs._kept(kind, "marginals " + " ".join(arguments), None)
+    with contextlib.chdir(window_jobs.folder):
+        result = CliRunner().invoke(main, [*arguments, "--json"])
+    job.status = result.exit_code
+    with contextlib.suppress(ValueError):
+        job.answer = json.loads(result.stdout)
+    if job.status:
+        job.sentence = job.answer.get("error", result.output)
+    if then is not None:
+        then(job)
+    job.done.set()
+    return job
+
+
+@dataclass
+class Form:
+    """A form of a page. fields: what each has as it stands; offered: what can be chosen instead."""
+
+    action: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    offered: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Forms(HTMLParser):
+    """All forms of a page that are sent."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self._form: Form | None = None
+        self._select = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: "list[tuple[str, str | None]]") -> None:
+        """Remember forms and their fields."""
+        own = dict(attrs)
+        name, value = own.get("name") or "", unescape(own.get("value") or "")
+        if tag == "form" and own.get("method") == "post":
+            self._form = Form("/" + (own.get("action") or "").split("/", 2)[2])
+            self.forms.append(self._form)
+        form = self._form
+        if form is None:
+            return
+        if tag == "select":
+            self._select = name
+            form.offered[name] = []
+        elif tag == "option":
+            form.offered[self._select].append(value)
+            if "selected" in own or self._select not in form.fields:
+                form.fields[self._select] = [value]
+        elif tag in ("input", "button") and name:
+            if own.get("type") in ("radio", "checkbox"):
+                form.offered.setdefault(name, []).append(value)
+                if "checked" in own:
+                    form.fields.setdefault(name, []).append(value)
+            else:
+                form.fields.setdefault(name, []).append(value)
+                if own.get("type") in ("text", "number"):
+                    form.offered[name] = list(NUMBERS)
+
+    def handle_data(self, data: str) -> None:
+        """The text of an option is its value, where it has no other."""
+        if self._form is not None and self._select and data.strip():
+            options = self._form.offered[self._select]
+            if options and not options[-1]:
+                options[-1] = data.strip()
+                if self._form.fields[self._select] == [""]:
+                    self._form.fields[self._select] = [data.strip()]
+
+    def handle_endtag(self, tag: str) -> None:
+        """Forget the form when it ends."""
+        if tag == "form":
+            self._form = None
+        if tag == "select":
+            self._select = ""
+
+
+@dataclass
+class Walk:
+    """Somebody who goes about in a window. chosen: the columns of which it was said in words that nothing is demanded."""
+
+    browser: Browser
+    chosen: set[str] = field(default_factory=set)
+    done: list[str] = field(default_factory=list)
+
+    def send(self, data: st.DataObject) -> None:
+        """Send a form of a page, with some of what it offers."""
+        page = data.draw(st.sampled_from(["/table", "/policy", "/policy", "/search", "/levels", "/publish"]))
+        unwanted = re.compile(r"/(stop|publish.*|search|search/frontier|search/\d+/drop|levels.*|text|table/unit)$")
+        forms = [f for f in Forms(self.page(page)).forms if not unwanted.search(f.action)]
+        if not forms:
+            return
+        form = data.draw(st.sampled_from(forms))
+        changed = {n: o for n, o in form.offered.items() if o and data.draw(st.integers(0, 2)) == 0}
+        fields = {**form.fields, **{name: [data.draw(st.sampled_from(o))] for name, o in changed.items()}}
+        self.note(fields)
+        self.done.append(f"{form.action} {fields}")
+        self.browser.post(form.action, fields)
+
+    def edit(self, data: st.DataObject) -> None:
+        """Write another diversity, or another column as the sensitive one, into the text of the config."""
+        text = self.browser.window.file.text
+        if data.draw(st.booleans()):
+            text = re.sub(r"(?m)^diversity = .*\n", "", text)
+            text = text.replace("[privacy]", f"[privacy]\n{data.draw(st.sampled_from(DIVERSITIES))}", 1)
+        else:
+            name = data.draw(st.sampled_from(COLUMNS))
+            text = re.sub(rf"(\[attributes\.{name}\]\n)role = .*", r'\1role = "sensitive"', text)
+        if re.search(r'(?m)^diversity = "none"', text):
+            self.chosen |= set(COLUMNS)
+        self.done.append(f"edit {text}")
+        self.browser.post("/table/text", {"text": text})
+
+    def search(self, _data: st.DataObject) -> None:
+        """Search under the policy as it is, which leaves a candidate or remedies."""
+        self.done.append("search")
+        self.browser.post("/search", {})
+
+    def publish(self) -> None:
+        """Publish what the page for that offers."""
+        forms = [form for form in Forms(self.page("/publish")).forms if form.action == "/publish"]
+        for form in forms:
+            fields = {**form.fields, "out": ["release"]}
+            fields.pop("sign", None)
+            self.browser.post("/publish", fields)
+
+    def page(self, path: str) -> str:
+        self.browser.window.counting.table(20)
+        return self.browser.get(path).get_data(as_text=True)
+
+    def note(self, fields: Mapping[str, "list[str]"]) -> None:
+        """Whoever sends "none" for a column says that nothing is demanded of it."""
+        self.chosen |= {name.split(":", 1)[1] for name, values in fields.items() if ":" in name and "none" in values}
+
+
+def require_demands(release: Release, report: str, chosen: "set[str]", told: object) -> None:
+    """Each sensitive attribute that a release shows has a proven claim, or was chosen to have none, as the report says."""
+    found = release.verify()
+    demanded = {check.parameters.get("sensitive") for check in found.checks if check.holds}
+    for name in found.smallest_sensitive or {}:
+        if name in demanded:
+            continue
+        assert name in chosen, told
+        words = " ".join(re.sub(r"<[^>]*>", " ", report).split())
+        assert re.search(rf"Nothing is demanded of how varied [^.]*{re.escape(name)}", unescape(words)), told
+
+
+@contextlib.contextmanager
+def walking(diversity: str) -> Iterator[Walk]:
+    with TemporaryDirectory() as place:
+        folder = Path(place).resolve()
+        write_table(folder)
+        (folder / "release.toml").write_text(CONFIG.format(diversity=diversity), encoding="utf-8")
+        with browsing(folder / "release.toml") as browser:
+            yield Walk(browser)
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Jobs, "command", in_this_process)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["", 'diversity = "entropy:1.1"', 'diversity = "none"']), st.data())
+def test_no_walk_ends_in_a_sensitive_column_without_a_demand(diversity: str, data: st.DataObject) -> None:
+    with walking(diversity) as walk:
+        if "none" in diversity:
+            walk.chosen.add("ill")
+        for _ in range(data.draw(st.integers(1, 6))):
+            data.draw(st.sampled_from([walk.send, walk.send, walk.send, walk.edit, walk.search]))(data)
+        walk.publish()
+        folder = walk.browser.window.project.folder / "release"
+        event(f"published: {folder.is_dir()}")
+        if not folder.is_dir():
+            return
+        report = (folder / "report.html").read_text(encoding="utf-8")
+        require_demands(marginals.open_release(folder), report, walk.chosen, walk.done)
+
+
+def test_none_is_said_of_a_column_and_not_of_one_that_becomes_sensitive_later() -> None:
+    """Nothing is demanded of ill, on purpose; income is made sensitive then, and of it nothing was said."""
+    with walking('diversity = "none"') as walk:
+        form = next(form for form in Forms(walk.page("/table")).forms if form.action == "/table/roles")
+        del form.fields["version"]  # each is sent from a page that was loaded after the one before
+        walk.browser.post("/table/roles", {**form.fields, "role:income": "sensitive"})
+        config = walk.browser.window.config()
+        assert config.policy.diversity == {"ill": "none"}
+        assert config.policy.silent_on(["ill", "income"]) == ("income",)
+        with pytest.raises(InputError, match="'income' is sensitive, and no diversity is demanded"):
+            marginals.publish(config.read_table(), config.policy)
+        walk.browser.post("/table/roles", {**form.fields, "role:income": "ignored", "role:ill": "ignored"})
+        assert walk.browser.window.config().policy.diversity is None
+
+
+@pytest.mark.parametrize(
+    "demand",
+    ["distinct:1", "entropy:1", "simple:1", "recursive:3,1", "simple:1 at odds 2", "distinct:1 leaving out flu"],
+)
+@pytest.mark.parametrize("form", ['diversity = "{}"', 'diversity = {{ ill = "{}" }}', 'diversity = {{ ill = ["{}"] }}'])
+def test_a_demand_that_every_table_satisfies_is_none(demand: str, form: str, tmp_path: Path) -> None:
+    """It would stand in the report as a proven claim, with people whose value anybody can read."""
+    write_table(tmp_path)
+    config = tmp_path / "release.toml"
+    config.write_text(CONFIG.format(diversity=form.format(demand)), encoding="utf-8")
+    with pytest.raises(InputError, match='demands nothing, as every table satisfies it; write "recursive:'):
+        marginals.read_config(config)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_init_writes_no_config_that_publishes_a_sensitive_column_without_a_demand(data: st.DataObject) -> None:
+    """Whatever it guesses, and whatever roles are given beside or after it."""
+    names = ["age", "salary", "diagnosis", "religion", "town"]
+    kinds = [["a", "b"], ["a", "b", "c", "d"], ["only"], [str(number) for number in range(30)]]
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        drawn = data.draw(st.lists(st.sampled_from(names), min_size=2, max_size=4, unique=True))
+        frame = pd.DataFrame({name: rng.choice(data.draw(st.sampled_from(kinds)), 300) for name in drawn})
+        frame.to_csv(folder / "people.csv", index=False)
+        config = folder / "release.toml"
+        result = CliRunner().invoke(main, ["init", str(folder / "people.csv"), "--out", str(config)])
+        assert result.exit_code == 0, result.output
+        assert not re.search(r'(?m)^[^#]*diversity.*"none"', config.read_text())
+        changed = data.draw(st.sampled_from(drawn))
+        if data.draw(st.booleans()):
+            text = re.sub(
+                rf"(\[attributes\.{changed}\][^\[]*?role = )\"[a-z-]+\"", r'\1"sensitive"', config.read_text()
+            )
+            config.write_text(text)
+        try:
+            ready = marginals.read_config(config)
+            release = marginals.publish(ready.read_table(), ready.policy).release
+        except MarginalsError:
+            return
+        require_demands(release, "", set(), config.read_text())
