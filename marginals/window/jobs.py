@@ -31,6 +31,7 @@ from marginals.pages.release_page import PairsShown, pairs_shown
 from marginals.release.release import open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
+from marginals.window.preview import Preview
 from marginals.window.project import NOTES, ConfigFile, Project, difference, put, section
 from models.errors import MarginalsError
 
@@ -321,6 +322,14 @@ class Candidate:
             return (), None
         named = tuple(margin_in_words(margin, release.domain) for margin in release.margins)
         return named, pairs_shown(release.collection)
+
+    @cached_property
+    def preview(self) -> Preview | None:
+        """What its release shows; None where it cannot be read."""
+        try:
+            return Preview.of(open_release(self.folder / "release"), self.answer.get("unpublished") or {})
+        except (MarginalsError, OSError):
+            return None
 
     @property
     def largest_risk(self) -> float | None:

@@ -1,6 +1,6 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,16 @@ from marginals.bundle.content import REPORT
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
+from marginals.named_rules import rules_of
 from marginals.names import number_of
 from marginals.tables.attribute import Role
+from marginals.tables.source import TableSource
+from marginals.tables.table import Table
+from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.gate import REPORT_POLICY
+from marginals.window.jobs import Job
 from marginals.window.project import changed_since, put, releases_in, section
+from marginals.window.result_cards import ResultCard, cards_of_attacks, cards_of_verdicts
 from marginals.window.window import Window
 from marginals.wording import dropped_lines, left_out_lines
 
@@ -30,7 +36,6 @@ def show(window: Window, request: Request) -> Response:
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")
     config, counted = window.config(), window.counting.table()
-    table = counted.value
     there = releases_in(window.project)
     chosen = request.args.get("release", there[0] if there else "")
     if chosen not in there:
@@ -38,37 +43,22 @@ def show(window: Window, request: Request) -> Response:
     folder = window.project.folder
     job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
     changing = window.jobs.latest("ledger")
-    sensitive = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.SENSITIVE]
     result = window.candidates.found()
-    least = max(config.policy.least("min_cell") or 1, config.policy.min_published_cell or 1)
+    latest = window.candidates.all()[-1:]
     return window.page(
         "publish.html",
         "publish",
         counted=counted,
         config=config,
-        policy=config.policy,
-        sensitive=sensitive,
-        silent=config.policy.silent_on(list(sensitive)),
-        undemanded=config.policy.undemanded(sensitive),
-        smallest=None if result is None else result.smallest_sensitive_count,
-        small=counts_below(least) if least > 1 else "",
-        table=table,
-        dropped=[]
-        if table is None
-        else list(
-            dropped_lines(
-                table.whole.rows + table.left_out, table.missing, table.missing_in, config.policy.least("min_cell")
-            )
-        ),
-        left_out=[] if table is None else list(left_out_lines(table)),
-        unit=_unit(config.source.person, config.source.rows_per_person, config.source.one_row),
-        is_said=config.source.unit.stated is not None,
-        repeating=[]
-        if table is None or config.source.unit.stated is not None
-        else [str(key) for key in table.repeating],
+        checklist=_checklist(window),
+        looked=LOOKED,
+        result=result,
+        older=latest[0].number if result is None and latest else None,
+        preview=None if result is None else result.preview,
         job=job,
         verifying=verifying,
         attacking=attacking,
+        cards={"verify": _cards(verifying, cards_of_verdicts), "attack": _cards(attacking, cards_of_attacks)},
         changing=changing,
         releases=there,
         chosen=chosen,
@@ -80,6 +70,74 @@ def show(window: Window, request: Request) -> Response:
         has_public_key=(folder / _PUBLIC).is_file(),
         ledgers=sorted(head_file.parent.name for head_file in folder.glob("*/head.json")),
     )
+
+
+def _checklist(window: Window) -> Checklist:
+    """What the program itself knows of the list, under the config and the counts as they are now."""
+    config, table = window.config(), window.counting.table().value
+    policy, source, folder = config.policy, config.source, window.project.folder
+    sensitive = [name for name, attribute in source.attributes.items() if attribute.role is Role.SENSITIVE]
+    names, least = ", ".join(sensitive), max(policy.least("min_cell") or 1, policy.min_published_cell or 1)
+    must = []
+    if silent := policy.silent_on(list(sensitive)):
+        said = f"Nothing is demanded of {', '.join(silent)}, so it cannot be published."
+        must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
+    elif sensitive:
+        must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
+    should = [_rows(table, policy.least("min_cell")), _whose(config.source, table)]
+    if undemanded := policy.undemanded(sensitive):
+        are = "is" if len(undemanded) == 1 else "are"
+        whose = f"{', '.join(undemanded)} {are} among people who agree in other columns"
+        said = f"Nothing is demanded, on purpose, of how varied {whose}."
+        should.append(CheckedItem(said, False, "/policy", "Demand something"))
+    if sensitive:
+        found = window.candidates.found()
+        smallest = None if found is None else found.smallest_sensitive_count
+        said = (
+            f"The smallest count with a sensitive value is {smallest:,}, in what was found under this config."
+            if smallest
+            else f"No count with a sensitive value will be {counts_below(least)}."
+            if least > 1
+            else f"A count of {names} may be as small as 1, since k holds for the other columns."
+        )
+        if least <= 1:
+            said += " A rare value may be seen to be one person's: min_cell forbids small counts of any kind."
+        should.append(CheckedItem(said, least > 1, "" if least > 1 else "/policy", "" if least > 1 else "Demand it"))
+    if rules := rules_of(policy.rules):
+        should.append(CheckedItem(f"The rules {', '.join(rule.name for rule in rules)} are demanded."))
+    else:
+        should.append(CheckedItem("No agency's rule is demanded.", False, "/policy", "Name one if your house has one"))
+    ledgers = sorted(head_file.parent.name for head_file in folder.glob("*/head.json"))
+    none = "There is no ledger. If this table changes and is published again, begin one with the first release."
+    should.append(
+        CheckedItem(f"Ledgers in this folder: {', '.join(ledgers)}.") if ledgers else CheckedItem(none, False)
+    )
+    return Checklist(must, should)
+
+
+def _rows(table: Table | None, least: int | None) -> CheckedItem:
+    """Which rows count."""
+    if table is None:
+        return CheckedItem("The rows are being counted.", False)
+    left_out = "".join(f" {line}" for line in left_out_lines(table))
+    if not table.missing:
+        return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
+    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least)
+    return CheckedItem(" ".join(dropped) + left_out, False)
+
+
+def _whose(source: TableSource, table: Table | None) -> CheckedItem:
+    """Whose rows these are."""
+    is_said = source.unit.stated is not None
+    if table is not None and not is_said and table.repeating:
+        said = f"{'; '.join(map(str, table.repeating))}."
+        return CheckedItem(said, False, "/table", "Say whose rows these are")
+    return CheckedItem(_unit(source.person, source.rows_per_person, source.one_row), is_said)
+
+
+def _cards(job: Job | None, read: Callable[[str], tuple[ResultCard, ...]]) -> tuple[ResultCard, ...]:
+    """What a job that has ended printed."""
+    return () if job is None or job.runs else read(job.printed)
 
 
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
@@ -106,6 +164,8 @@ def publish(window: Window, request: Request) -> Response:
         raise InputError("a release is being written already")
     form, config = request.form, window.file.path.name
     out = _folder_name(window, form.get("out", "release").strip() or "release")
+    checklist, place = _checklist(window), kept_at(window.project.folder / out)
+    checklist.require("looked" in form)
     command = ["publish", config, "--out", out]
     if ledger := form.get("ledger", "").strip():
         command += ["--ledger", _folder_name(window, ledger)]
@@ -122,11 +182,18 @@ def publish(window: Window, request: Request) -> Response:
         change = partial(_entitle, typed=typed)
         window.tell(window.file.edit(form.get("version", ""), change), "Title and imprint are written.")
     window.config().require_collections()
+    told = checklist.text(out, config)
+
+    def kept(job: Job) -> None:
+        if job.status == 0:
+            keep(told, place)
+
     if not ledger and (result := window.candidates.found()) is not None:
         job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, out, sign))
+        kept(job)
         window.say(f"Candidate {result.number} was searched under this config, so it is not searched again.", job.shown)
     else:
-        job = window.jobs.command("publish", command)
+        job = window.jobs.command("publish", command, kept)
         window.say("The release is being made.", job.shown)
     job.done.wait(0.3)
     return window.back("/publish")

@@ -136,7 +136,7 @@ def test_people_with_several_rows_are_published_with_a_ledger_and_explored(brows
     browser.post("/search", {})
     page = browser.until("/search", "Candidate 1")
     assert TIMES.join(("Alter", "disease")) in page
-    browser.post("/publish", {"out": "release", "ledger": "ledger"})
+    browser.post("/publish", {"looked": "yes", "out": "release", "ledger": "ledger"})
     assert "It is the first release of the ledger." in browser.until("/publish", "The release is written to")
     folder = browser.window.project.folder
     release = marginals.open_release(folder / "release")

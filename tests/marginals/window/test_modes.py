@@ -32,7 +32,7 @@ def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, mo
             browser.post("/policy", {**fields, "k_link": "6"})
             browser.post("/search", {})
             browser.until("/search", "Candidate 1")
-            browser.post("/publish", {"out": "release"})
+            browser.post("/publish", {"looked": "yes", "out": "release"})
             browser.until("/publish", "The release is written to the folder release")
             window = browser.window
             window.file.replace(window.file.version, window.file.text + "\n# more\n", {"hierarchies/x.csv": b"a;*\n"})

@@ -396,7 +396,7 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     folder, config = browser.window.project.folder, browser.window.file.path
     browser.post("/search", {})
     browser.until("/search", "Candidate 1")
-    page = browser.post("/publish", {"out": "first"}).get_data(as_text=True)
+    page = browser.post("/publish", {"looked": "yes", "out": "first"}).get_data(as_text=True)
     assert "so it is not searched again" in page
     assert "The release is written to the folder first" in page
     job = browser.window.jobs.latest("publish")
@@ -413,7 +413,7 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     other = folder / "other"
     other.mkdir()
     (other / "note.txt").write_text("mine")
-    assert "other" in problem(browser.post("/publish", {"out": "other"}).get_data(as_text=True))
+    assert "other" in problem(browser.post("/publish", {"looked": "yes", "out": "other"}).get_data(as_text=True))
     assert (other / "note.txt").read_text() == "mine"
     found = browser.window.candidates.found()
     assert found is not None
@@ -426,14 +426,14 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     config.write_text(CONFIG.replace("k_link = 5", "k_link = 6"))
     assert browser.window.candidates.found() is None
     config.write_text(CONFIG)
-    browser.post("/publish", {"out": "noted", "ledger": "ledger"})
+    browser.post("/publish", {"looked": "yes", "out": "noted", "ledger": "ledger"})
     browser.until("/publish", "It is the first release of the ledger.")
     again = browser.window.jobs.latest("publish")
     assert again is not None
     assert again.process is not None
     counts = next((found.folder / "release" / "marginals").iterdir())
     counts.write_bytes(counts.read_bytes() + b"\n")
-    assert counts.name in problem(browser.post("/publish", {"out": "third"}).get_data(as_text=True))
+    assert counts.name in problem(browser.post("/publish", {"looked": "yes", "out": "third"}).get_data(as_text=True))
     assert not (folder / "third").exists()
 
 
@@ -446,7 +446,7 @@ def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> Non
     page = browser.get("/publish").get_data(as_text=True)
     assert "minisign.key has a password" in page
     assert 'name="sign" value="yes" disabled' in page
-    page = browser.post("/publish", {"out": "release", "sign": "yes"}).get_data(as_text=True)
+    page = browser.post("/publish", {"looked": "yes", "out": "release", "sign": "yes"}).get_data(as_text=True)
     assert "publish there with --sign minisign.key" in problem(page)
     assert browser.window.jobs.latest("publish") is None
 
@@ -502,9 +502,10 @@ def test_the_frontier_is_that_of_python(browser: Browser) -> None:
 @pytest.mark.slow
 def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> None:
     assert (
-        "there is no key" in browser.post("/publish", {"out": "release", "sign": "yes"}).get_data(as_text=True).lower()
+        "there is no key"
+        in browser.post("/publish", {"looked": "yes", "out": "release", "sign": "yes"}).get_data(as_text=True).lower()
     )
-    browser.post("/publish", {"out": "my release", "ledger": "ledger"})
+    browser.post("/publish", {"looked": "yes", "out": "my release", "ledger": "ledger"})
     page = browser.until("/publish", "The release is written to the folder my release")
     assert "It is the first release of the ledger." in page
     assert "Ledgers in this folder: ledger." in page
@@ -589,7 +590,9 @@ def test_the_least_count_that_a_rule_demands_is_said_too(browser: Browser) -> No
 def test_a_title_that_was_typed_is_that_of_the_release(browser: Browser) -> None:
     page = browser.get("/publish").get_data(as_text=True)
     fields = browser.fields_of(page, "/publish")
-    browser.post("/publish", {**fields, "title": "People and illness", "publisher": "City of Ulm", "sign": ""})
+    browser.post(
+        "/publish", {"looked": "yes", **fields, "title": "People and illness", "publisher": "City of Ulm", "sign": ""}
+    )
     assert browser.window.config().imprint.title == "People and illness"
     page = browser.until("/publish", "The release is written to the folder release")
     assert "is replaced: release" in page
@@ -601,7 +604,10 @@ def test_a_title_that_was_typed_is_that_of_the_release(browser: Browser) -> None
 @pytest.mark.slow
 def test_a_release_that_is_older_than_its_policy_or_its_table_says_so(browser: Browser) -> None:
     folder = browser.window.project.folder
-    browser.post("/publish", {**browser.fields_of(browser.until("/publish", "600 rows"), "/publish"), "out": "release"})
+    browser.post(
+        "/publish",
+        {"looked": "yes", **browser.fields_of(browser.until("/publish", "600 rows"), "/publish"), "out": "release"},
+    )
     page = browser.until("/publish", "claims proven")
     assert "saved after it was written" not in page
     later = (folder / "release").stat().st_mtime + 10

@@ -51,7 +51,10 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
         browser.until("/search", "Candidate 1")
         if signed:
             browser.post("/publish/key")
-        browser.post("/publish", {"out": "release", "sign": "yes"} if signed else {"out": "release"})
+        browser.post(
+            "/publish",
+            {"looked": "yes", "out": "release", "sign": "yes"} if signed else {"looked": "yes", "out": "release"},
+        )
         browser.until("/publish", "The release is written to the folder release")
         browser.post("/publish/verify", {"release": "release"})
         verified = browser.until("/publish", "Verified from its files alone")
