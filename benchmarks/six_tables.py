@@ -13,9 +13,9 @@ everybody. Of larger tables 13,000 people are drawn (Nursery is whole), others f
   groups of 3 different sensitive values among neighbours;
 - exact one-way tables: unprotected, columns independent;
 - sequential trees (CART): records from the leaves of trees with five records at least, which no rule protects;
-- all pairs with Gaussian noise: (epsilon, 1e-6)-differential privacy by the analytic mechanism (Balle and Wang, ICML 2018);
-  the noise of a pair goes with the cube root of its cells, one-way tables are averaged over pairs, pairs projected on
-  shares, tables of three columns fitted to their pairs;
+- all pairs with Gaussian noise: (epsilon, 1e-6)-differential privacy of who comes or goes, by the analytic mechanism (Balle
+  and Wang, ICML 2018); the noise of a pair goes with the cube root of its cells, one-way tables are averaged over pairs, pairs
+  projected on shares, tables of three columns fitted to their pairs;
 - AIM of private-pgm with the same promise, 1,000 iterations of each fit and 80 MB: `--private-pgm` is a checkout of
   https://github.com/ryan112358/private-pgm and `--python` an environment with it and what
   `peer_programs/private_pgm.txt` lists. A run of more than `--seconds` is stopped.
@@ -331,7 +331,7 @@ def sequential_trees(sample: Sample) -> Shares:
 
 
 def deviation(epsilon: float) -> float:
-    """Of the noise for one number that a person changes by 1: the least that is (epsilon, DELTA)-differentially private."""
+    """Of the noise for a number that a person who comes or goes changes by 1: the least that keeps the promise."""
 
     def spent(sigma: float) -> float:
         above, below = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma

@@ -177,7 +177,10 @@ class PartByPart(Protocol):
         """
 
     def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """The cliques that can break it together, apart where they cannot break it jointly."""
+        """The cliques that can break it together, apart where they cannot break it jointly.
+
+        No part holds cliques of several `sensitive_groups`: a search asks for the parts of each by itself.
+        """
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """The verdict on one of its parts, each clique of which is allowed by itself."""

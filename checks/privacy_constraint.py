@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
 from copy import copy
-from operator import itemgetter
+from functools import reduce
+from operator import itemgetter, or_
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class PrivacyConstraint(PruningConstraint):
         self._verdicts: dict[tuple[int, SensitiveGroup], Verdict] = {}
         self._shared: dict[Mask, tuple[str, ...]] = {}
         attribute_masks = (cube.domain.attribute_masks[cube.domain.index(name)] for name in requirements.sensitive)
-        self._steps_of_sensitive = sum(mask & -mask for mask in attribute_masks)
+        self._steps_of_sensitive = reduce(or_, (mask & -mask for mask in attribute_masks), 0)
         self._of_classes = tuple(
             _OfClasses(claim.about, cube.domain.mask({claim.about: claim.level}), claim.class_diversity)
             for claim in self._claims
@@ -87,7 +88,7 @@ class PrivacyConstraint(PruningConstraint):
     @property
     def pivot(self) -> Mask:
         """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
-        return ALL_VERTICES if len(self._requirements.sensitive) > 1 else self._steps_of_sensitive
+        return ALL_VERTICES if self._steps_of_sensitive.bit_count() > 1 else self._steps_of_sensitive
 
     @property
     def jointly_judged(self) -> Mask:
@@ -125,8 +126,7 @@ class PrivacyConstraint(PruningConstraint):
         limit = self._max_sensitive_margins
         if limit is None or len(sensitive) <= limit:
             return None
-        shown = [0] * (limit + 1)
-        """The first steps that so many cliques and one more show at least."""
+        shown = [0] * (limit + 1)  # the first steps that so many cliques and one more show
         for clique in sensitive:
             steps = clique & self._steps_of_sensitive
             for times in range(limit, 0, -1):

@@ -90,7 +90,7 @@ def _text(rows: Rows) -> tuple[str, bool]:
         if paper.startswith("under "):
             return float(ours) < float(paper.split()[1])
         decimals = len(paper.partition(".")[2])
-        if not paper.replace(".", "").isdigit():
+        if not paper.removeprefix("-").replace(".", "").isdigit():
             return ours == paper
         return f"{float(ours):.{decimals}f}" == paper
 

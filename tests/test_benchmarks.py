@@ -422,7 +422,7 @@ def test_published_tables_are_as_near_as_their_groups() -> None:
 
 
 def test_noise_is_as_little_as_the_promise_allows() -> None:
-    """The deviation for epsilon 1 and delta 1e-5 of Balle and Wang's analytic mechanism, which is below the classic one."""
+    """The deviation of Balle and Wang's analytic mechanism is below the classic one, and falls with epsilon."""
     sigma = six_tables.deviation(1.0)
     assert 1 < sigma < np.sqrt(2 * np.log(1.25 / six_tables.DELTA))
     assert six_tables.deviation(3.0) < sigma

@@ -86,7 +86,7 @@ _ROUNDS = 100
 
 LISTED = 500_000
 """Steps of a count, at most: ways to fill a class, from each state that those before it can leave. One of a large class
-counts for several, since its arrangements are numbers of many digits."""
+counts for several, since its exact arrangements, where they are asked for, are numbers of many digits."""
 
 _LARGE = 50
 """Rows of a class for which each way to fill it counts as one step more."""
@@ -142,8 +142,10 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
         return None
     sizes = sums.sizes.tolist()
     with localcontext(_FLOATING):
-        factorials = list(accumulate(range(1, max(sizes) + 1), mul, initial=Decimal(1)))
-        inverse = [1 / factorial for factorial in factorials]
+        needed = {*sizes, *(part for of_class in steps for *_, filled in of_class for part in filled)}
+        products = enumerate(accumulate(range(1, max(sizes) + 1), mul, initial=Decimal(1)))
+        factorials = {number: factorial for number, factorial in products if number in needed}
+        inverse = {number: 1 / factorial for number, factorial in factorials.items()}
 
         def ways(place: int, filled: _Filled) -> Decimal:
             """The arrangements within a class: a multinomial coefficient."""
@@ -164,7 +166,10 @@ def _rows_in_all(
 
     ways: the arrangements within a class, given its number and its rows by value. Raises ValueError where there are none.
     """
-    weights = [[ways(place, filled) for _, _, filled in steps] for place, steps in enumerate(layers)]
+    weights = []
+    for place, steps in enumerate(layers):
+        deadline.check()
+        weights.append([ways(place, filled) for _, _, filled in steps])
     none = one - one
     behind: list[dict[int, _Number]] = [{} for _ in range(len(layers) + 1)]
     behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], one)

@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -193,3 +194,31 @@ def test_pairs_along_a_path_need_flows_alone() -> None:
         assert finding.verdict is Verdict.FAILS
         assert Algorithm.INTEGER_PROGRAMMING not in finding.algorithms
     assert k_combinatorial(collection, names, least).holds
+
+
+@given(several_sensitive())
+def test_linked_cliques_are_those_that_sensitive_attributes_connect(drawn: Drawn) -> None:
+    """Against the connected components of cliques that show a common sensitive attribute."""
+    collection, names = drawn
+    domain, cliques = collection.domain, collection.junction_tree.cliques
+    shown = {
+        clique: {name for name in names if clique & domain.attribute_masks[domain.index(name)]} for clique in cliques
+    }
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(clique for clique in cliques if shown[clique])
+    graph.add_edges_from((a, b) for a in graph for b in graph if shown[a] & shown[b])
+    groups = sensitive_groups(domain, cliques, names)
+    assert {frozenset(group.cliques) for group in groups} == set(map(frozenset, nx.connected_components(graph)))
+    for group in groups:
+        assert set(group.attributes) == set().union(*map(shown.__getitem__, group.cliques))
+
+
+@given(several_sensitive(), st.integers(0, 2))
+def test_more_margins_with_a_sensitive_attribute_than_the_limit_are_refused(drawn: Drawn, limit: int) -> None:
+    """Counted attribute by attribute; an attribute that is named twice counts once."""
+    collection, names = drawn
+    domain, cliques = collection.domain, collection.junction_tree.cliques
+    most = max(sum(bool(c & domain.attribute_masks[domain.index(name)]) for c in cliques) for name in names)
+    constraint = PrivacyConstraint(collection.cube, Requirements((*names, names[0])), limit)
+    refusal = constraint(cliques, 0)
+    assert (refusal is not None and refusal.reason.startswith("more than")) == (most > limit)
