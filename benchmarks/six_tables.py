@@ -13,9 +13,9 @@ everybody. Of larger tables 13,000 people are drawn (Nursery is whole), others f
   groups of 3 different sensitive values among neighbours;
 - exact one-way tables: unprotected, columns independent;
 - sequential trees (CART): records from the leaves of trees with five records at least, which no rule protects;
-- all pairs with Gaussian noise: (epsilon, 1e-6)-differential privacy of who comes or goes, by the analytic mechanism (Balle
-  and Wang, ICML 2018); the noise of a pair goes with the cube root of its cells, one-way tables are averaged over pairs, pairs
-  projected on shares, tables of three columns fitted to their pairs;
+- all pairs with Gaussian noise: (epsilon, 1e-6)-differential privacy of who comes or goes, by the analytic mechanism of
+  Balle and Wang (ICML 2018); the noise of a pair goes with the cube root of its cells, one-way tables are averaged over
+  pairs, pairs projected on shares, tables of three columns fitted to their pairs;
 - AIM of private-pgm with the same promise, 1,000 iterations of each fit and 80 MB: `--private-pgm` is a checkout of
   https://github.com/ryan112358/private-pgm and `--python` an environment with it and what
   `peer_programs/private_pgm.txt` lists. A run of more than `--seconds` is stopped.
@@ -479,6 +479,13 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+BEGINNING = f"""\
+Fifteen ways on six tables of up to {MOST_ROWS:,} people, the mean of three seeds and half of their range. Marginals,
+full-domain table, Mondrian, Hilbert and SWEEP let {K} people at least share what is shown of other columns, and {L}
+different values of the sensitive one; angelization does so in two tables. Anatomy and slicing promise the {L} values
+alone, and show the other columns of each person, or pairs of them, exactly. One-way tables and trees promise nothing,
+noisy pairs and AIM differential privacy with delta {DELTA:g}. The script's first lines say how each is made."""
+
 MEASURES = {
     "two_way": "**Tables of two columns**, mean total variation",
     "three_way": "**Tables of three columns**, mean total variation",
@@ -494,7 +501,7 @@ def page(kept: Path) -> str:
             last[line["way"], line["table"]][line["seed"]] = line
     tables = list(dict.fromkeys(table for _, table in last))
     ways = list(dict.fromkeys(way for way, _ in last))
-    parts = []
+    parts = [BEGINNING]
     for measure, title in MEASURES.items():
         means = {key: _mean(lines, measure) for key, lines in last.items()}
         rows = [["way", *tables], ["---"] * (len(tables) + 1)]
@@ -507,6 +514,11 @@ def page(kept: Path) -> str:
                 nearer.append(f"{way} in {', '.join(where)}")
         told = "; ".join(nearer) or "none of these"
         parts.append(f"Nearer to the truth than `marginals`, by the mean of the seeds: {told}.")
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for (way, table), lines in last.items():
+        if stopped := [line["stopped"] for line in lines.values() if "stopped" in line]:
+            reasons[stopped[0]].append(f"{way} in {table} ({len(stopped)} of {len(SEEDS)} seeds)")
+    parts += [f"Without a number, since {reason}: {', '.join(where)}." for reason, where in reasons.items()]
     return "\n\n".join(parts)
 
 
@@ -516,13 +528,9 @@ def _mean(lines: Mapping[int, Mapping[str, Any]], measure: str) -> float:
 
 
 def _cell(lines: Mapping[int, Mapping[str, Any]], measure: str) -> str:
-    """The mean of the seeds, and half of their range; or why there is none."""
-    if stopped := next((line["stopped"] for line in lines.values() if "stopped" in line), ""):
-        return stopped
-    if len(lines) < len(SEEDS):
-        return "-"
-    numbers = [line[measure] for line in lines.values()]
-    return f"{np.mean(numbers):.3f} ± {np.ptp(numbers) / 2:.3f}"
+    """The mean of the seeds, and half of their range; a dash where one has no number."""
+    numbers = [line[measure] for line in lines.values() if measure in line]
+    return f"{np.mean(numbers):.3f} ± {np.ptp(numbers) / 2:.3f}" if len(numbers) == len(SEEDS) else "-"
 
 
 def main() -> None:
