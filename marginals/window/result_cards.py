@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _VERDICT = re.compile(r" *(holds|fails|undecided|attested|warning)  ?(?P<told>\S.*)")
-_NOTHING = re.compile(r"\b(?:no|none|nothing|not binding|nobody|0 of)\b")
+_NOTHING = re.compile(
+    r"Nonsensitive attributes alone, from the tables alone: no combination certainly has .*"
+    r"|[^:;]+: Of the [\d,]+ possible combinations of [^;]*, none has a count that readers can determine\."
+    r"|[\w-]+ \d+: the smallest count is [\d,]+; not binding"
+)
+"""Whole sentences that say that readers learn nothing; any other is to be looked at."""
+
 _OPEN = re.compile(r"\b(?:not examined|undecided|attested)\b")
 
 _CLASSES = {
@@ -40,13 +46,19 @@ def cards_of_verdicts(printed: str) -> tuple[ResultCard, ...]:
 
 
 def cards_of_attacks(printed: str) -> tuple[ResultCard, ...]:
-    """Those of `marginals attack`: one for each line that begins at the margin."""
-    return _cards(printed, lambda line: None if line.startswith(" ") else (_mark(line), line))
+    """Those of `marginals attack`: one for each line that begins at the margin.
+
+    Only where a known sentence says that readers learn nothing, and has no detail, the mark says so too.
+    """
+    return tuple(
+        replace(card, mark="nothing found") if _NOTHING.fullmatch(card.sentence) and not card.detail else card
+        for card in _cards(printed, lambda line: None if line.startswith(" ") else (_mark(line), line))
+    )
 
 
 def _mark(line: str) -> str:
-    """Of a finding: whether readers learn nothing by it, or it was not examined, or somebody should look."""
-    return "not examined" if _OPEN.search(line) else "nothing found" if _NOTHING.search(line) else "look"
+    """Of a finding: whether it was not examined, or somebody should look."""
+    return "not examined" if _OPEN.search(line) else "look"
 
 
 def _cards(printed: str, head: Callable[[str], tuple[str, str] | None]) -> tuple[ResultCard, ...]:
