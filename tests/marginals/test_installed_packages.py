@@ -109,7 +109,7 @@ def test_the_window_offers_and_uses_what_is_installed(config: Path, monkeypatch:
         assert "<option selected>toy-base</option>" in page
         browser.post("/search", {})
         browser.until("/search", "Candidate 1")
-        browser.post("/publish", {"out": "release"})
+        browser.post("/publish", {"looked": "yes", "out": "release"})
         browser.until("/publish", "The release is written to the folder release")
     assert marginals.open_release(config.parent / "release").verify().ok
 

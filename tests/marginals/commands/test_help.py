@@ -24,7 +24,14 @@ WORK = (
 )
 ORDER = [name for kind in WORK for name in kind.split()]
 
-INTERNAL = {"IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError", "UnjudgedError"}
+INTERNAL = {
+    "FieldError",
+    "IncomparableError",
+    "NoValueError",
+    "NothingInRangeError",
+    "OlderVersionError",
+    "UnjudgedError",
+}
 """Errors that the project always catches itself, and kinds of InputError that it alone tells apart."""
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -103,8 +102,7 @@ def test_the_time_limit_is_shared_by_the_base_table_and_both_searches(
 ) -> None:
     """By a clock that goes on by a hundredth of a second when it is looked at."""
     looks = itertools.count(1)
-    clock = SimpleNamespace(monotonic=lambda: next(looks) / 100, process_time=time.process_time)
-    monkeypatch.setattr("marginals.publishing.searching.time", clock)
+    monkeypatch.setattr("marginals.publishing.searching.SEARCH_CLOCK", lambda: next(looks) / 100)
     search = found(people(2), strategy=strategy, time_limit=2.0)
     assert next(looks) <= 200 + 2 * 50 + 20, "half a second more for the bound of each"
     assert search.result.cliques
