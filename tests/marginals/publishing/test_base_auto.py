@@ -1,7 +1,6 @@
 """A release is looked for with the base table and without it: never worse than either, in the time of one."""
 
 import itertools
-import time
 from typing import Any
 
 import numpy as np
