@@ -20,6 +20,7 @@ from math import ceil, floor, inf, prod
 from operator import or_
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
@@ -267,8 +268,14 @@ FEW_ATTRIBUTES = 10
 _AT_ALL_LEVELS = 3
 """Attributes of a combination, at most, that is looked at at every level that a table shows."""
 
-_MOVES = 16
-"""Between two looks: as many as change about what a look can tell apart."""
+_MOVES = 256
+"""Between two looks."""
+
+_AIMED_AT = 16
+"""Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
+
+_IDLE = 10
+"""Rounds in a row that find no witness, after which others will seldom find one."""
 
 _MOST_CELLS = 2**62
 """Of all attributes together, so that their combinations have numbers."""
@@ -319,24 +326,24 @@ class Witnesses:
         every = (combination for some in self.waiting for combination in some.combinations(self.domain))
         return tuple(sorted(every, key=lambda one: (one.margin.bit_count(), one.margin, one.codes)))
 
-    def blamed(self, domain: Domain, further: Sequence[Mask]) -> frozenset[Mask]:
-        """Few further tables, such that one of them shows two attributes of each open combination; else all.
+    def blamed(self, domain: Domain, gains: Mapping[Mask, float]) -> Mask | None:
+        """The further table to leave out first; None where none shows two attributes of an open combination.
 
-        One after the other that which does so for most of the combinations that are left, the first of those.
+        gains: of the further tables. Left out is the one that does so for the most combinations for what it gains.
         """
-        places_of = {mask: frozenset(domain.places(mask)) for mask in further}
         waiting = Counter[frozenset[int]]()
         for some in self.waiting:
             waiting[some.places(domain)] += len(some.keys)
-        blamed: list[Mask] = []
-        while waiting:
-            shares = [sum(n for places, n in waiting.items() if len(places & places_of[mask]) > 1) for mask in further]
-            most = max(shares, default=0)
-            if not most:
-                return frozenset(further)
-            blamed.append(further[shares.index(most)])
-            waiting = Counter({places: n for places, n in waiting.items() if len(places & places_of[blamed[-1]]) < 2})
-        return frozenset(blamed)
+        shares = {}
+        for mask in gains:
+            own = frozenset(domain.places(mask))
+            shares[mask] = sum(number for places, number in waiting.items() if len(places & own) > 1)
+        blamed = [mask for mask, share in shares.items() if share]
+        return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], _NO_GAIN), mask), default=None)
+
+
+_NO_GAIN = 1e-9
+"""Of a wanted table: it is left out before those that gain."""
 
 
 def witnessed(
@@ -383,17 +390,34 @@ class Witnessing:
         self._made = 0
 
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
-        """What is open after so many rounds more; fewer where nothing is, or the deadline comes."""
-        rows, waiting, last = self._rows, self._waiting, self._made + rounds
-        while waiting and rows.moves and self._made < last and not deadline.is_over:
-            for place in self._rng.integers(len(rows.moves), size=_MOVES).tolist():
-                rows.make(rows.moves[place], self._rng)
+        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
+        rows, waiting, last, idle = self._rows, self._waiting, self._made + rounds, 0
+        while waiting and rows.moves and self._made < last and idle < _IDLE and not deadline.is_over:
+            aim = self._aim()
+            for place in self._rng.permutation(len(rows.moves))[:_MOVES].tolist():
+                rows.make(rows.moves[place], self._rng, aim)
             self._made += 1
-            counted = _Counted(self._domain, self._finest, rows.codes)
-            for _ in range(min(_LOOKS, len(waiting))):
-                if unexplained := waiting.popleft().left(counted, self._k):
-                    waiting.append(unexplained)
+            idle = 0 if self._cleared(_Counted(self._domain, self._finest, rows.codes)) else idle + 1
         return Witnesses(self._domain, self._small, self._made, tuple(waiting))
+
+    def _cleared(self, counted: "_Counted") -> bool:
+        """Whether other rows clear anything of what has waited the longest; what they do not clear waits again."""
+        is_less = False
+        for _ in range(min(_LOOKS, len(self._waiting))):
+            looked_at = self._waiting.popleft()
+            unexplained = looked_at.left(counted, self._k)
+            is_less |= unexplained is not looked_at
+            if unexplained is not None:
+                self._waiting.append(unexplained)
+        return is_less
+
+    def _aim(self) -> "_Aim":
+        """Some of the margins whose combinations are open, those with many rather than others."""
+        sizes = np.sqrt([len(some.keys) for some in self._waiting])
+        places = self._rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
+        return _Aim(
+            tuple(self._waiting[place].pull(self._base, self._k, self._rng) for place in sorted(places.tolist()))
+        )
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
@@ -472,6 +496,59 @@ def _small(counts: FloatArray | CountArray, k: int) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
+class _Pull:
+    """Combinations of some attributes that are to lose their rows, or to get more.
+
+    parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
+    `keys` if there are any, whether a row more is better: 0 for all others.
+    """
+
+    parts: Mapping[str, IndexArray]
+    weights: NDArray[np.int16]
+    keys: CodeArray | None = None
+
+    def gains(self, codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
+        """What is gained where rows exchange the values of one of the attributes: shape (len(one),)."""
+        others = [(part, codes[a]) for a, part in self.parts.items() if a != attribute]
+        of_one, of_two = (sum(part[code[rows]] for part, code in others) for rows in (one, two))
+        own = self.parts[attribute]
+        value_of_one, value_of_two = (own[codes[attribute][rows]] for rows in (one, two))
+        after = self._weights(of_one + value_of_two) + self._weights(of_two + value_of_one)
+        return after - self._weights(of_one + value_of_one) - self._weights(of_two + value_of_two)
+
+    def _weights(self, numbers: IndexArray) -> CountArray:
+        if self.keys is None:
+            return self.weights[numbers].astype(np.int64)
+        places, is_known = look_up(numbers, self.keys)
+        return np.where(is_known, self.weights[places], 0).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """What exchanges of values are to bring about."""
+
+    pulls: tuple[_Pull, ...]
+
+    def __call__(self, codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
+        """What is gained by exchanges: shape (len(one),)."""
+        gains = np.zeros(len(one), dtype=np.int64)
+        for pull in self.pulls:
+            if attribute in pull.parts:
+                gains += pull.gains(codes, attribute, one, two)
+        return gains
+
+
+def _directions(counts: CountArray, k: int, rng: np.random.Generator) -> NDArray[np.int16]:
+    """1 for combinations that are to get k rows, -1 for those that are to lose theirs: rather the way that is shorter."""
+    return np.where(rng.random(len(counts)) * k < counts, 1, -1).astype(np.int16)
+
+
+def _strides(radices: Sequence[int]) -> list[int]:
+    """What one more of each digit adds to a number, the last digit the least."""
+    return [prod(radices[place + 1 :]) for place in range(len(radices))]
+
+
+@dataclass(frozen=True, eq=False)
 class _OpenMargin:
     """The cells of a margin that are open. keys: of the cells, ascending. counts: of the rows themselves."""
 
@@ -488,11 +565,18 @@ class _OpenMargin:
 
     def left(self, counted: _Counted, k: int) -> "_OpenMargin | None":
         """Without the cells in which other rows are none, or k; None where none is left."""
-        matches = look_up(self.keys, counted.keys(self.margin))
+        matches = look_up(counted.keys(self.margin), self.keys)
         stay = _small(np.bincount(matches.places[matches.found], minlength=len(self.keys)), k)
         if not stay.any():
             return None
         return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
+
+    def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
+        """The open cells, each to be emptied or filled."""
+        levels = _levels(base.domain, self.margin)
+        strides = _strides(_radices(base.domain, self.margin))
+        parts = {a: base.lift(a, level) * np.intp(stride) for (a, level), stride in zip(levels.items(), strides)}
+        return _Pull(parts, _directions(self.counts, k, rng), self.keys)
 
     def places(self, domain: Domain) -> frozenset[int]:
         """Of its attributes."""
@@ -538,6 +622,16 @@ class _OpenBlock:
             return None
         return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
 
+    def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
+        """The cells at the finest levels: of the open ones that they are in, how many more are to be filled than emptied."""
+        weights = np.zeros(self._shape(base.domain))
+        weights.ravel()[self.keys] = _directions(self.counts, k, rng)
+        for axis, (a, levels) in enumerate(self.levels.items()):
+            weights = np.moveaxis(np.tensordot(self._is_above(base, a, levels), weights, axes=(0, axis)), 0, axis)
+        strides = _strides(weights.shape)
+        parts = {a: np.arange(size) * stride for a, size, stride in zip(self.levels, weights.shape, strides)}
+        return _Pull(parts, weights.ravel().astype(np.int16))
+
     def places(self, domain: Domain) -> frozenset[int]:
         """Of its attributes."""
         return frozenset(map(domain.index, self.levels))
@@ -562,19 +656,18 @@ class _OpenBlock:
     def _shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
+    def _is_above(self, counted: _Counted, attribute: str, levels: Sequence[int]) -> FloatArray:
+        """1 where a value of one of the levels holds a finest one, else 0: shape (values along the axis, finest values)."""
+        hierarchy = counted.domain.hierarchy(attribute)
+        parts = [counted.lift(attribute, level) == np.arange(hierarchy.size(level))[:, None] for level in levels]
+        return np.concatenate(parts).astype(np.float64)
+
     def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> FloatArray:
         """Counts of the block at some places of each axis. Floats are exact here, since no count reaches 2 ** 53."""
         counts = counted.dense(tuple(self.levels))
         for axis, (a, levels) in enumerate(self.levels.items()):
-            lifts = [counted.lift(a, level) for level in levels]
-            is_above = np.concatenate(
-                [
-                    lift == np.arange(counted.domain.hierarchy(a).size(level))[:, None]
-                    for lift, level in zip(lifts, levels)
-                ]
-            )
-            rolled = np.tensordot(is_above[used[axis]].astype(np.float64), counts, axes=(1, axis))
-            counts = np.moveaxis(rolled, 0, axis)
+            is_above = self._is_above(counted, a, levels)[used[axis]]
+            counts = np.moveaxis(np.tensordot(is_above, counts, axes=(1, axis)), 0, axis)
         return counts
 
 

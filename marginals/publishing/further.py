@@ -23,12 +23,14 @@ from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Mask
 
-_EXCHANGED = 8_000_000
-_ROUNDS_MORE = 100
-"""Rows that are exchanged beside all further tables, one or two minutes of work, and rounds each time after some were left
-out: numbers, no time, so that a seed gives one release at any speed.
+_ROWS_LOOKED_AT = 2_000_000
+_FEWEST_ROUNDS, _MOST_ROUNDS = 12, 100
+"""Rows of all rounds of exchanges beside all further tables, about a minute of work, and how few and how many rounds these
+may be: numbers, no time, so that a seed gives one release at any speed.
 """
-_FEWEST_ROUNDS, _MOST_ROUNDS = 100, 3_000
+
+_ROUNDS_MORE = 8
+"""Each time after a table was left out."""
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -97,8 +99,8 @@ def _attestable(
 ) -> FurtherBeside:
     """Those of the further tables beside which no rare combination stays open, the others left out.
 
-    The table that has a part in most open combinations is left out, and the rest is looked at again; after a few of them,
-    all that have a part in any, then all.
+    One after the other the table that has a part in most open combinations for what it gains is left out, and the rest is
+    looked at again.
     """
     table, least = prepared.table, prepared.policy.least_certain
     if least == 1:
@@ -109,12 +111,12 @@ def _attestable(
         witnessing = Witnessing(table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed)
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
-    rounds = min(max(_EXCHANGED // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
+    rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
     witnessed = witnessing.look(rounds, deadline.share(2))
     while attestable and not witnessed.clear_all:
-        removed = witnessed.blamed(table.domain, [table_chosen.mask for table_chosen in attestable])
-        left_out += [table_chosen for table_chosen in attestable if table_chosen.mask in removed]
-        attestable = [table_chosen for table_chosen in attestable if table_chosen.mask not in removed]
+        blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in attestable})
+        left_out += [chosen_one for chosen_one in attestable if blamed in (chosen_one.mask, None)]
+        attestable = [chosen_one for chosen_one in attestable if chosen_one not in left_out]
         progress("witnesses", len(left_out), len(chosen))
         witnessing.keep(_beside(core, attestable))
         witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))

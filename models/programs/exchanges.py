@@ -7,15 +7,27 @@ other way round, changes it back. Of three attributes with a table of each two, 
 and Sturmfels, Annals of Statistics 26, 1998).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 from models.tables.hierarchy import Domain
+
+Preference = Callable[[Mapping[str, CodeArray], str, IndexArray, IndexArray], CountArray] | None
+"""Told the codes of the rows, an attribute, and pairs of rows: what is gained where these exchange its values, shape
+(pairs,). None where all exchanges are as good.
+"""
+
+_MOST_GAIN = 2**14
+"""Those that gain more are as good."""
+
+_WORD = 64
+_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number: keys that differ stay different, and go all over the place."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +80,23 @@ class ExchangedRows:
         lift = self._domain.hierarchy(attribute).lift(self._levels[attribute], level)
         return lift[self.codes[attribute]]
 
-    def make(self, move: Move, rng: np.random.Generator) -> int:
-        """Make a move at random; how many rows got another value."""
-        if move.against is None:
-            return self._permute(move, rng)
-        return self._exchange(move, move.against, rng)
+    def make(self, move: Move, rng: np.random.Generator, preference: Preference = None) -> int:
+        """Make a move at random; how many rows got another value.
+
+        preference: exchanges, or two opposite ones together, that lose by it are not made.
+        """
+        one, two = self._partners(move, rng)
+        values = self.codes[move.attribute]
+        differ = values[one] != values[two]
+        one, two = one[differ], two[differ]
+        if preference is None:
+            gains = np.zeros(len(one), dtype=np.int64)
+        else:
+            gains = preference(self.codes, move.attribute, one, two)
+        made = gains >= 0 if move.against is None else self._balanced(move, move.against, one, two, gains)
+        one, two = one[made], two[made]
+        values[one], values[two] = values[two], values[one]
+        return 2 * len(one)
 
     def _finest(self, move: Move, *, beside: str | None = None) -> dict[str, int]:
         """What tables show together with the attribute, finer than rows agree on it; of those beside another, or of all.
@@ -92,43 +116,35 @@ class ExchangedRows:
         radices = [self._domain.hierarchy(a).size(level) for a, level in levels.items()]
         return pack(columns, radices, self._rows)[0]
 
-    def _alike(self, keys: CodeArray, rng: np.random.Generator) -> IndexArray:
-        """The rows in the order of their keys, those of one key at random."""
-        order = rng.permutation(self._rows)
-        return order[np.argsort(keys[order], kind="stable")]
-
-    def _permute(self, move: Move, rng: np.random.Generator) -> int:
-        keys = self._keys({**self._finest(move), move.attribute: move.within})
-        values = self.codes[move.attribute]
-        here, there = np.argsort(keys, kind="stable"), self._alike(keys, rng)
-        before = values[here]
-        values[here] = values[there]
-        return int(np.count_nonzero(before != values[here]))
-
-    def _exchange(self, move: Move, other: str, rng: np.random.Generator) -> int:
+    def _partners(self, move: Move, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
+        """Pairs of rows at random, each row in one at most, that agree on all but the values that the move changes."""
         context = self._finest(move)
-        context.pop(other, None)
+        if move.against is not None:
+            context.pop(move.against, None)
         keys = self._keys({**context, move.attribute: move.within})
-        order = self._alike(keys, rng)
-        one, two = _pairs(order, keys)
+        order = rng.permutation(self._rows)
+        return _pairs(order[_grouped(keys[order])], keys)
+
+    def _balanced(self, move: Move, other: str, one: IndexArray, two: IndexArray, gains: CountArray) -> BoolArray:
+        """Which exchanges are made: those that change no table, and two that change it in opposite ways.
+
+        Those that gain the most of one way are made with those that gain the most of the other.
+        """
         both = self._finest(move, beside=other)
-        codes = self.column(move.attribute, both[move.attribute])
-        beside = self.column(other, both[other])
-        changes = (beside[one] != beside[two]) & (codes[one] != codes[two])
-        one, two = np.where(beside[one] <= beside[two], one, two), np.where(beside[one] <= beside[two], two, one)
-        pairs = one[changes], two[changes]
-        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[pairs[0]]
-        up = codes[pairs[0]] < codes[pairs[1]]
-        low, high = np.minimum(codes[pairs[0]], codes[pairs[1]]), np.maximum(codes[pairs[0]], codes[pairs[1]])
-        columns = [beside[pairs[0]], beside[pairs[1]], low, high, rest]
-        kind, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
-        opposite = _matched(kind, up)
-        made = ~changes
-        made[np.flatnonzero(changes)[opposite]] = True
-        values = self.codes[move.attribute]
-        first, second = values[one[made]], values[two[made]]
-        values[one[made]], values[two[made]] = second, first
-        return 2 * int(np.count_nonzero(first != second))
+        codes, beside = self.column(move.attribute, both[move.attribute]), self.column(other, both[other])
+        changes = np.flatnonzero((beside[one] != beside[two]) & (codes[one] != codes[two]))
+        made = gains >= 0
+        made[changes] = False
+        first, second = one[changes], two[changes]
+        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[first]
+        columns = [codes[first], codes[second], beside[first], beside[second]]
+        is_up = (columns[0] < columns[1]) == (columns[2] < columns[3])
+        ends = [pick(*pair) for pair in (columns[:2], columns[2:]) for pick in (np.minimum, np.maximum)]
+        kinds, _ = pack([*ends, rest], [int(column.max(initial=0)) + 1 for column in (*ends, rest)], len(rest))
+        ups, downs = _opposite(kinds, is_up, gains[changes])
+        gaining = gains[changes[ups]] + gains[changes[downs]] >= 0
+        made[changes[ups[gaining]]] = made[changes[downs[gaining]]] = True
+        return made
 
 
 def _pairs(order: IndexArray, keys: CodeArray) -> tuple[IndexArray, IndexArray]:
@@ -142,18 +158,36 @@ def _pairs(order: IndexArray, keys: CodeArray) -> tuple[IndexArray, IndexArray]:
     return order[first], order[first + 1]
 
 
-def _matched(kinds: CodeArray, up: BoolArray) -> BoolArray:
-    """As many of each kind that go up as go down, the first of them: shape (len(kinds),)."""
+def _grouped(keys: CodeArray) -> IndexArray:
+    """An order in which equal keys stand together, those of one key as they come.
+
+    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
+    different keys may then stand among one another, seldom.
+    """
+    bits = max(len(keys) - 1, 1).bit_length()
+    wide = keys.astype(np.uint64)
+    if int(keys.max(initial=0)).bit_length() + bits > _WORD:
+        wide *= _SCATTER
+        wide >>= np.uint64(bits)
+    wide <<= np.uint64(bits)
+    wide |= np.arange(len(keys), dtype=np.uint64)
+    wide.sort()
+    return (wide & np.uint64((1 << bits) - 1)).astype(np.intp)
+
+
+def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
+    """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
     if not len(kinds):
-        return np.zeros(0, dtype=np.bool_)
-    _, number = np.unique(kinds, return_inverse=True)
-    ups = np.bincount(number, up)
-    downs = np.bincount(number, ~up)
-    both = np.minimum(ups, downs)
-    order = np.lexsort((up, number))
-    same = number[order] * 2 + up[order]
-    begins = np.flatnonzero(np.r_[True, same[1:] != same[:-1]])
-    rank = np.arange(len(same)) - np.repeat(begins, np.diff(np.r_[begins, len(same)]))
-    matched = np.zeros(len(kinds), dtype=np.bool_)
-    matched[order] = rank < both[number[order]]
-    return matched
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    by_gain = np.argsort(-gains.clip(-_MOST_GAIN, _MOST_GAIN).astype(np.int16), kind="stable")
+    by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
+    order = by_gain[_grouped(kinds[by_gain])]
+    ordered = kinds[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[begins, len(ordered)])
+    downs = np.add.reduceat(~is_up[order], begins, dtype=np.intp)
+    # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
+    rank = np.arange(len(ordered)) - np.repeat(begins + downs, lengths)
+    has_partner = is_up[order] & (rank < np.repeat(downs, lengths))
+    up = np.flatnonzero(has_partner)
+    return order[up], order[np.repeat(begins, lengths)[up] + rank[up]]

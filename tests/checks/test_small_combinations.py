@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from itertools import product
 from random import Random
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -141,21 +142,26 @@ def test_claims_say_what_they_mean(k: int) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=EXAMPLES)
-@given(cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(), st.integers(2, 4))
-def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]], k: int) -> None:
+@given(
+    cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(),
+    st.integers(2, 4),
+    st.sampled_from([0, 1 << 23]),
+)
+def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]], k: int, block: int) -> None:
+    """Also where the margins of some attributes have so many cells that each is counted by itself."""
     core, collection = beside[0], published(*beside)
     every = combinations_of(collection, core.nonsensitive)
     if every is None:
         return
-    found = witnessed(core.collection.cube, collection.masks, [core.sensitive], k, rounds=15)
+    with patch("checks.small_combinations._BLOCK", block):
+        found = witnessed(core.collection.cube, collection.masks, [core.sensitive], k, rounds=15)
     open_ones = {(own.margin, own.codes) for own in found.open}
     shown = {(own.margin, own.cell) for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
     assert certain(every, k) & shown <= {(margin, _by_name(collection, margin, codes)) for margin, codes in open_ones}
     assert found.small >= len(found.open)
     for own in found.open:
         assert 0 < own.count < k
-    assert found.blamed(collection.domain, beside[1]) <= {*beside[1]}
-    assert bool(found.blamed(collection.domain, beside[1])) == bool(found.open and beside[1])
+    assert found.blamed(collection.domain, dict.fromkeys(beside[1], 0.1)) in {None, *beside[1]}
 
 
 @pytest.mark.slow
@@ -213,14 +219,47 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     found = witnessed(collection.cube, collection.masks, [], k, rounds=20)
     assert [own.labels(collection.domain) for own in found.open] == [{"A": "0", "B": "1", "C": "0"}]
     assert not found.clear_all
-    assert found.blamed(collection.domain, collection.masks[2:]) == {collection.masks[2]}
-    assert found.blamed(collection.domain, ()) == frozenset()
+    second, third = collection.masks[1:]
+    assert found.blamed(collection.domain, {third: 0.5}) == third
+    assert found.blamed(collection.domain, {second: 0.2, third: 0.1}) == third
+    assert found.blamed(collection.domain, {second: 0.1, third: 0.2}) == second
+    assert found.blamed(collection.domain, {}) is None
     going_on = Witnessing(collection.cube, collection.masks, [], k)
     assert not going_on.look(20).clear_all
     going_on.keep(collection.masks[:2])
     assert going_on.look(200).clear_all
     tree = witnessed(collection.cube, collection.masks[:2], [], k, rounds=200)
     assert (tree.clear_all, tree.small > 0) == (True, True)
+
+
+@pytest.mark.parametrize("block", [0, 1 << 23])
+def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int) -> None:
+    """Each combination is counted one by one in the rows that were exchanged."""
+    rng = np.random.default_rng(3)
+    names = "abcd"
+    domain = Domain.of({name: Hierarchy.from_rows(map(list, ("0a*", "1a*", "2b*", "3b*"))) for name in names})
+    codes = {a: rng.integers(0, 4, 90) for a in names}
+    table = ContingencyTable.from_cells(domain, domain.margin(domain.mask(dict.fromkeys(names, 0))), codes, np.ones(90))
+    cube, k = DataCube([table]), 4
+    masks = [domain.mask({a: 0, b: 1}) for a, b in zip(names, names[1:] + names[:1])]
+    with patch("checks.small_combinations._BLOCK", block):
+        witnessing = Witnessing(cube, masks, [], k)
+        every = {(own.margin, own.codes): own.count for own in witnessing.look(0).open}
+        found = witnessing.look(1)
+    exchanged = witnessing._rows.codes
+
+    def count(margin: Mask, cell: tuple[int, ...]) -> int:
+        levels = sorted(domain.margin(margin).items(), key=lambda pair: names.index(pair[0]))
+        return int(
+            np.logical_and.reduce(
+                [domain.hierarchy(a).lift(0, level)[exchanged[a]] == code for (a, level), code in zip(levels, cell)]
+            ).sum()
+        )
+
+    assert {(own.margin, own.codes): own.count for own in found.open} == {
+        (margin, cell): before for (margin, cell), before in every.items() if 0 < count(margin, cell) < k
+    }
+    assert 0 < len(found.open) < len(every)
 
 
 def test_more_margins_than_can_be_looked_at_are_refused() -> None:

@@ -1,12 +1,15 @@
 """Exchanges of values between rows keep every table, and reach every table of rows that has the same ones where few do."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.arrays import CodeArray, CountArray, IndexArray
 from models.programs.all_tables import all_tables
-from models.programs.exchanges import ExchangedRows, Move
+from models.programs.exchanges import ExchangedRows, Move, _grouped
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import Core, cores, further_masks
@@ -76,3 +79,46 @@ def test_rows_that_agree_on_all_but_one_attribute_take_any_order_of_it() -> None
         seen.add(tuple(rows.codes["a"].tolist()))
     assert {own[3] for own in seen} == {0}
     assert len(seen) == 6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_move_loses_what_is_preferred(seed: int) -> None:
+    """Rows have a value in each cell of three attributes; three tables of two attributes each stay what they are."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.of({name: Hierarchy.flat("0123") for name in "abc"})
+    codes = {name: rng.integers(0, 4, 300) for name in "abc"}
+    worth = rng.integers(-3, 4, (4, 4, 4))
+    rows = ExchangedRows(domain, dict.fromkeys("abc", 0), codes, [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0, "c": 0}])
+
+    def total() -> int:
+        return int(worth[tuple(rows.codes.values())].sum())
+
+    def preference(codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
+        exchanged = {a: code.copy() for a, code in codes.items()}
+        exchanged[attribute][one], exchanged[attribute][two] = codes[attribute][two], codes[attribute][one]
+        gained = worth[tuple(exchanged.values())] - worth[tuple(codes.values())]
+        return (gained[one] + gained[two]).astype(np.int64)
+
+    start = [total()]
+    for _ in range(10):
+        for move in rows.moves:
+            rows.make(move, rng, preference)
+            start.append(total())
+    assert start == sorted(start)
+    assert start[-1] > start[0]
+    for a, b in ("ab", "bc", "ac"):
+        assert np.array_equal(
+            np.bincount(rows.codes[a] * 4 + rows.codes[b], minlength=16),
+            np.bincount(codes[a] * 4 + codes[b], minlength=16),
+        )
+
+
+@pytest.mark.parametrize("largest", [3, 1 << 20, 1 << 62])
+def test_rows_of_one_key_stand_together(largest: int) -> None:
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, largest, 40)[rng.integers(0, 40, 500)]
+    order = _grouped(keys)
+    assert sorted(order.tolist()) == list(range(500))
+    ordered = keys[order]
+    assert np.count_nonzero(ordered[1:] != ordered[:-1]) == len(set(keys.tolist())) - 1
+    assert all(np.array_equal(order[ordered == key], np.flatnonzero(keys == key)) for key in set(keys.tolist()))
