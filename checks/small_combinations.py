@@ -13,6 +13,7 @@ finest published levels; where at most ten attributes are shown, of any number o
 from collections import Counter, deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations, groupby, product, repeat
@@ -268,6 +269,9 @@ FEW_ATTRIBUTES = 10
 _AT_ALL_LEVELS = 3
 """Attributes of a combination, at most, that is looked at at every level that a table shows."""
 
+_CHAINS = 2
+"""Copies of the rows that are exchanged side by side: a machine with two processors takes no longer for them."""
+
 _MOVES = 256
 """Between two looks."""
 
@@ -365,6 +369,20 @@ def witnessed(
     return Witnessing(cube, masks, sensitive, k, seed).look(rounds, deadline)
 
 
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """Rows that exchanges change more and more."""
+
+    rows: ExchangedRows
+    rng: np.random.Generator
+
+    def moved(self, aim: "_Aim") -> ExchangedRows:
+        """The rows after the moves of a round."""
+        for place in self.rng.permutation(len(self.rows.moves))[:_MOVES].tolist():
+            self.rows.make(self.rows.moves[place], self.rng, aim)
+        return self.rows
+
+
 class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables: its parameters are those of
     `witnessed`.
@@ -385,20 +403,24 @@ class Witnessing:
         self._waiting: deque[_OpenMargin | _OpenBlock] = deque()
         self._small = 0
         self._open(public)
-        self._rows = self._exchanged(codes, public)
-        self._rng = np.random.default_rng(seed)
+        self._chains = [
+            _Chain(self._exchanged(codes, public), rng) for rng in np.random.default_rng(seed).spawn(_CHAINS)
+        ]
         self._made = 0
 
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
-        rows, waiting, last, idle = self._rows, self._waiting, self._made + rounds, 0
-        while waiting and rows.moves and self._made < last and idle < _IDLE and not deadline.is_over:
-            aim = self._aim()
-            for place in self._rng.permutation(len(rows.moves))[:_MOVES].tolist():
-                rows.make(rows.moves[place], self._rng, aim)
-            self._made += 1
-            idle = 0 if self._cleared(_Counted(self._domain, self._finest, rows.codes)) else idle + 1
-        return Witnesses(self._domain, self._small, self._made, tuple(waiting))
+        last, idle = self._made + rounds, 0
+        moves = self._chains[0].rows.moves
+        with ThreadPoolExecutor(_CHAINS) as pool:
+            while self._waiting and moves and self._made < last and idle < _IDLE and not deadline.is_over:
+                aims = [self._aim(chain.rng) for chain in self._chains]
+                is_less = False
+                for rows in pool.map(_Chain.moved, self._chains, aims):
+                    is_less |= self._cleared(_Counted(self._domain, self._finest, rows.codes))
+                self._made += 1
+                idle = 0 if is_less else idle + 1
+        return Witnesses(self._domain, self._small, self._made, tuple(self._waiting))
 
     def _cleared(self, counted: "_Counted") -> bool:
         """Whether other rows clear anything of what has waited the longest; what they do not clear waits again."""
@@ -411,20 +433,18 @@ class Witnessing:
                 self._waiting.append(unexplained)
         return is_less
 
-    def _aim(self) -> "_Aim":
+    def _aim(self, rng: np.random.Generator) -> "_Aim":
         """Some of the margins whose combinations are open, those with many rather than others."""
         sizes = np.sqrt([len(some.keys) for some in self._waiting])
-        places = self._rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
-        return _Aim(
-            tuple(self._waiting[place].pull(self._base, self._k, self._rng) for place in sorted(places.tolist()))
-        )
+        places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
+        return _Aim(tuple(self._waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())))
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
         too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
         """
         public = self._public(masks)
-        self._rows = self._exchanged(self._rows.codes, public)
+        self._chains = [replace(chain, rows=self._exchanged(chain.rows.codes, public)) for chain in self._chains]
         self._open(public)
 
     def _open(self, public: Sequence[Mask]) -> None:

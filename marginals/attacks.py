@@ -727,13 +727,17 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 
 
+CORE_ALONE = "the tables without the further ones"
+
+
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
     """What the fitted model ranks as small; None without a junction tree, where it would have to be fitted."""
     if not published.collection.is_decomposable:
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
+    less = {CORE_ALONE: MarginalModel(published.collection)} if published.further else {}
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted, less)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:

@@ -13,7 +13,7 @@ from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
-    from checks.attacks.likely_small import LikelySmall
+    from checks.attacks.likely_small import LikelySmall, Top
     from checks.attacks.minimality import FittedLevelDisclosure, Refinement
     from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
     from checks.attacks.refusals import Addition, CertainRange, Refusals
@@ -1311,13 +1311,18 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
     if not likely.tops:
         return "not examined; there is no combination of two or three nonsensitive attributes to rank."
     known = all(top.right is not None for top in likely.tops)
-    told = " and ".join(
-        f"{top.expected if top.right is None else top.right:.0%} of the first {top.number:,}" for top in likely.tops
-    )
+    told = " and ".join(f"{_told_of(top)} of the first {top.number:,}" for top in likely.tops)
+    less = "; ".join(f"{' and '.join(map(_told_of, tops))} by {name}" for name, tops in likely.beside.items())
+    less = f" Who ranks them by less: {less}." if less else ""
     are = "are small" if known else "are small by the model itself (--truth CONFIG counts how many are)"
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     what = f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {told}"
-    return f"{what} {are}, that is, have {few_rows(likely.least).removeprefix('a group of ')}.{unread}"
+    return f"{what} {are}, that is, have {few_rows(likely.least).removeprefix('a group of ')}.{less}{unread}"
+
+
+def _told_of(top: "Top") -> str:
+    """The share that is small, by the truth where it is known, else by the model."""
+    return f"{top.expected if top.right is None else top.right:.0%}"
 
 
 def _threshold_line(threshold: "Threshold") -> str:

@@ -5,7 +5,8 @@ first as small, nearly all can be.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial, reduce
 from itertools import combinations
 from typing import Any
 
@@ -40,32 +41,43 @@ class Top:
 class LikelySmall:
     """What ranking by the model gives. least: counts from 1 to least - 1 are small. combinations: that were ranked.
 
-    unread: margins that were not looked at.
+    unread: margins that were not looked at. beside: what readers gain who rank the same combinations by less, by what they
+    know: the numbers of each value ("independence"), or some of the tables.
     """
 
     least: int
     combinations: int
     unread: int
     tops: tuple[Top, ...]
+    beside: Mapping[str, tuple[Top, ...]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         return asdict(self)
 
 
+INDEPENDENCE = "independence"
+
+
 def likely_small(
-    model: MarginalModel, attributes: Sequence[str], least: int, deadline: Deadline, counted: Counted | None = None
+    model: MarginalModel,
+    attributes: Sequence[str],
+    least: int,
+    deadline: Deadline,
+    counted: Counted | None = None,
+    less: Mapping[str, MarginalModel] | None = None,
 ) -> LikelySmall:
     """Rank what no table shows: the combinations of two and three attributes at their finest published levels.
 
-    attributes: nonsensitive ones. counted: the truth, None where it is not known. A count is taken to be Poisson around
-    what the model expects.
+    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables, by
+    what they are called, which show the attributes at the same levels. A count is taken to be Poisson around what a model
+    expects.
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
-    ranked = unread = cells = margins = 0
-    scores: list[FloatArray] = []
-    right: list[FloatArray] = []
+    rankings = {name: _Ranking(least, knower.expected) for name, knower in {"": model, **(less or {})}.items()}
+    rankings[INDEPENDENCE] = _Ranking(least, partial(_independent, model))
+    unread = cells = margins = 0
     for number in range(2, _ATTRIBUTES + 1):
         for chosen in combinations(finest, number):
             margin = {a: finest[a] for a in chosen}
@@ -77,28 +89,66 @@ def likely_small(
                 unread += 1
                 continue
             try:
-                expected = np.asarray(model.expected(margin)).ravel()
+                expected = {name: ranking.expected(margin) for name, ranking in rankings.items()}
             except MarginalsError:  # it takes too much, or too long
                 unread += 1
                 continue
-            chances = _small_chances(expected, least)
-            first = np.argsort(-chances, kind="stable")[: TOPS[-1]]
-            ranked += int(np.count_nonzero(chances))
-            scores.append(chances[first])
-            if counted is not None:
-                counts = counted(margin)[first]
-                right.append(((counts >= 1) & (counts < least)).astype(np.float64))
-    if not scores:
-        return LikelySmall(least, ranked, unread, ())
-    score = np.concatenate(scores)
-    order = np.argsort(-score, kind="stable")
-    hits = np.concatenate(right) if counted is not None else None
-    tops = tuple(
-        Top(number, float(score[order[:number]].mean()), None if hits is None else float(hits[order[:number]].mean()))
-        for number in TOPS
-        if number <= np.count_nonzero(score)
-    )
-    return LikelySmall(least, ranked, unread, tops)
+            counts = None if counted is None else counted(margin)
+            for name, ranking in rankings.items():
+                ranking.add(expected[name], counts)
+    tops = {name: ranking.tops for name, ranking in rankings.items()}
+    ranked = rankings[""].ranked
+    return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
+
+
+def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
+    """What is expected of some attributes by the numbers of their values alone."""
+    shares = (np.asarray(model.expected({a: level})) / model.total for a, level in margin.items())
+    return reduce(np.multiply.outer, shares) * model.total
+
+
+class _Ranking:
+    """The combinations in the order of one reader's chances; of each margin those are kept that come first.
+
+    expect: of a margin the counts that the reader expects.
+    """
+
+    def __init__(self, least: int, expect: Callable[[Mapping[str, int]], FloatArray]) -> None:
+        self._least, self._expect = least, expect
+        self._scores: list[FloatArray] = []
+        self._right: list[FloatArray] = []
+        self.ranked = 0
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """The counts of a margin that the reader expects: shape (cells,). Raises what the reader's model raises."""
+        return np.asarray(self._expect(margin)).ravel()
+
+    def add(self, expected: FloatArray, counts: CountArray | None) -> None:
+        """The combinations of one more margin. counts: the truth, None where it is not known."""
+        chances = _small_chances(expected, self._least)
+        first = np.argsort(-chances, kind="stable")[: TOPS[-1]]
+        self.ranked += int(np.count_nonzero(chances))
+        self._scores.append(chances[first])
+        if counts is not None:
+            self._right.append(((counts[first] >= 1) & (counts[first] < self._least)).astype(np.float64))
+
+    @property
+    def tops(self) -> tuple[Top, ...]:
+        """What comes first; none where fewer combinations were ranked."""
+        if not self._scores:
+            return ()
+        score = np.concatenate(self._scores)
+        order = np.argsort(-score, kind="stable")
+        hits = np.concatenate(self._right) if self._right else None
+        return tuple(
+            Top(
+                number,
+                float(score[order[:number]].mean()),
+                None if hits is None else float(hits[order[:number]].mean()),
+            )
+            for number in TOPS
+            if number <= np.count_nonzero(score)
+        )
 
 
 def _small_chances(expected: FloatArray, least: int) -> FloatArray:

@@ -23,13 +23,13 @@ from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Mask
 
-_ROWS_LOOKED_AT = 2_000_000
-_FEWEST_ROUNDS, _MOST_ROUNDS = 12, 100
+_ROWS_LOOKED_AT = 700_000
+_FEWEST_ROUNDS, _MOST_ROUNDS = 6, 60
 """Rows of all rounds of exchanges beside all further tables, about a minute of work, and how few and how many rounds these
 may be: numbers, no time, so that a seed gives one release at any speed.
 """
 
-_ROUNDS_MORE = 8
+_ROUNDS_MORE = 3
 """Each time after a table was left out."""
 
 

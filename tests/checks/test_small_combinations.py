@@ -242,11 +242,11 @@ def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int) -> None:
     table = ContingencyTable.from_cells(domain, domain.margin(domain.mask(dict.fromkeys(names, 0))), codes, np.ones(90))
     cube, k = DataCube([table]), 4
     masks = [domain.mask({a: 0, b: 1}) for a, b in zip(names, names[1:] + names[:1])]
-    with patch("checks.small_combinations._BLOCK", block):
+    with patch("checks.small_combinations._BLOCK", block), patch("checks.small_combinations._CHAINS", 1):
         witnessing = Witnessing(cube, masks, [], k)
         every = {(own.margin, own.codes): own.count for own in witnessing.look(0).open}
         found = witnessing.look(1)
-    exchanged = witnessing._rows.codes
+    exchanged = witnessing._chains[0].rows.codes
 
     def count(margin: Mask, cell: tuple[int, ...]) -> int:
         levels = sorted(domain.margin(margin).items(), key=lambda pair: names.index(pair[0]))

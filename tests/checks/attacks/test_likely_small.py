@@ -47,6 +47,22 @@ def test_it_is_right_as_often_as_the_combinations_that_come_first() -> None:
     assert (top.number, found.combinations, found.unread) == (100, sum(chance < 0 for chance, _ in ranked), 0)
     assert top.expected == pytest.approx(-sum(chance for chance, _ in ranked[:100]) / 100)
     assert top.right == pytest.approx(sum(right for _, right in ranked[:100]) / 100, abs=0.02)  # ties
+    one_way = [counts.sum(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
+    by_chance = []
+    for names in (n for size in (2, 3) for n in combinations("abc", size) if n != ("a", "b")):
+        expected = np.einsum(*(part for name in names for part in (one_way["abc".index(name)], ["abc".index(name)])))
+        expected = (expected / total ** (len(names) - 1)).ravel()
+        chances = sum(np.exp(-expected) * expected**n / factorial(n) for n in (1, 2, 3))
+        by_chance += zip(chances.tolist(), counted(dict.fromkeys(names, 0)).tolist())
+    by_chance.sort(key=lambda pair: -pair[0])
+    less = {"the same": MarginalModel(collection)}
+    beside = likely_small(MarginalModel(collection), "abc", 4, NEVER, counted, less).beside
+    assert set(beside) == {"independence", "the same"}
+    assert beside["the same"] == found.tops
+    (independent,) = beside["independence"]
+    assert independent.expected == pytest.approx(sum(chance for chance, _ in by_chance[:100]) / 100)
+    assert independent.right == pytest.approx(sum(1 <= rows <= 3 for _, rows in by_chance[:100]) / 100, abs=0.03)
+    assert independent.right < top.right
     alone = likely_small(MarginalModel(collection), "abc", 4, NEVER)
     assert [(t.number, t.expected, t.right) for t in alone.tops] == [(100, top.expected, None)]
 
