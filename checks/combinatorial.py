@@ -649,7 +649,10 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
     """
     distinct = distinct_positions(vectors, block)
     alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
-    minimal = [distinct[g if len(g) == 1 else g[minimal_positions(vectors[distinct[g]], deadline)]] for g in alike]
+    minimal = [
+        distinct[same if len(same) == 1 else same[minimal_positions(vectors[distinct[same]], deadline)]]
+        for same in alike
+    ]
     return np.sort(np.concatenate(minimal)) if minimal else distinct
 
 

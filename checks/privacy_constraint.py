@@ -112,7 +112,7 @@ class PrivacyConstraint(PruningConstraint):
         for clique in [new] if new else cliques:
             if refusal := self.of_margin(clique):
                 return refusal
-        sensitive = frozenset(c for c in cliques if c & self._steps_of_sensitive)
+        sensitive = frozenset(clique for clique in cliques if clique & self._steps_of_sensitive)
         if sensitive not in self._counted:
             self._counted[sensitive] = self._too_many(sensitive)
         if refusal := self._counted[sensitive]:
