@@ -15,6 +15,16 @@ _NOTHING = re.compile(
 
 _OPEN = re.compile(r"\b(?:not examined|undecided|attested)\b")
 
+_IN_WORDS = {
+    "integrity key": "The files are as they were signed",
+    "k-link": "Each group of a published table, sensitive columns aside, is as large as claimed",
+    "k-combinatorial": "Nobody can prove from the tables alone that a group by nonsensitive columns is smaller than claimed",
+    "min-cell": "No count smaller than claimed is published, and none can be worked out",
+    "maxent-diversity": "For readers who combine all tables by maximum entropy, sensitive values stay as varied as claimed",
+    "register": "For readers with a register of all nonsensitive values, sensitive values stay as varied as claimed",
+}
+"""What is judged, by the words with which a verdict begins; another stands as it was printed."""
+
 _READERS = re.compile(r"Readers (?:with a register|who [a-z ]+)")
 
 _FEW = 4
@@ -65,12 +75,13 @@ class CardGroup:
 
 
 def cards_of_verdicts(printed: str) -> tuple[ResultCard, ...]:
-    """Those of `marginals verify`: one for each verdict, what is said of it being its detail.
+    """Those of `marginals verify`: one for each verdict, in words, what is said of it being its detail.
 
     A line at the margin that ends with a colon is the heading of the verdicts after it, whose mark says the same.
     """
     lines = [line for line in printed.splitlines() if line.startswith(" ") or not line.endswith(":")]
-    return _cards(lines, lambda line: (match[1], match["told"]) if (match := _VERDICT.fullmatch(line)) else None)
+    verdicts = _cards(lines, lambda line: (match[1], match["told"]) if (match := _VERDICT.fullmatch(line)) else None)
+    return tuple(map(_in_words, verdicts))
 
 
 def cards_of_attacks(printed: str) -> tuple[ResultCard, ...]:
@@ -92,6 +103,12 @@ def in_groups(cards: Sequence[ResultCard]) -> tuple[CardGroup, ...]:
     for card in cards:
         groups.setdefault(_readers(card), []).append(card)
     return tuple(CardGroup(title, tuple(group)) for title, group in groups.items())
+
+
+def _in_words(card: ResultCard) -> ResultCard:
+    """A verdict whose sentence a board can read, with what was printed as its first detail."""
+    named = next((words for name, words in _IN_WORDS.items() if re.match(rf"{name}\b", card.sentence)), None)
+    return card if named is None else ResultCard(card.mark, f"{named}.", (card.sentence, *card.detail))
 
 
 def _readers(card: ResultCard) -> str:

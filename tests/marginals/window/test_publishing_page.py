@@ -59,11 +59,16 @@ def test_verdicts_are_cards_with_their_detail() -> None:
     )
     cards = cards_of_verdicts(printed)
     assert [(card.mark, card.look, card.sentence) for card in cards] == [
-        ("holds", "holds", "k-link k = 10"),
-        ("fails", "fails", "min-cell k = 3"),
-        ("attested", "undecided", "register diversity = entropy:2"),
+        ("holds", "holds", "Each group of a published table, sensitive columns aside, is as large as claimed."),
+        ("fails", "fails", "No count smaller than claimed is published, and none can be worked out."),
+        (
+            "attested",
+            "undecided",
+            "For readers with a register of all nonsensitive values, sensitive values stay as varied as claimed.",
+        ),
     ]
-    assert cards[0].detail == ("closest case: count 14",)
+    assert cards[0].detail == ("k-link k = 10", "closest case: count 14")
+    assert [card.sentence for card in cards_of_verdicts("    holds  another k = 2\n")] == ["another k = 2"]
 
 
 def test_what_readers_conclude_is_marked_and_never_as_nothing_where_it_was_not_examined() -> None:
@@ -85,7 +90,7 @@ def test_an_attested_verdict_has_its_reason_as_detail_and_a_heading_is_no_verdic
         "           attested by the publisher, who has the table; the files cannot show it\n"
     )
     cards = cards_of_verdicts(printed)
-    assert [(card.mark, len(card.detail)) for card in cards] == [("holds", 0), ("attested", 1)]
+    assert [(card.mark, len(card.detail)) for card in cards] == [("holds", 1), ("attested", 2)]
 
 
 def test_what_readers_conclude_is_whole_sentences_in_groups_by_who_concludes_it() -> None:
