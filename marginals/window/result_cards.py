@@ -18,12 +18,18 @@ _OPEN = re.compile(r"\b(?:not examined|undecided|attested)\b")
 _IN_WORDS = {
     "integrity key": "The files are as they were signed",
     "k-link": "Each group of a published table, sensitive columns aside, is as large as claimed",
-    "k-combinatorial": "Nobody can prove from the tables alone that a group by nonsensitive columns is smaller than claimed",
+    "k-combinatorial": "Nobody can prove by the tables alone that rows alike in nonsensitive columns are fewer than claimed",
     "min-cell": "No count smaller than claimed is published, and none can be worked out",
-    "maxent-diversity": "For readers who combine all tables by maximum entropy, sensitive values stay as varied as claimed",
-    "register": "For readers with a register of all nonsensitive values, sensitive values stay as varied as claimed",
+    "maxent-diversity": "To readers who combine all tables by maximum entropy, values of {columns} are as varied as claimed",
+    "register": "To readers with a register of all nonsensitive values, values of {columns} are as varied as claimed",
 }
 """What is judged, by the words with which a verdict begins; another stands as it was printed."""
+
+_COLUMNS = (
+    ("%s sensitive columns", re.compile(r" of ([\d,]+) sensitive attributes")),
+    ("%s", re.compile(r" sensitive = (.+?)(?:, of people.*)?$")),
+)
+"""How a verdict names the sensitive columns that it is about."""
 
 _READERS = re.compile(r"Readers (?:with a register|who [a-z ]+)")
 
@@ -108,7 +114,12 @@ def in_groups(cards: Sequence[ResultCard]) -> tuple[CardGroup, ...]:
 def _in_words(card: ResultCard) -> ResultCard:
     """A verdict whose sentence a board can read, with what was printed as its first detail."""
     named = next((words for name, words in _IN_WORDS.items() if re.match(rf"{name}\b", card.sentence)), None)
-    return card if named is None else ResultCard(card.mark, f"{named}.", (card.sentence, *card.detail))
+    if named is None:
+        return card
+    about = next(
+        (form % match[1] for form, columns in _COLUMNS if (match := columns.search(card.sentence))), "sensitive columns"
+    )
+    return ResultCard(card.mark, f"{named.replace('{columns}', about)}.", (card.sentence, *card.detail))
 
 
 def _readers(card: ResultCard) -> str:

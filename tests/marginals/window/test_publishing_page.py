@@ -55,7 +55,8 @@ def test_another_file_is_not_replaced_by_the_list(tmp_path: Path) -> None:
 def test_verdicts_are_cards_with_their_detail() -> None:
     printed = (
         "    holds  k-link k = 10\n           closest case: count 14\n    fails  min-cell k = 3\n"
-        " attested  register diversity = entropy:2\n"
+        " attested  register diversity = entropy:2, sensitive = disease, of people\n"
+        "    holds  maxent-diversity of 3 sensitive attributes\n"
     )
     cards = cards_of_verdicts(printed)
     assert [(card.mark, card.look, card.sentence) for card in cards] == [
@@ -64,7 +65,12 @@ def test_verdicts_are_cards_with_their_detail() -> None:
         (
             "attested",
             "undecided",
-            "For readers with a register of all nonsensitive values, sensitive values stay as varied as claimed.",
+            "To readers with a register of all nonsensitive values, values of disease are as varied as claimed.",
+        ),
+        (
+            "holds",
+            "holds",
+            "To readers who combine all tables by maximum entropy, values of 3 sensitive columns are as varied as claimed.",
         ),
     ]
     assert cards[0].detail == ("k-link k = 10", "closest case: count 14")
