@@ -311,6 +311,8 @@ def test_init_writes_no_config_that_publishes_a_sensitive_column_without_a_deman
         frame.to_csv(folder / "people.csv", index=False)
         config = folder / "release.toml"
         result = CliRunner().invoke(main, ["init", str(folder / "people.csv"), "--out", str(config)])
+        if "all its values are the same" in result.output and result.exit_code:
+            return  # of every column: nothing is written
         assert result.exit_code == 0, result.output
         assert not re.search(r'(?m)^[^#]*diversity.*"none"', config.read_text())
         changed = data.draw(st.sampled_from(drawn))
