@@ -978,9 +978,8 @@ def protected(column: Column, why: str, question: str, rare: int, said: ColumnDe
         return _kept_back(why, "only some of its values can be read as numbers or dates")
     if grouped.intervals or grouped.dates:
         kind = "numbers" if grouped.intervals else "dates"
-        why = (
-            f"{why}; its {len(column.values)} different {kind} are published in groups only{_zero_apart(grouped.start)}"
-        )
+        grouping = f"its {len(column.values)} different {kind} are published in groups only{_zero_apart(grouped.start)}"
+        why = why if why.endswith(grouping) else f"{why}; {grouping}"
         return Guess(
             Role.SENSITIVE,
             why,

@@ -38,8 +38,8 @@ class Question:
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
-                f"{columns}: is one of these, of whose names init knows nothing, something that nobody should learn about a "
-                "person? Until you say yes: quasi-identifiers."
+                f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
+                "learn about a person? Until you say yes: quasi-identifiers."
             )
         taken = {
             Role.SENSITIVE: "Until you say no: sensitive",

@@ -156,7 +156,7 @@ def _most_others(guesses: Mapping[str, Guess]) -> str:
     about = max(abouts, key=abouts.count, default="")
     if about not in pervading():
         return ""
-    return f"{UNKNOWN}; of the columns whose names do, most are sensitive, as those about {about}"
+    return f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
 
 
 def by_counting(

@@ -6,6 +6,7 @@ from enum import Enum
 
 from marginals.config.release_toml import Config
 from marginals.names import number_of
+from marginals.publishing.policy import Policy
 from marginals.tables.attribute import Role
 from marginals.window.jobs import Candidate
 from marginals.window.project import Project, changed_since, releases_in
@@ -16,12 +17,14 @@ class Protection:
     """The demands in force.
 
     sentence: all of them. silent: sensitive attributes of which no demand is stated, so that nothing of them can be
-    published. exposed: those of which nothing is demanded, on purpose.
+    published. exposed: those of which nothing is demanded, on purpose. uncertain: columns that readers stay uncertain
+    about, with the demand in words.
     """
 
     sentence: str
     silent: tuple[str, ...] = ()
     exposed: tuple[str, ...] = ()
+    uncertain: tuple[tuple[tuple[str, ...], str], ...] = ()
 
     @classmethod
     def of(cls, config: Config) -> "Protection":
@@ -30,7 +33,7 @@ class Protection:
         sensitive = [name for name, attribute in used.items() if attribute.role is Role.SENSITIVE]
         silent = policy.silent_on(sensitive)
         exposed = tuple(name for name in policy.undemanded(sensitive) if name not in silent)
-        return cls(" ".join(_sentences(config, sensitive)), silent, exposed)
+        return cls(" ".join(_sentences(config, sensitive)), silent, exposed, _uncertain(config.policy, sensitive))
 
 
 def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
@@ -41,14 +44,22 @@ def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
         sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
     if (least := policy.least("min_cell")) is not None and least > 1:
         sentences.append(f"No published count is smaller than {least:,}.")
-    claims = policy.diversities(sensitive) if sensitive else ()
-    stated = [f"{claim.sensitive}: {claim.diversity}" for claim in claims]
-    if stated:
-        sentences.append(f"Uncertain for readers of all tables: {'; '.join(stated)}.")
+    uncertain = [name for names, _ in _uncertain(policy, sensitive) for name in names]
+    if uncertain:
+        listed = [name for name in sensitive if name in uncertain]
+        sentences.append(f"Uncertain for readers of all tables: {', '.join(listed)}.")
     hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
     if hidden:
         sentences.append(f"Never published: {', '.join(hidden)}.")
     return sentences or ["Nothing is demanded yet, so nothing can be published."]
+
+
+def _uncertain(policy: Policy, sensitive: Sequence[str]) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The sensitive columns of each demand, with the demand in words and as it is spelled in a config."""
+    columns: dict[str, list[str]] = {}
+    for claim in policy.diversities(sensitive) if sensitive else ():
+        columns.setdefault(f"{claim.diversity.meaning()} ({claim.diversity})", []).append(claim.sensitive)
+    return tuple((tuple(names), meaning) for meaning, names in columns.items())
 
 
 class State(Enum):

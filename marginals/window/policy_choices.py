@@ -126,13 +126,18 @@ def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, s
         small = int((cells < least_cell).sum())
         sentence = _merging(small, len(cells), "counts with a sensitive column", number_of(least_cell, "row"))
         shares.append(Share(small, len(cells), sentence))
+    satisfied: dict[int, list[str]] = {}
     for name, demand in demands.items():
         classes = [class_failures(table, first, name, demand) for first in public]
         failing, of = sum(fail for fail, _ in classes), sum(total for _, total in classes)
-        told = f"All {of:,} groups by one column keep what is demanded of {name}."
         if failing:
             told = f"In {failing:,} of {of:,} groups by one column too much would be known about {name}."
-        shares.append(Share(failing, of, told))
+            shares.append(Share(failing, of, told))
+        else:
+            satisfied.setdefault(of, []).append(name)
+    for of, names in satisfied.items():
+        told = f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."
+        shares.append(Share(0, of, told))
     return shares
 
 

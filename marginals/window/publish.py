@@ -24,9 +24,9 @@ from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kep
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Job
 from marginals.window.project import changed_since, put, releases_in, section
-from marginals.window.result_cards import ResultCard, cards_of_attacks, cards_of_verdicts
+from marginals.window.result_cards import CardGroup, ResultCard, cards_of_attacks, cards_of_verdicts, in_groups
 from marginals.window.window import Window
-from marginals.wording import dropped_lines, left_out_lines
+from marginals.wording import dropped_lines, left_out_lines, unit_in_words
 
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
@@ -58,7 +58,10 @@ def show(window: Window, request: Request) -> Response:
         job=job,
         verifying=verifying,
         attacking=attacking,
-        cards={"verify": _cards(verifying, cards_of_verdicts), "attack": _cards(attacking, cards_of_attacks)},
+        cards={
+            "verify": (CardGroup("", _cards(verifying, cards_of_verdicts)),),
+            "attack": in_groups(_cards(attacking, cards_of_attacks)),
+        },
         changing=changing,
         releases=there,
         chosen=chosen,
@@ -108,7 +111,10 @@ def _checklist(window: Window) -> Checklist:
     else:
         should.append(CheckedItem("No agency's rule is demanded.", False, "/policy", "Name one if your house has one"))
     ledgers = sorted(head_file.parent.name for head_file in folder.glob("*/head.json"))
-    none = "There is no ledger. If this table changes and is published again, begin one with the first release."
+    none = (
+        "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
+        "ledger, begun with the first release, keeps account of them. Name a folder for it, such as ledger."
+    )
     should.append(
         CheckedItem(f"Ledgers in this folder: {', '.join(ledgers)}.") if ledgers else CheckedItem(none, False)
     )
@@ -119,7 +125,8 @@ def _rows(table: Table | None, least: int | None) -> CheckedItem:
     """Which rows count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
-    left_out = "".join(f" {line}" for line in left_out_lines(table))
+    of_whom = unit_in_words(table.rows_per_person)  # which is an item of its own
+    left_out = "".join(f" {line}" for line in left_out_lines(table) if line != of_whom)
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
     dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least)

@@ -123,7 +123,7 @@ def save_roles(window: Window, request: Request) -> Response:
         if form.get("reviewed"):
             put(section(document, "data"), "reviewed", True)
 
-    return window.edit(request, change, "/table", sentence="Roles are written.")
+    return window.edit(request, change, "/table", sentence="The roles are saved.")
 
 
 def sensitive_in(document: Mapping[str, object]) -> list[str]:
@@ -183,7 +183,7 @@ def save_unit(window: Window, request: Request) -> Response:
         elif keep == "one":
             data["rows_per_person"] = 1
 
-    return window.edit(request, change, "/table", sentence="The unit is written.")
+    return window.edit(request, change, "/table", sentence="It is saved whose rows these are.")
 
 
 def show_text(window: Window, request: Request) -> Response:

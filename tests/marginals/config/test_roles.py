@@ -255,7 +255,7 @@ def test_what_is_rare_to_init_is_rare_in_columns_too_that_the_others_make_sensit
     frame.to_csv(tmp_path / "t.csv", index=False)
     for rare, is_fitted in ((10, False), (20, True)):
         found = initial_config(tmp_path / "t.csv", tmp_path / "release.toml", rare).guesses["q7"]
-        assert "of the columns whose names do, most are sensitive" in found.question
+        assert "most other columns are sensitive by their names" in found.question
         assert (found.role, found.is_fitted) == (Role.SENSITIVE, is_fitted)
 
 
@@ -321,7 +321,10 @@ def test_what_nothing_is_known_of_is_one_question_and_the_last(tmp_path: Path) -
     config = found_in(pd.DataFrame({name: rng.choice(["u", "v", "w"], 400) for name in names}), tmp_path)
     first, last = config.questions
     assert (first.columns, last.columns) == (("result",), ("v1x", "v2y", "v3z"))
-    assert "is one of these, of whose names init knows nothing, something that nobody should learn" in str(last)
+    assert (
+        "is one of these, whose names say nothing that this program knows, something that nobody should learn"
+        in str(last)
+    )
 
 
 def test_sensitive_texts_of_many_values_are_merged_and_free_text_is_not_published(tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) ->
     if shutil.which("minisign") is not None:
         visitor.send("/publish/key")
         visitor.inspect("a key")
-    visitor.send("/publish", {"title": "People and what they have", "publisher": "Ulm", "ledger": "ledger"})
+    visitor.send(
+        "/publish", {"title": "People and what they have", "publisher": "Ulm", "ledger": "ledger", "looked": "yes"}
+    )
     visitor.until("The release is written to the folder release")
     visitor.inspect("published")
     for action, said in (

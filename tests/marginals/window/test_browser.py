@@ -121,7 +121,7 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
         page.goto(address)
         publish_by_clicks(steward, signed)
         page.close()
-    assert steward.actions < 40
+    assert steward.actions <= 25
     assert steward.foreign == []
     assert said == []
     sign = ["--sign", tmp_path / "minisign.key"] if signed else []

@@ -62,7 +62,7 @@ def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
 
 def test_questions_stand_first_until_somebody_says_that_all_roles_are_right(browser: Browser) -> None:
     path = browser.window.file.path
-    asked = "# Guessed: 2 categories.\n# Asked: the name says nothing that init knows.\n"
+    asked = "# Guessed: 2 categories.\n# Asked: the name says nothing that this program knows.\n"
     path.write_text(CONFIG.replace("[attributes.sex]\n", f"[attributes.sex]\n{asked}"))
     page = browser.until("/table", "600 rows")
     assert page.index("sex: is that something that nobody should learn about a person?") < page.index('name="role:sex"')
@@ -672,7 +672,9 @@ def test_each_page_says_who_is_protected_and_offers_a_demand_where_none_is(brows
     said = protection(browser.get(path).get_data(as_text=True))
     assert said == (
         "Each published group, sensitive columns aside, has at least 5 people. "
-        "Uncertain for readers of all tables: disease: entropy:2."
+        "Uncertain for readers of all tables: disease. How uncertain For a reader who combines all tables by maximum "
+        "entropy, given any published values of a person: disease: the sensitive value is at least as uncertain as 2 "
+        "equally likely ones (entropy:2)."
     )
     browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', ""))
     page = browser.get(path).get_data(as_text=True)

@@ -72,6 +72,15 @@ def test_what_a_demand_costs_is_counted_over_all_groups_of_one_or_two_columns(tm
     ]
 
 
+def test_columns_of_which_every_group_keeps_the_demand_share_a_sentence(browser: Browser) -> None:
+    browser.window.file.path.write_text(CONFIG.replace('town]\nrole = "quasi-identifier"', 'town]\nrole = "sensitive"'))
+    table = browser.window.config().read_table()
+    shares = costs(table, 5, None, dict.fromkeys(table.sensitive, "distinct:1"))
+    assert len(table.sensitive) == 2
+    assert [share.failing for share in shares[1:]] == [0]
+    assert shares[1].sentence.endswith(f"keep what is demanded of {', '.join(table.sensitive)}.")
+
+
 def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) -> None:
     page = browser.get("/policy").get_data(as_text=True)
     table = browser.window.config().read_table()

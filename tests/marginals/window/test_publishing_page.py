@@ -9,7 +9,7 @@ from marginals.errors import InputError
 from marginals.example import release
 from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.preview import Preview
-from marginals.window.result_cards import cards_of_attacks, cards_of_verdicts
+from marginals.window.result_cards import cards_of_attacks, cards_of_verdicts, in_groups
 
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
@@ -55,15 +55,26 @@ def test_another_file_is_not_replaced_by_the_list(tmp_path: Path) -> None:
 def test_verdicts_are_cards_with_their_detail() -> None:
     printed = (
         "    holds  k-link k = 10\n           closest case: count 14\n    fails  min-cell k = 3\n"
-        " attested  register diversity = entropy:2\n"
+        " attested  register diversity = entropy:2, sensitive = disease, of people\n"
+        "    holds  maxent-diversity of 3 sensitive attributes\n"
     )
     cards = cards_of_verdicts(printed)
     assert [(card.mark, card.look, card.sentence) for card in cards] == [
-        ("holds", "holds", "k-link k = 10"),
-        ("fails", "fails", "min-cell k = 3"),
-        ("attested", "undecided", "register diversity = entropy:2"),
+        ("holds", "holds", "Each group of a published table, sensitive columns aside, is as large as claimed."),
+        ("fails", "fails", "No count smaller than claimed is published, and none can be worked out."),
+        (
+            "attested",
+            "undecided",
+            "To readers with a register of all nonsensitive values, values of disease are as varied as claimed.",
+        ),
+        (
+            "holds",
+            "holds",
+            "To readers who combine all tables by maximum entropy, values of 3 sensitive columns are as varied as claimed.",
+        ),
     ]
-    assert cards[0].detail == ("closest case: count 14",)
+    assert cards[0].detail == ("k-link k = 10", "closest case: count 14")
+    assert [card.sentence for card in cards_of_verdicts("    holds  another k = 2\n")] == ["another k = 2"]
 
 
 def test_what_readers_conclude_is_marked_and_never_as_nothing_where_it_was_not_examined() -> None:
@@ -77,3 +88,31 @@ def test_what_readers_conclude_is_marked_and_never_as_nothing_where_it_was_not_e
     cards = cards_of_attacks(printed)
     assert [card.mark for card in cards] == ["look", "nothing found", "not examined", "look", "look"]
     assert cards[0].detail == ("with diagnosis: 5 of 270",)
+
+
+def test_an_attested_verdict_has_its_reason_as_detail_and_a_heading_is_no_verdict() -> None:
+    printed = (
+        "    holds  k-link k = 10\nAttested by the publisher, and not verified:\n attested  register of 2 attributes\n"
+        "           attested by the publisher, who has the table; the files cannot show it\n"
+    )
+    cards = cards_of_verdicts(printed)
+    assert [(card.mark, len(card.detail)) for card in cards] == [("holds", 1), ("attested", 2)]
+
+
+def test_what_readers_conclude_is_whole_sentences_in_groups_by_who_concludes_it() -> None:
+    printed = (
+        "Published as they are: 5 of 633 counts are below 10\nk-link 10 of people: the smallest count is 18; not binding\n"
+        "Readers who learn across classes, of disease:\n  deFinetti: not examined without the table (--truth CONFIG).\n"
+        "Readers who know the algorithm, conclude:\n  Finer values:\n    not examined\n"
+        "Readers who learn across classes, of town:\n  deFinetti: not examined without the table (--truth CONFIG).\n"
+    )
+    groups = in_groups(cards_of_attacks(printed))
+    assert [(group.title, group.tally) for group in groups] == [
+        ("Readers of the tables alone", "1 look, 1 nothing found"),
+        ("Readers who learn across classes", "2 not examined"),
+        ("Readers who know the algorithm", "1 look"),
+    ]
+    assert (
+        groups[1].cards[0].sentence.endswith("of disease: deFinetti: not examined without the table (--truth CONFIG).")
+    )
+    assert all(group.is_short for group in groups)
