@@ -685,6 +685,8 @@ def _rows_in_large(groups: Counter[str], rare: int) -> int:
 
 
 _MOST_CATEGORIES = 100
+_MOST_NAMED, _MOST_ROWS = 500, 0.9
+"""So many values may be named where there are more, and so many rows have one of them where nobody chose from a list."""
 _MOST_PREFIXED = 100_000
 _WIDEST_RANGE = 10**8
 _FEW_NUMBERS = 20
@@ -990,18 +992,34 @@ def protected(column: Column, why: str, question: str, rare: int, said: ColumnDe
             start=grouped.start,
             apart=grouped.apart,
         )
-    named = column.counts >= rare
+    named = _named(column, rare)
     if len(column.values) > _MOST_CATEGORIES:
-        if not 2 <= named.sum() <= _MOST_CATEGORIES or 2 * column.counts[named].sum() < column.rows:
+        if not _hold_most_rows(named, column):
             return _kept_back(why, f"it has {len(column.values):,} different values: group them in the table first")
         why = f"{why}; of its {len(column.values):,} values those that fewer than {rare} rows have are merged"
-        column = replace(column, values=tuple(compress(column.values, named)), counts=column.counts[named])
-        fitted = True
-    else:
-        fitted = len(column.values) > 2 and not named.all()
-    if _holds_long_texts(column, rare):
+    if _may_say_anything(column, rare):
         return _kept_back(why, "some values are long texts, which may say anything")
+    fitted = len(column.values) > 2 and len(named.values) < len(column.values)
     return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
+
+
+def _named(column: Column, rare: int) -> Column:
+    """The values that a release may name, which enough rows have; others are merged."""
+    enough = column.counts >= rare
+    return replace(column, values=tuple(compress(column.values, enough)), counts=column.counts[enough])
+
+
+def _hold_most_rows(named: Column, column: Column, share: float = 0.5) -> bool:
+    """Whether there are some values that a release may name, not too many, and most rows have one of them."""
+    return 2 <= len(named.values) <= _MOST_NAMED and bool(named.counts.sum() >= share * column.counts.sum())
+
+
+def _may_say_anything(column: Column, rare: int) -> bool:
+    """Whether a release would name long texts, or most of a column are such, where others are merged."""
+    named = _named(column, rare)
+    return _holds_long_texts(column, rare) and (
+        not _hold_most_rows(named, column, _MOST_ROWS) or _holds_long_texts(named, rare)
+    )
 
 
 def set_apart(guess: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
@@ -1061,11 +1079,11 @@ def _quasi_identifier(column: Column, rare: int, said: ColumnDescription) -> Gue
         is_block = bool(prefixes) and all(re.fullmatch(r"[0-9]{5}-[0-9]{4}", value) for value in column.values)
         why = f"{why}, a block of houses each, which is never published itself" if is_block else why
         return Guess(Role.QUASI_IDENTIFIER, why, prefixes=prefixes, is_fitted=not is_block, is_coarse=is_block)
-    if distinct > _MOST_CATEGORIES:
+    if distinct > _MOST_CATEGORIES and not _hold_most_rows(_named(column, rare), column, _MOST_ROWS):
         return Guess(
             Role.IGNORED, f"{distinct:,} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if _holds_long_texts(column, rare):
+    if _may_say_anything(column, rare):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")

@@ -81,7 +81,7 @@ def in_groups(
         return _in_bands(attribute, read, sizes)
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
-        return _in_units(attribute, days)
+        return _in_units(attribute, days, sizes)
     if is_in_groups(attribute):
         return attribute  # which value is none of their kind is said where they are read
     if 2 * sum(map(is_measured, texts)) >= len(texts):
@@ -103,10 +103,10 @@ def _in_bands(attribute: Attribute, numbers: Sequence[Decimal], counts: CountArr
     )
 
 
-def _in_units(attribute: Attribute, days: Sequence[str]) -> Attribute:
-    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= _span(days)]
+def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> Attribute:
+    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= _span(days, counts)]
     ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, dates=tuple(units or [date_unit(days)]), ladder=ladder)
+    return replace(attribute, dates=tuple(units or [date_unit(days, counts)]), ladder=ladder)
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
@@ -149,13 +149,15 @@ def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal
 def heaps(
     numbers: Sequence[Decimal], counts: CountArray, width: int | Decimal, start: int | Decimal
 ) -> tuple[int, ...] | tuple[Decimal, ...]:
-    """The numbers that are groups by themselves beside 0: 40 hours a week, 12 years of school.
+    """The numbers that are groups by themselves: 40 hours a week, 12 years of school; 0 where others are below it.
 
     A twentieth of the rows have such a one, twice as many as all others of its band, of which there are some: who reads the
     band would take all of them to be about equally frequent. counts: rows of each number, shape (numbers,).
 
     >>> heaps([Decimal(n) for n in range(30, 50)], np.array([1] * 10 + [60] + [2] * 9), 5, 0)
     (40,)
+    >>> heaps([Decimal(n) for n in range(-9, 10)], np.array([1] * 9 + [60] + [1] * 9), 5, 0)
+    (0,)
     """
     band = np.array([int((number - start) // Decimal(width)) for number in numbers], dtype=object)
     of_band = dict.fromkeys(band.tolist(), 0)
@@ -165,7 +167,9 @@ def heaps(
     result = sorted(
         number
         for number, band_number, rows in zip(numbers, band.tolist(), counts.tolist())
-        if rows >= max(enough, _OF_ITS_BAND * (of_band[band_number] - rows)) and of_band[band_number] > rows and number
+        if rows >= max(enough, _OF_ITS_BAND * (of_band[band_number] - rows))
+        and of_band[band_number] > rows
+        and (number or min(numbers) < 0)
     )
     return tuple(map(int, result)) if isinstance(width, int) else tuple(result)
 
@@ -201,19 +205,21 @@ def round_width(wished: Decimal) -> Decimal:
     return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
 
 
-def date_unit(days: Sequence[str]) -> str:
-    """The longest unit of which there are at least a dozen between the first and the last date; a week where all are short.
+def date_unit(days: Sequence[str], counts: CountArray) -> str:
+    """The longest unit of which there are at least a dozen in the time of most rows; a week where all are short.
 
-    days: as `date_text` gives them.
+    days: as `date_text` gives them. counts: rows of each, shape (days,).
 
-    >>> date_unit(["2023-11-12", "2024-12-28"]), date_unit(["1950-01-01", "2001-06-30"])
-    ('month', 'year')
+    >>> date_unit(["2023-11-12", "2024-12-28"], np.array([5, 5]))
+    'month'
+    >>> date_unit(["1950-01-01", "2001-06-30"], np.array([5, 5]))
+    'year'
     """
-    span = _span(days)
+    span = _span(days, counts)
     return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")
 
 
-def _span(days: Sequence[str]) -> int:
-    """Days from the first to the last."""
-    first, last = (date.fromisoformat(day[:10]) for day in (min(days), max(days)))
-    return (last - first).days
+def _span(days: Sequence[str], counts: CountArray) -> int:
+    """Days from the first to the last of the nine tenths of the rows in the middle."""
+    low, high = inner_range([Decimal(date.fromisoformat(day[:10]).toordinal()) for day in days], counts)
+    return int(high - low)
