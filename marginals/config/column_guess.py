@@ -997,7 +997,7 @@ def protected(column: Column, why: str, question: str, rare: int, said: ColumnDe
         if not _hold_most_rows(named, column):
             return _kept_back(why, f"it has {len(column.values):,} different values: group them in the table first")
         why = f"{why}; of its {len(column.values):,} values those that fewer than {rare} rows have are merged"
-    if _may_say_anything(column, rare):
+    if _holds_long_texts(_named(column, rare) if len(column.values) > _MOST_CATEGORIES else column, rare):
         return _kept_back(why, "some values are long texts, which may say anything")
     fitted = len(column.values) > 2 and len(named.values) < len(column.values)
     return Guess(Role.SENSITIVE, why, is_fitted=fitted, question=question)
@@ -1012,14 +1012,6 @@ def _named(column: Column, rare: int) -> Column:
 def _hold_most_rows(named: Column, column: Column, share: float = 0.5) -> bool:
     """Whether there are some values that a release may name, not too many, and most rows have one of them."""
     return 2 <= len(named.values) <= _MOST_NAMED and bool(named.counts.sum() >= share * column.counts.sum())
-
-
-def _may_say_anything(column: Column, rare: int) -> bool:
-    """Whether a release would name long texts, or most of a column are such, where others are merged."""
-    named = _named(column, rare)
-    return _holds_long_texts(column, rare) and (
-        not _hold_most_rows(named, column, _MOST_ROWS) or _holds_long_texts(named, rare)
-    )
 
 
 def set_apart(guess: Guess, column: Column, why: str, question: str, rare: int) -> Guess:
@@ -1083,7 +1075,7 @@ def _quasi_identifier(column: Column, rare: int, said: ColumnDescription) -> Gue
         return Guess(
             Role.IGNORED, f"{distinct:,} different texts are too many to guess how they go together; write a hierarchy"
         )
-    if _may_say_anything(column, rare):
+    if _holds_long_texts(column, rare):
         return Guess(Role.IGNORED, "some values are long texts, which may say anything")
     named = "numbers that stand for names, as its labels say" if labelled and numbers else ""
     named = named or ("numbers that stand for names, as its name says" if numbers else "categories")

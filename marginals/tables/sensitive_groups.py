@@ -219,7 +219,7 @@ def date_unit(days: Sequence[str], counts: CountArray) -> str:
     return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")
 
 
-def _span(days: Sequence[str], counts: CountArray) -> int:
-    """Days from the first to the last of the nine tenths of the rows in the middle."""
+def _span(days: Sequence[str], counts: CountArray) -> float:
+    """Days that all dates would span if they lay as those of the nine tenths of the rows in the middle do."""
     low, high = inner_range([Decimal(date.fromisoformat(day[:10]).toordinal()) for day in days], counts)
-    return int(high - low)
+    return float(high - low) / 0.9

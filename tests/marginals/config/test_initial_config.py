@@ -453,6 +453,22 @@ def test_codes_that_many_rows_share_are_not_put_into_bands(tmp_path: Path) -> No
     assert "many rows share a value" in section
 
 
+def test_of_more_texts_than_a_list_has_those_are_used_that_most_rows_have() -> None:
+    """Rare ones are merged, and named nowhere; where they are many, the texts are rather what somebody wrote."""
+    often = [f"problem {word}" for word in map(chr, range(ord("a"), ord("z") + 1))] * 40
+    rare = [f"matter {number}" for number in range(100)]
+    assert guess(column("problem", often + rare)).role is Role.QUASI_IDENTIFIER
+    assert guess(column("problem", often + rare)).is_fitted
+    assert guess(column("problem", often[:400] + rare)).role is Role.IGNORED
+    assert (
+        guess(column("problem", [*often, *rare, "it began in spring, when the neighbours had gone"])).role
+        is Role.IGNORED
+    )
+    offences = [f"offence {number}" for number in range(150)] * 20
+    assert guess(column("offense", offences)).role is Role.SENSITIVE
+    assert guess(column("offense", [f"offence {number}" for number in range(600)] * 20)).role is Role.IGNORED
+
+
 def test_a_long_answer_that_was_chosen_from_a_list_is_no_long_text() -> None:
     long = "some college or associate degree, or a certificate of a school for a trade that takes two years"
     answers = ["none", "primary", "secondary", "college", long]

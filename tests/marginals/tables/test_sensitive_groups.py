@@ -80,9 +80,11 @@ def test_zero_is_a_group_by_itself_where_a_twentieth_has_it(zeros: int, first: s
     assert shown[1].startswith(second)
 
 
-def test_zero_is_no_group_beside_numbers_below_it() -> None:
-    shown = labels(["0"] * 30 + ["-700"] * 3 + pays()[:267])
-    assert "0" not in shown
+@pytest.mark.parametrize(("zeros", "is_apart"), [(30, True), (12, False)])
+def test_beside_numbers_below_it_zero_is_a_group_as_any_other_number_that_many_have(zeros: int, is_apart: bool) -> None:
+    """Days from an arrest to a hearing: most have 0, some have fewer."""
+    shown = labels(["0"] * zeros + ["-700"] * 3 + pays()[: ROWS - 3 - zeros])
+    assert ("0" in shown) is is_apart
 
 
 def test_a_plain_number_column_is_grouped_and_its_levels_begin_there() -> None:
@@ -144,6 +146,7 @@ def test_dates_are_grouped_by_the_unit_of_which_there_are_a_dozen() -> None:
     assert labels(days)[0] == "2020-Q1"
     assert labels(days, dates=["day", "month"], ladder="fitted")[0] == "2020-01"
     assert labels(days, dates=["day", "month"])[0] == "2020-01-01"
+    assert labels(["1970-05-01", *days[1:]])[-1] == labels(days)[-1], "one date long before the others"
 
 
 def test_values_of_which_only_some_are_numbers_are_refused_without_being_named() -> None:
