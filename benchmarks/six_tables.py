@@ -507,13 +507,14 @@ def page(kept: Path) -> str:
         rows = [["way", *tables], ["---"] * (len(tables) + 1)]
         rows += [[way, *(_cell(last.get((way, table), {}), measure) for table in tables)] for way in ways]
         parts.append("\n".join([f"{title}:", "", *(f"| {' | '.join(row)} |" for row in rows)]))
-        nearer = []
-        for way in ways:
-            where = [table for table in tables if means.get((way, table), inf) < means["marginals", table]]
-            if way not in OURS and where:
-                nearer.append(f"{way} in {', '.join(where)}")
-        told = "; ".join(nearer) or "none of these"
-        parts.append(f"Nearer to the truth than `marginals`, by the mean of the seeds: {told}.")
+        for ours in OURS:
+            nearer = []
+            for way in ways:
+                where = [table for table in tables if means.get((way, table), inf) < means[ours, table]]
+                if way not in OURS and where:
+                    nearer.append(f"{way} in {', '.join(where)}")
+            told = "; ".join(nearer) or "none of these"
+            parts.append(f"Nearer to the truth than `{ours}`, by the mean of the seeds: {told}.")
     reasons: dict[str, list[str]] = defaultdict(list)
     for (way, table), lines in last.items():
         if stopped := [line["stopped"] for line in lines.values() if "stopped" in line]:
