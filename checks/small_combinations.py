@@ -415,23 +415,31 @@ class Witnessing:
         with ThreadPoolExecutor(_CHAINS) as pool:
             while self._waiting and moves and self._made < last and idle < _IDLE and not deadline.is_over:
                 aims = [self._aim(chain.rng) for chain in self._chains]
-                is_less = False
-                for rows in pool.map(_Chain.moved, self._chains, aims):
-                    is_less |= self._cleared(_Counted(self._domain, self._finest, rows.codes))
+                exchanged = list(pool.map(_Chain.moved, self._chains, aims))
                 self._made += 1
-                idle = 0 if is_less else idle + 1
+                idle = 0 if self._cleared([rows.codes for rows in exchanged], pool) else idle + 1
         return Witnesses(self._domain, self._small, self._made, tuple(self._waiting))
 
-    def _cleared(self, counted: "_Counted") -> bool:
-        """Whether other rows clear anything of what has waited the longest; what they do not clear waits again."""
-        is_less = False
-        for _ in range(min(_LOOKS, len(self._waiting))):
-            looked_at = self._waiting.popleft()
-            unexplained = looked_at.left(counted, self._k)
-            is_less |= unexplained is not looked_at
-            if unexplained is not None:
-                self._waiting.append(unexplained)
-        return is_less
+    def _cleared(self, exchanged: Sequence[Mapping[str, CodeArray]], pool: ThreadPoolExecutor) -> bool:
+        """Whether other rows clear anything of what has waited the longest; what none of them clears waits again.
+
+        exchanged: the codes of each of the other rows. Each looks at a part, then at the next one.
+        """
+        number = min(_LOOKS, len(self._waiting))
+        looked_at = [self._waiting.popleft() for _ in range(number)]
+        parts = [looked_at[number * part // _CHAINS : number * (part + 1) // _CHAINS] for part in range(_CHAINS)]
+        counted = [_Counted(self._domain, self._finest, codes) for codes in exchanged]
+        for _ in range(_CHAINS):
+            parts = list(pool.map(self._left, counted, parts))
+            counted = [counted[-1], *counted[:-1]]
+        left = [some for part in parts for some in part]
+        self._waiting.extend(left)
+        return len(left) < number or any(some is not before for some, before in zip(left, looked_at))
+
+    def _left(self, counted: "_Counted", waiting: "list[_OpenMargin | _OpenBlock]") -> "list[_OpenMargin | _OpenBlock]":
+        """What some rows do not clear."""
+        unexplained = (some.left(counted, self._k) for some in waiting)
+        return [some for some in unexplained if some is not None]
 
     def _aim(self, rng: np.random.Generator) -> "_Aim":
         """Some of the margins whose combinations are open, those with many rather than others."""
@@ -527,12 +535,16 @@ class _Pull:
     weights: NDArray[np.int16]
     keys: CodeArray | None = None
 
-    def gains(self, codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
-        """What is gained where rows exchange the values of one of the attributes: shape (len(one),)."""
-        others = [(part, codes[a]) for a, part in self.parts.items() if a != attribute]
-        of_one, of_two = (sum(part[code[rows]] for part, code in others) for rows in (one, two))
+    def gains(self, ones: Mapping[str, CodeArray], twos: Mapping[str, CodeArray], attribute: str) -> CountArray:
+        """What is gained where rows exchange the values of one of the attributes: shape (pairs,).
+
+        ones, twos: the codes of the first and the second row of each pair.
+        """
+        of_one, of_two = (
+            sum(part[codes[a]] for a, part in self.parts.items() if a != attribute) for codes in (ones, twos)
+        )
         own = self.parts[attribute]
-        value_of_one, value_of_two = (own[codes[attribute][rows]] for rows in (one, two))
+        value_of_one, value_of_two = own[ones[attribute]], own[twos[attribute]]
         after = self._weights(of_one + value_of_two) + self._weights(of_two + value_of_one)
         return after - self._weights(of_one + value_of_one) - self._weights(of_two + value_of_two)
 
@@ -551,10 +563,12 @@ class _Aim:
 
     def __call__(self, codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
         """What is gained by exchanges: shape (len(one),)."""
+        pulls = [pull for pull in self.pulls if attribute in pull.parts]
+        names = {a for pull in pulls for a in pull.parts}
+        ones, twos = ({a: codes[a][rows] for a in names} for rows in (one, two))
         gains = np.zeros(len(one), dtype=np.int64)
-        for pull in self.pulls:
-            if attribute in pull.parts:
-                gains += pull.gains(codes, attribute, one, two)
+        for pull in pulls:
+            gains += pull.gains(ones, twos, attribute)
         return gains
 
 
