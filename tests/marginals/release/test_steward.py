@@ -20,7 +20,7 @@ from marginals.commands.main import main
 from marginals.example import frame, publication, release, table
 from marginals.names import with_level_names
 from marginals.steward import MARK, StewardFile, beside
-from marginals.wording import ENDED_BY_TIME, dropped_lines, search_line
+from marginals.wording import ENDED_BY_TIME, dropped_lines, search_line, worse_than_one_way
 from small_release import contents, write_config
 
 
@@ -241,6 +241,17 @@ def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: Stew
     entropy = -float((shares * np.log(shares)).sum())
     base_cells = math.prod(hierarchy.size(0) for hierarchy in release.domain.hierarchies)
     assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
+
+
+def test_what_is_further_from_the_table_than_one_way_tables_names_the_columns_that_it_comes_from() -> None:
+    rng = np.random.default_rng(0)
+    columns = {"code": rng.integers(0, 300, 400).astype(str), "b": rng.choice(["x", "y"], 400)}
+    rows = pd.DataFrame(columns | {"ill": rng.choice(["flu", "cold"], 400)})
+    roles = {"code": "quasi-identifier", "b": "quasi-identifier", "ill": "sensitive"}
+    policy = Policy(k_link=50, diversity="entropy:1.5", base="none")
+    steward = marginals.publish(marginals.read_table(rows, roles, k=50), policy).steward
+    by_itself = steward.one_way.by_table[("code",)]
+    assert f"Furthest from the table: code ({by_itself:.2f} by itself). Let levels" in worse_than_one_way(steward)
 
 
 def test_a_page_names_its_release_and_publish_says_where_another_one_stands_beside_it(
