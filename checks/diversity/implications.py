@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from checks.diversity.criteria import Distinct, Functional, Recursive, Simple
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, spelled
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
@@ -129,13 +129,15 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
     """Whether every class over so many base values that satisfies one diversity satisfies the other, exactly.
 
     Decided of simple, recursive and functional diversity where both are of one kind, and where one of the first two is to
-    imply a functional one (TZ11 Lemma 19, Theorems 20 and 23); for `distinct:l` as the weaker one, too. Undecided of other
-    pairs. values: base values that a class can have, at least 1. Raises CriterionError for a text that is no diversity.
+    imply a functional one (TZ11 Lemma 19, Theorems 20 and 23); of what simple diversity implies, whose most uneven class
+    decides; of `distinct:l` and entropy where both are of one kind, and of what either has to do with the other; and where a
+    recursive one is to imply one of `distinct:l` and simple. Undecided of other pairs. values: base values that a class can
+    have, at least 1. Raises CriterionError for a text that is no diversity.
 
     >>> implies("recursive:4/3,5", "functional:0.25,4", 5).value, implies("simple:3", "functional:0.25,4", 5).value
     ('holds', 'fails')
-    >>> implies("entropy:4", "functional:0.25,4", 5).value
-    'undecided'
+    >>> implies("entropy:4", "functional:0.25,4", 5).value, implies("entropy:5/2", "distinct:3", 9).value
+    ('undecided', 'holds')
     """
     one, other = (parse_diversity(given) if isinstance(given, str) else given for given in (stronger, weaker))
     if values < 1:
@@ -143,8 +145,21 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
     if one == other or _is_satisfied_by_none(one, values):
         return Verdict.HOLDS
     match one, other:
-        case Simple(l=l), Simple(l=least):
+        case Simple(l=l), Simple() | Distinct() | Entropy():
+            return verdict_of(other.decide(_most_uneven(l)))
+        case Simple(l=l), Recursive() if not other.dont_care:
+            return verdict_of(other.decide(_most_uneven(l)))
+        case (Entropy(l=l), Entropy(l=least)) | (Distinct(l=l), Distinct(l=least)):
             return verdict_of(l >= least)
+        case Entropy(l=l), Distinct(l=least):
+            return verdict_of(ceil(l) >= least)
+        # All rows but a few can have one value.
+        case Distinct(), Simple(l=l) | Entropy(l=l):
+            return verdict_of(l == 1)
+        case Distinct(), Recursive(l=l) if not other.dont_care:
+            return verdict_of(l == 1)
+        case Recursive() as first, (Distinct() | Simple()) as second if not first.dont_care:
+            return _recursive_implies_values(first, second, values)
         case Simple(l=l), Functional(induction=None, scale=1, odds=1) as functional:
             return verdict_of(not _is_satisfied_by_none(functional, values) and simple_implies(l, functional))
         case Recursive() as first, Functional(induction=None, scale=1, odds=1) as functional if not first.dont_care:
@@ -156,7 +171,7 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
         ) as looser:
             if all(tighter.bound(k) <= looser.bound(k) for k in range(1, values + 1)):
                 return Verdict.HOLDS
-        case ((Simple(l=l) | Functional(l=l, scale=1, odds=1)), Distinct(l=least)):
+        case Functional(l=l, scale=1, odds=1), Distinct(l=least):
             if ceil(l) >= least:
                 return Verdict.HOLDS
         case Recursive() as first, Recursive() as second if not first.dont_care and not second.dont_care:
@@ -166,10 +181,40 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
     return Verdict.UNDECIDED
 
 
+def _most_uneven(l: Fraction) -> list[int]:
+    """Rows of the class whose shares are at most 1/l, as many as fit, and whose last value has the rest: whatever is
+    satisfied by it and by all classes that are more even, as every criterion of shares here, is satisfied by all of these.
+    """
+    whole, rest = divmod(l.numerator, l.denominator)
+    return [l.denominator] * whole + ([rest] if rest else [])
+
+
+def _recursive_implies_values(first: Recursive, second: Distinct | Simple, values: int) -> Verdict:
+    """Whether recursive diversity leaves no class with few values, or with a frequent one.
+
+    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large;
+    where that is too small, none of them passes. With n values, all others as frequent, f_1 is largest: n - l + 1 of the
+    n - 1 others are its tail.
+    """
+    if first.l == 1:
+        return verdict_of(second.l == 1)
+    passing = [
+        number
+        for number in range(first.l, values + 1)
+        if first.c * (number - first.l + 1) > 1 or (not first.strict and first.c * (number - first.l + 1) == 1)
+    ]
+    if not passing:
+        return Verdict.HOLDS
+    if isinstance(second, Distinct):
+        return verdict_of(passing[0] >= second.l)
+    ratio = first.c * Fraction(values - first.l + 1, values - 1)
+    return verdict_of(ratio / (1 + ratio) <= 1 / second.l)
+
+
 def _is_satisfied_by_none(diversity: Diversity, values: int) -> bool:
     """Whether it is plain that no class over so many values satisfies it."""
     match diversity:
-        case Simple(l=l) | Distinct(l=l):
+        case Simple(l=l) | Distinct(l=l) | Entropy(l=l):
             return l > values
         case Functional(induction=None, scale=1, odds=1) as functional:
             return functional.l > values or functional.tau * values < 1

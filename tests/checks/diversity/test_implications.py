@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Distinct, Functional, Recursive, Simple
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.diversity.implications import (
     implies,
@@ -186,6 +186,7 @@ diversities = st.one_of(
     st.builds(Simple, st.fractions(1, 5, max_denominator=4)),
     st.builds(Recursive, st.fractions(Fraction(1, 2), 5, max_denominator=4), st.integers(2, 5), strict=st.booleans()),
     st.builds(Distinct, st.integers(1, 5)),
+    st.builds(Entropy, st.fractions(1, 5, max_denominator=4)),
 )
 
 
@@ -201,6 +202,32 @@ def test_no_class_speaks_against_an_implication(stronger: Diversity, weaker: Div
     assert verdict is not Verdict.FAILS or stronger != weaker
 
 
+CLASSES = [
+    *sorted((tuple(rows) for rows in combinations_with_replacement(range(17), 4) if 0 < sum(rows) <= 36), key=sum),
+    *((*rows, 100) for rows in combinations_with_replacement(range(4), 3)),
+]
+"""Rows of four values, rising; in some nearly all rows have one value."""
+
+coarse = st.fractions(1, 4, max_denominator=2)
+decided = st.one_of(
+    st.builds(Simple, coarse),
+    st.builds(Recursive, coarse.map(lambda c: c / 2), st.integers(1, 4), strict=st.booleans()),
+    st.builds(Distinct, st.integers(1, 4)),
+    st.builds(Entropy, coarse),
+)
+
+
+@given(decided, decided, st.integers(1, 4))
+def test_some_class_speaks_against_what_is_no_implication(stronger: Diversity, weaker: Diversity, values: int) -> None:
+    """A refutation has few rows where the numbers are coarse."""
+    if implies(stronger, weaker, values) is Verdict.FAILS:
+        assert any(
+            stronger.decide(rows[4 - values :]) and not weaker.decide(rows[4 - values :])
+            for rows in CLASSES
+            if not any(rows[: 4 - values])
+        )
+
+
 @pytest.mark.parametrize(
     ("stronger", "weaker", "values", "said"),
     [
@@ -211,7 +238,19 @@ def test_no_class_speaks_against_an_implication(stronger: Diversity, weaker: Div
         ("functional:0.25,4", "functional:0.5,3", 5, "holds"),
         ("functional:1/3,3", "distinct:3", 3, "holds"),
         ("functional:0.3333333333333333,3", "distinct:9", 3, "holds"),  # no class of three values satisfies it
-        ("entropy:6", "distinct:3", 9, "undecided"),
+        ("entropy:6", "distinct:3", 9, "holds"),
+        ("entropy:2", "distinct:3", 9, "fails"),
+        ("entropy:6", "simple:2", 9, "undecided"),
+        ("distinct:5", "entropy:1.1", 5, "fails"),
+        ("simple:5/2", "entropy:2.3", 4, "holds"),
+        ("simple:5/2", "entropy:5/2", 4, "holds"),  # shares of 2, 2 and 1 fifths
+        ("simple:5/2", "entropy:2.9", 4, "fails"),
+        ("simple:3", "recursive:1.01,3", 5, "holds"),
+        ("simple:3", "recursive:1,3", 5, "fails"),
+        ("recursive:1/2,2", "distinct:4", 5, "holds"),
+        ("recursive:1/2,2", "distinct:5", 5, "fails"),
+        ("recursive:3,2", "simple:4/3", 9, "holds"),
+        ("recursive:3,2", "simple:1.34", 9, "fails"),
     ],
 )
 def test_implications_of_texts(stronger: str, weaker: str, values: int, said: str) -> None:
