@@ -745,3 +745,13 @@ def test_closing_the_window_takes_two_steps_and_says_what_is_lost(browser: Brows
         closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
     )
     assert page.count('/stop"') == 1
+
+
+def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
+    offered = 'name="ladder"'
+    assert offered in browser.get("/levels?attribute=age").get_data(as_text=True)
+    page = browser.get("/levels?attribute=disease").get_data(as_text=True)
+    assert offered not in page
+    assert "the window offers no levels that are fitted" in page
+    browser.window.file.path.write_text(CONFIG.replace('role = "sensitive"', 'role = "sensitive"\nladder = "fitted"'))
+    assert offered in browser.until("/levels?attribute=disease", offered)
