@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 WORK = (
     "demo open init",
     "assess risk anonymize",
-    "publish verify attack compare report ledger",
+    "publish verify attack compare report replace ledger",
     "query sample disclose audit",
 )
 ORDER = [name for kind in WORK for name in kind.split()]

@@ -69,7 +69,8 @@ def publish_by_clicks(steward: Steward, signed: bool) -> None:
     steward.click("button", "Verify it")
     steward.sees("Verified from its files alone")
     steward.click("link", "Explore")
-    steward.sees("The same in Python")
+    steward.click("link", "The same in Python")
+    steward.sees("release.counts(")
 
 
 def census(folder: Path) -> Path:
