@@ -607,8 +607,8 @@ def note_replaced(old: Path, new: Path, date: str | None, as_json: bool) -> None
 
     \b
     Examples:
-      marginals replace release-2025 release-2026
-      marginals verify release-2025
+      marginals replace release release-corrected
+      marginals verify release
     """
     from marginals.bundle.replacement import mark_replaced, note_beside
 
@@ -688,12 +688,15 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
 
 def _replacement(entry: "Entry") -> "Replacement | None":
     """By what the release of an entry is replaced, as a note beside its folder says."""
-    from marginals.bundle.replacement import Replacement, replacement_of
+    from marginals.bundle.replacement import Replacement, note_beside, replacement_of
     from marginals.bundle.snapshot import Snapshot
     from marginals.errors import BundleError
 
+    folder = Path(entry.folder)
+    if not note_beside(folder).is_file():
+        return None
     try:
-        mark = replacement_of(Path(entry.folder), Snapshot.of(Path(entry.folder)).descriptor.identity)
+        mark = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
     except (BundleError, InputError, OSError):
         return None
     return mark if isinstance(mark, Replacement) else None

@@ -11,7 +11,7 @@ from marginals import InputError
 from marginals.bundle.replacement import mark_replaced, note_beside, replacement_of
 from marginals.commands.main import main
 from marginals.example import release as another_release
-from small_release import contents
+from small_release import contents, write_config
 
 
 @pytest.fixture
@@ -62,3 +62,19 @@ def test_what_makes_no_sense_is_refused(both: tuple[Path, Path], tmp_path: Path)
     mark_replaced(old, new)
     with pytest.raises(InputError, match="is itself noted as replaced"):
         mark_replaced(new, old)
+
+
+def test_the_ledger_tells_of_it_and_counts_it_as_before(
+    tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = write_config(tmp_path)
+    command = ["publish", str(config), "--out", "out", "--ledger", "books", "--json"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    small_release.write(tmp_path / "corrected")
+    mark_replaced(Path("out"), Path("corrected"), "2026-05-04")
+    told = CliRunner().invoke(main, ["ledger", "books"]).stdout
+    assert "replaced since 2026-05-04 by a corrected release, corrected" in " ".join(told.split())
+    (entry,) = json.loads(CliRunner().invoke(main, ["ledger", "books", "--json"]).stdout)["releases"]
+    assert entry["out"]
+    assert entry["replaced_by"] == json.loads((tmp_path / "out-replaced.json").read_text())["replaced_by"]
