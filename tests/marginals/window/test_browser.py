@@ -308,3 +308,28 @@ def test_a_search_shows_the_best_so_far_while_it_is_at_work(
         steward.click("button", "End with the best so far")
         steward.sees("Candidate 1")
         page.close()
+
+
+@pytest.mark.slow
+def test_explore_has_tabs_that_keys_alone_go_through(
+    browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(explored, monkeypatch) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Explore").first.click()
+        views = page.get_by_role("navigation", name="Views")
+        listed = views.get_by_role("link").all_inner_texts()
+        assert listed[-3:] == ["Counts with bounds", "The published tables", "The same in Python"]
+        parts = {
+            "Counts with bounds": page.get_by_role("region", name="Counts with bounds"),
+            "The published tables": page.locator("ul.pairs"),
+            "The same in Python": page.locator("#python"),
+        }
+        for name in parts:
+            views.get_by_role("link", name=name).focus()
+            page.keyboard.press("Enter")
+            page.wait_for_load_state()
+            assert views.locator("[aria-current=page]").inner_text() == name
+            assert [each for each, part in parts.items() if part.count()] == [name]
+        page.close()
