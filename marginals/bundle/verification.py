@@ -22,6 +22,7 @@ from checks.finding import Algorithm, Finding, Verdict
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, listed, unjudged
+from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
 from marginals.bundle.together import (
@@ -153,6 +154,8 @@ def _contents(
     warnings += (w for folder, snapshot in zip(folders, snapshots) for w in _warnings(folder, snapshot.descriptor))
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
+        if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
+            warnings.append(replaced)
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         warnings += _unjudged(folder, snapshot.descriptor)

@@ -48,7 +48,7 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("demo", "open", "init"),
         "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "compare", "report", "ledger"),
+        "Publish": ("publish", "verify", "attack", "compare", "report", "replace", "ledger"),
         "Use a release": ("query", "sample"),
         "Disclose rows": ("disclose",),
         "Audit what others published": ("audit",),
@@ -69,6 +69,7 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "attack": "releases.attack",
         "compare": "releases.compare",
         "report": "releases.report",
+        "replace": "releases.note_replaced",
         "ledger": "releases.ledger",
         "query": "releases.query",
         "sample": "releases.sample",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from checks.finding import Finding
     from marginals.output import OutputFile
     from marginals.publishing.searching import Progress
+    from models.graphs.junction_tree import Collection
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -174,18 +175,47 @@ _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
 
+class _ProgressLines:
+    """Progress, and the best that a search has found so far, as lines of JSON."""
+
+    def __init__(self) -> None:
+        self._said = ("", 0.0)
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self._said[0] == task and now < self._said[1] + _PAUSE:
+            return
+        self._said = (task, now)
+        print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
+
+    def found(self, collection: "Collection", divergence: float) -> None:
+        """Its measure, its tables in words, and what each pair of attributes can be analysed by."""
+        from marginals.names import margin_in_words
+        from marginals.pages.release_page import pairs_shown
+
+        pairs = pairs_shown(collection)
+        best = {
+            "kl_divergence": divergence,
+            "tables": [margin_in_words(margin, collection.domain) for margin in collection.margins],
+            "attributes": pairs.attributes,
+            "pairs": [[*pair.names, pair.kind] for pair in pairs.listed],
+            "numbers": dict(pairs.numbers),
+        }
+        print(json.dumps({"best": best}), file=sys.stderr, flush=True)
+
+
 class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most; and a line such as {"best": {...}} where a search
+    has found something better. Then SIGUSR1 ends a search with the best so far.
     """
 
     def __init__(self, wanted: bool) -> None:
         self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
         self._are_shown = wanted and sys.stderr.isatty()
         self._bar: "tqdm[Any] | None" = None
-        self._said = ("", 0.0)
 
     def __enter__(self) -> "Progress":
         from marginals.publishing.searching import no_progress
@@ -193,18 +223,11 @@ class ProgressBars:
         if self._in_lines:
             if ENOUGH is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
-            return self._say
+            return _ProgressLines()
         return self._advance if self._are_shown else no_progress
 
     def __exit__(self, *_: object) -> None:
         self._close()
-
-    def _say(self, task: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if self._said[0] == task and now < self._said[1] + _PAUSE:
-            return
-        self._said = (task, now)
-        print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
     def _advance(self, task: str, done: int, total: int) -> None:
         from tqdm import tqdm

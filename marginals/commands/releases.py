@@ -35,7 +35,9 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
+    from marginals.bundle.replacement import Replacement
     from marginals.config.release_toml import Config
+    from marginals.ledger import Entry
     from marginals.publishing.publishing import Publication
     from marginals.release.release import Release
     from marginals.steward import StewardFile
@@ -590,6 +592,33 @@ def _pairs_path(rows: Path) -> Path:
     return rows.with_name(f"{rows.name}.pairs.csv")
 
 
+@click.command("replace")
+@click.argument("old", metavar="OLD", type=PATH)
+@click.argument("new", metavar="NEW", type=PATH)
+@click.option("--date", metavar="DATE", help="Since when, as your readers are to read it; today if nothing is said.")
+@stops_after
+@JSON
+def note_replaced(old: Path, new: Path, date: str | None, as_json: bool) -> None:
+    """Note that a corrected release replaces another one.
+
+    The files of both stay as they are. The note is OLD-replaced.json beside the folder OLD; hand it on with OLD. `verify
+    OLD` then says by which release it is replaced, and so does `ledger`. Both stay known: whoever has OLD keeps it, so
+    verify both together.
+
+    \b
+    Examples:
+      marginals replace release release-corrected
+      marginals verify release
+    """
+    from marginals.bundle.replacement import mark_replaced, note_beside
+
+    mark = mark_replaced(old, new, datetime.now(UTC).date().isoformat() if date is None else date)
+    if as_json:
+        print_json({"release": mark.old, "replaced_by": mark.new, "folder": mark.name, "date": mark.date})
+    else:
+        print_lines([f"{old} is {mark}.", f"The note is {note_beside(old)}; hand it on with {old}."])
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
@@ -642,6 +671,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
                 "margins": [dict(margin) for margin in entry.margins],
                 "out": entry.is_out,
                 "retracted": entry.retracted or None,
+                "replaced_by": mark.new if (mark := _replacement(entry)) else None,
                 "turnover_known": entry.turnover_known,
                 "waiting": {"came": entry.waiting[0], "left": entry.waiting[1]},
             }
@@ -649,11 +679,32 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
         ]
         print_json({"releases": releases, "pairs": [pair.as_json() for pair in told]})
     else:
-        print_lines(entry_line(entry) for entry in account.entries)
+        print_lines(entry_line(entry) + _replaced(entry) for entry in account.entries)
         for pair in told:
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):
         click.get_current_context().exit(FAILED)
+
+
+def _replacement(entry: "Entry") -> "Replacement | None":
+    """By what the release of an entry is replaced, as a note beside its folder says."""
+    from marginals.bundle.replacement import Replacement, note_beside, replacement_of
+    from marginals.bundle.snapshot import Snapshot
+    from marginals.errors import BundleError
+
+    folder = Path(entry.folder)
+    if not note_beside(folder).is_file():
+        return None
+    try:
+        mark = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
+    except (BundleError, InputError, OSError):
+        return None
+    return mark if isinstance(mark, Replacement) else None
+
+
+def _replaced(entry: "Entry") -> str:
+    mark = _replacement(entry)
+    return f"; {mark}, which makes nothing unknown: it counts" if mark else ""
 
 
 @click.command()

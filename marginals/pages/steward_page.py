@@ -40,7 +40,10 @@ _STEPS = 200
 """Steps of a search that are listed."""
 
 _FURTHEST = 10
-"""Tables that are listed, those furthest from the data first."""
+"""Pairs that are listed, those furthest from the data first."""
+
+_WORST = 5
+"""Tables of one size that are listed, those furthest from the data first."""
 
 _MAP = 24
 """Attributes of which a map of all pairs is drawn."""
@@ -178,7 +181,7 @@ def _bars(report: StewardReport) -> list[DivergenceBar]:
 
 
 def _errors(name: str, errors: TableErrors) -> ErrorRow:
-    furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_FURTHEST]
+    furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     listed = tuple((" and ".join(attributes), error) for attributes, error in furthest)
     return ErrorRow(name, len(errors.by_table), errors.left_out, errors.sample, errors.mean, listed)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 
 from checks.claims import Question, Requirements, answer, undecided
@@ -16,6 +16,7 @@ from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
+from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
 from marginals.steward import BaseChoice
@@ -28,6 +29,7 @@ from models.installed import name_of
 from models.search import (
     STRATEGIES,
     MarginLimits,
+    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -348,7 +350,7 @@ def _searched(
 class _Wish:
     """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
 
-    progress: told how far it is.
+    progress: told how far it is, and where it watches for that, of the best so far.
     """
 
     table: Table
@@ -356,6 +358,13 @@ class _Wish:
     requirements: Requirements
     constraint: MarginLimits
     progress: Progress
+
+    @cached_property
+    def best_so_far(self) -> BestSoFar | None:
+        """What sees the collections that searches come to; None where nobody wants to know, and for a mere stopping rule."""
+        if not isinstance(self.progress, Watching) or not isinstance(self.free.objective, PenalizedDivergence):
+            return None
+        return BestSoFar(self.free, self.table.cube, self.progress.found)
 
     @property
     def free(self) -> Problem:
@@ -429,13 +438,17 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
     """The search for a release that contains base tables, or for any."""
-    problem = _problem(wish, base)
+    problem, best = _problem(wish, base), wish.best_so_far
+    if best is not None:
+        problem = replace(problem, seen=best)
     calls, stopped = 0, False
 
     def stop() -> bool:
         nonlocal calls, stopped
         calls, stopped = calls + 1, searching.is_over
         wish.progress("collections", calls, 0)
+        if best is not None:
+            best.look()
         return stopped
 
     strategy = STRATEGIES["greedy"] if problem.kept == wish.constraint.envelope else wish.policy.search

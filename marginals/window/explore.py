@@ -33,6 +33,14 @@ _SHOWN = 300
 _MOST_ACROSS, _MOST_DOWN = 14, 60
 """Values of the attributes of a cross table."""
 
+_VIEWS = {
+    "cross": "Cross table",
+    "counts": "Counts with bounds",
+    "tables": "The published tables",
+    "python": "The same in Python",
+}
+"""Tabs of the page, by what the address calls each."""
+
 _opened: dict[str, tuple[float, Release]] = {}
 _lock = threading.Lock()
 
@@ -66,6 +74,9 @@ def show(window: Window, request: Request) -> Response:
     finest = _published_levels(release)
     margin = _margin(request, release, finest) or _first(release)
     asked = answered(release, margin)
+    cross = cross_table(asked)
+    views = [view for view in _VIEWS if view == "tables" or (not asked.sentence and (view != "cross" or cross))]
+    wished = request.args.get("view", "")
     query = urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
     domain = release.domain
     return window.page(
@@ -92,7 +103,9 @@ def show(window: Window, request: Request) -> Response:
         title=", ".join(shown_at(a, domain.hierarchy(a), level) for a, level in margin.items()),
         cells=cells(asked),
         more=max(0, (0 if asked.frame is None else len(asked.frame)) - _SHOWN),
-        cross=cross_table(asked),
+        cross=cross,
+        view=wished if wished in views else views[0],
+        views=[(view, _VIEWS[view]) for view in views],
         python=python(name, margin),
         query=query,
         tables=[

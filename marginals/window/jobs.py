@@ -27,7 +27,7 @@ from marginals.config.release_toml import Config
 from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
-from marginals.pages.release_page import PairsShown, pairs_shown
+from marginals.pages.release_page import Pair, PairsShown, pairs_shown
 from marginals.release.release import open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
@@ -63,13 +63,36 @@ INTERRUPTED = 130
 """Exit status of a command that was stopped."""
 
 
+@dataclass(frozen=True)
+class BestFound:
+    """The best that a search has found so far, as it says itself; nothing of it is verified.
+
+    number: how many it has told of. seconds: after which it told of this one. tables: in words.
+    """
+
+    number: int
+    seconds: float
+    kl_divergence: float
+    tables: tuple[str, ...]
+    pairs: PairsShown
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], number: int, seconds: float) -> "BestFound":
+        """What a line of progress tells. Raises KeyError, TypeError and ValueError for what is none."""
+        pairs = tuple(Pair((str(a), str(b)), str(kind)) for a, b, kind in told["pairs"])
+        numbers = {str(kind): int(count) for kind, count in told["numbers"].items()}
+        shown = PairsShown(tuple(map(str, told["attributes"])), pairs, numbers)
+        return cls(number, seconds, float(told["kl_divergence"]), tuple(map(str, told["tables"])), shown)
+
+
 @dataclass
 class Job:
     """A process at work, or done.
 
     shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
     (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed; printed: the text,
-    where it printed none. sentence: why it failed. process: None of what was done at once.
+    where it printed none. sentence: why it failed. process: None of what was done at once. best: of a search, None until
+    it has told of one.
     """
 
     number: int
@@ -78,6 +101,7 @@ class Job:
     process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
+    best: BestFound | None = field(default=None, repr=False)
     status: int | None = None
     seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -241,8 +265,12 @@ def _watch(job: Job, process: "subprocess.Popen[bytes]", then: Callable[[Job], N
         text = line.decode("utf-8", "replace").strip()
         try:
             told = json.loads(text)
+            if "best" in told:
+                number = 1 if job.best is None else job.best.number + 1
+                job.best = BestFound.of(told["best"], number, job.elapsed)
+                continue
             job.progress = (str(told["task"]), int(told["done"]), int(told["total"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             said = text or said
     reader.join()
     job.status = process.wait()

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.errors import InputError
 from marginals.names import level_names
-from marginals.tables.attribute import FITTED, MISSING, Attribute
+from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.table import Table
 from marginals.tables.values import POINT, number_text
 from marginals.window.level_tree import level_tree
@@ -69,6 +69,7 @@ def show(window: Window, request: Request) -> Response:
         least=least,
         rows=made_up(table, name, level, least),
         attribute=attribute,
+        offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
         form=generalized_by(attribute),
         file_name=_file_of(window, name),
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,

@@ -12,7 +12,9 @@ from werkzeug.wrappers import Request, Response
 
 from checks.claims import counts_below
 from marginals.bundle.content import REPORT
+from marginals.bundle.replacement import Replacement, replacement_of
 from marginals.bundle.signature import SIGNATURE, secret_key_at
+from marginals.bundle.snapshot import Snapshot
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.named_rules import rules_of
@@ -27,6 +29,7 @@ from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.result_cards import CardGroup, ResultCard, cards_of_attacks, cards_of_verdicts, in_groups
 from marginals.window.window import Window
 from marginals.wording import dropped_lines, left_out_lines, unit_in_words
+from models.errors import MarginalsError
 
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
@@ -65,6 +68,7 @@ def show(window: Window, request: Request) -> Response:
         changing=changing,
         releases=there,
         chosen=chosen,
+        replaced=_replacement(window, chosen) if chosen else "",
         changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
@@ -239,6 +243,29 @@ def verify(window: Window, request: Request) -> Response:
     return window.back(f"/publish?release={quote(name)}")
 
 
+def replaced(window: Window, request: Request) -> Response:
+    """Note beside a release that another one of the folder replaces it, as `marginals replace` does."""
+    name, by = _chosen(window, request), request.form.get("by", "")
+    if by not in releases_in(window.project):
+        raise InputError("there is no such release in the folder")
+    job = window.jobs.command("replace", ["replace", name, by])
+    job.done.wait(20)
+    if job.state != "done":
+        raise InputError(job.sentence.rstrip(".") or "the note is not written")
+    window.say(f"It is noted beside {name} that {by} replaces it.", job.shown)
+    return window.back(f"/publish?release={quote(name)}")
+
+
+def _replacement(window: Window, name: str) -> str:
+    """By what a release of the folder is replaced, in words; empty where no note says that."""
+    folder = window.project.folder / name
+    try:
+        said = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
+    except MarginalsError:
+        return ""
+    return str(said) if isinstance(said, Replacement) else ""
+
+
 def attack(window: Window, request: Request) -> Response:
     """Measure what readers can conclude, as `marginals attack` does."""
     name = _chosen(window, request)
@@ -309,6 +336,7 @@ ROUTES = (
     ("POST", "/publish", publish),
     ("POST", "/publish/key", make_key),
     ("POST", "/publish/verify", verify),
+    ("POST", "/publish/replace", replaced),
     ("POST", "/publish/attack", attack),
     ("POST", "/publish/ledger", told_by_ledger),
     ("GET", "/publish/<name>/<page>", report),

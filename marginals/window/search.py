@@ -14,7 +14,7 @@ from marginals.errors import InputError
 from marginals.pages.release_page import SIGNS
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import WEIGHT
-from marginals.tables.attribute import FITTED
+from marginals.tables.attribute import FITTED, Role
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
 from marginals.window.policy import want
@@ -25,8 +25,10 @@ from marginals.window.rendering import (
     NOTHING,
     TIMES,
     FieldError,
+    PairsPicture,
     frontier_picture,
     pairs_picture,
+    rendered,
 )
 from marginals.window.window import Window
 
@@ -70,6 +72,8 @@ def show(window: Window, _request: Request) -> Response:
         "search",
         policy=config.policy,
         job=job,
+        best=None if job is None else job.best,
+        best_picture=_best_picture(job),
         candidates=candidates,
         compared=compared(candidates),
         numbers=numbers(candidates),
@@ -89,6 +93,18 @@ def show(window: Window, _request: Request) -> Response:
         default_strategy=Policy.strategy,
         names=list(config.source.used),
     )
+
+
+def best(window: Window, _request: Request) -> Response:
+    """The part of the page that shows the best so far of the search that is at work; empty where there is none."""
+    job = window.jobs.latest("search")
+    shown = job if job is not None and job.runs else None
+    text = rendered("best.html", best=None if shown is None else shown.best, best_picture=_best_picture(shown))
+    return Response(text, mimetype="text/html")
+
+
+def _best_picture(job: Job | None) -> PairsPicture | None:
+    return None if job is None or job.best is None else pairs_picture(job.best.pairs)
 
 
 def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
@@ -223,7 +239,7 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, 
 def _for_attribute(settings: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, str]]]:
     attribute_settings = settings.get("attributes", {}).get(name, {})
     buttons = []
-    if attribute_settings.get("ladder") not in FITTED:
+    if attribute_settings.get("ladder") not in FITTED and attribute_settings.get("role") != Role.SENSITIVE.value:
         buttons.append((f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}))
     buttons.append((f"Leave {name} out", {"remedy": "ignore", "attribute": name}))
     return buttons
@@ -395,6 +411,7 @@ def frontier_program(config: str, ks: Sequence[int], diversities: Sequence[str],
 
 ROUTES = (
     ("GET", "/search", show),
+    ("GET", "/search/best", best),
     ("POST", "/search", start),
     ("POST", "/search/remedy", mend),
     ("POST", "/search/frontier", grid),

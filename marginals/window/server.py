@@ -162,7 +162,8 @@ def _progress(window: Window, job: Job) -> Iterator[bytes]:
     last = ""
     while not window.stopping.is_set():
         ended = job.done.wait(0.2)
-        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state})
+        best = 0 if job.best is None else job.best.number
+        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state, "best": best})
         if told != last:
             last = told
             yield f"data: {told}\n\n".encode()

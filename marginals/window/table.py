@@ -111,7 +111,8 @@ def save_roles(window: Window, request: Request) -> Response:
                 if role == Role.IGNORED.value:
                     continue
                 attributes[name] = tomlkit.table()
-                attributes[name]["ladder"] = "fitted"
+                if role != Role.SENSITIVE.value:
+                    attributes[name]["ladder"] = "fitted"
             attribute = attributes[name]
             put(attribute, "role", role)
             if missing is not None and config.source.attributes.get(name):

@@ -291,7 +291,9 @@ class _Search:
             if self.problem.constraint(state.cliques, 0):
                 self.depends_on_more = True
                 return
-            divergence = Position.of(self.problem.cube, state.cliques).divergence
+            position = self.problem.position(state.cliques)
+            self.problem.seen(position)
+            divergence = position.divergence
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))
             self.best, self.divergence, self.cliques = value, divergence, state.cliques
 

@@ -140,6 +140,7 @@ class Climb:
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
         self._refused = []
+        self.problem.seen(self.position)
 
     def is_allowed(self) -> bool:
         """Whether the constraint allows the position itself."""
@@ -703,6 +704,7 @@ class _Rounds:
             names = ", ".join(problem.cube.domain.attributes[cut.attribute] for cut in cuts)
             self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, position.divergence))
             self.best, self.least, self.stale = position, value, 0
+            problem.seen(position)
 
     def _drawn_prices(self) -> Problem:
         """The problem with a price by which attributes are put in: without one a coarse step gains where finer ones pay."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import inf, log
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -582,6 +582,13 @@ def _quantile(degrees_of_freedom: float, alpha: float) -> float:
 Stop = Callable[[], bool]
 """Asked between two evaluations; True ends the search with the best collection so far."""
 
+Seen: TypeAlias = Callable[[Position], None]
+"""Told of a collection that a search has come to; whether the constraint allows it is for whoever is told to ask."""
+
+
+def _not_watched(position: Position) -> None:
+    """Nobody watches."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -590,8 +597,9 @@ class Problem:
     cube: must hold the base table; by a score of cliques it becomes one that counts these. kept: margins that every
     collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search begins,
     showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random. wanted:
-    analyses of which the objective counts too how far each is from the data, times its weight. Raises NotDecomposableError
-    when kept or start are not decomposable, SelectionError when start does not show what is kept.
+    analyses of which the objective counts too how far each is from the data, times its weight. seen: told of collections on
+    the way; changes nothing. Raises NotDecomposableError when kept or start are not decomposable, SelectionError when start
+    does not show what is kept.
     """
 
     cube: DataCube
@@ -601,6 +609,7 @@ class Problem:
     start: tuple[Mask, ...] | None = None
     seed: int = 0
     wanted: WantedAnalyses | None = None
+    seen: Seen = field(default=_not_watched, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         objective = additive(self.objective)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import marginals
 from marginals.commands.main import KINDS_OF_WORK, main
+from marginals.example import release as corrected
 from minisign_programs import write_keys, write_stub
 from models.errors import MarginalsError
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 WORK = (
     "demo open init",
     "assess risk anonymize",
-    "publish verify attack compare report ledger",
+    "publish verify attack compare report replace ledger",
     "query sample disclose audit",
 )
 ORDER = [name for kind in WORK for name in kind.split()]
@@ -53,6 +54,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "visits.csv").write_text("patient,sex,diagnosis,income,remarks\n" + "".join(visits))
     for name in ("release", "release-a", "release-b", "release-2025", "release-2026"):
         shutil.copytree(folder / "demo" / "release", folder / name)
+    corrected.write(folder / "release-corrected")
     config = (folder / "demo" / "release.toml").read_text().replace("census.csv", "people.csv")
     rules = '\n[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 80"\n'
     (folder / "release.toml").write_text(config + rules)

@@ -69,7 +69,8 @@ def publish_by_clicks(steward: Steward, signed: bool) -> None:
     steward.click("button", "Verify it")
     steward.sees("Verified from its files alone")
     steward.click("link", "Explore")
-    steward.sees("The same in Python")
+    steward.click("link", "The same in Python")
+    steward.sees("release.counts(")
 
 
 def census(folder: Path) -> Path:
@@ -283,3 +284,52 @@ def test_what_is_typed_and_not_saved_is_asked_about_and_is_there_again(
         assert len(asked) == 2
         page.close()
     assert "k_link = 18" in config.read_text()
+
+
+@pytest.mark.slow
+def test_a_search_shows_the_best_so_far_while_it_is_at_work(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    census(tmp_path)
+    assert marginals_command("init", tmp_path / "census.csv", "--out", tmp_path / "release.toml").returncode == 0
+    config = tmp_path / "release.toml"
+    text = re.sub(r"(?m)^(strategy|time_limit) *=.*\n", "", config.read_text())
+    config.write_text(text.replace("[search]\n", '[search]\nstrategy = "anneal"\ntime_limit = 600.0\n'))
+    with served(config, monkeypatch) as address:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        steward = Steward(page)
+        page.goto(address)
+        steward.click("link", "Search")
+        steward.click("button", "Search under the policy as it is")
+        page.get_by_text("The best so far", exact=True).wait_for()
+        assert page.locator("[data-best] svg.pairs-map rect").count() > 0
+        assert page.locator("[data-best] figcaption").inner_text().count("nats") == 1
+        steward.click("button", "End with the best so far")
+        steward.sees("Candidate 1")
+        page.close()
+
+
+@pytest.mark.slow
+def test_explore_has_tabs_that_keys_alone_go_through(
+    browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(explored, monkeypatch) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.get_by_role("link", name="Explore").first.click()
+        views = page.get_by_role("navigation", name="Views")
+        listed = views.get_by_role("link").all_inner_texts()
+        assert listed[-3:] == ["Counts with bounds", "The published tables", "The same in Python"]
+        parts = {
+            "Counts with bounds": page.get_by_role("region", name="Counts with bounds"),
+            "The published tables": page.locator("ul.pairs"),
+            "The same in Python": page.locator("#python"),
+        }
+        for name in parts:
+            views.get_by_role("link", name=name).focus()
+            page.keyboard.press("Enter")
+            page.wait_for_load_state()
+            assert views.locator("[aria-current=page]").inner_text() == name
+            assert [each for each, part in parts.items() if part.count()] == [name]
+        page.close()

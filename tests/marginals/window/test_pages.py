@@ -20,6 +20,7 @@ import marginals
 from marginals import estimates
 from marginals.config.release_toml import config_of
 from marginals.deadline import ENOUGH
+from marginals.example import release as another_release
 from marginals.names import margin_in_words
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import BASE, PLACE, Browser, browsing
@@ -323,7 +324,7 @@ def test_a_release_alone_is_explored(tmp_path: Path, small_release: marginals.Re
         assert "/policy" not in page
         levels = {"age": 0, "sex": 0, "disease": 0}
         query = {"release": "people-release", **{f"level:{name}": level for name, level in levels.items()}}
-        answer = browser.client.get("/explore", base_url=BASE, query_string=query)
+        answer = browser.client.get("/explore", base_url=BASE, query_string=query | {"view": "python"})
         page = answer.get_data(as_text=True)
         assert "release.counts({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0})" in page
         assert browser.get("/policy").status_code == 400
@@ -747,3 +748,28 @@ def test_closing_the_window_takes_two_steps_and_says_what_is_lost(browser: Brows
         closing.index("what was typed and not saved is lost") < closing.index("<button") < closing.index("</details>")
     )
     assert page.count('/stop"') == 1
+
+
+def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
+    offered = 'name="ladder"'
+    assert offered in browser.get("/levels?attribute=age").get_data(as_text=True)
+    page = browser.get("/levels?attribute=disease").get_data(as_text=True)
+    assert offered not in page
+    assert "the window offers no levels that are fitted" in page
+    browser.window.file.path.write_text(CONFIG.replace('role = "sensitive"', 'role = "sensitive"\nladder = "fitted"'))
+    assert offered in browser.until("/levels?attribute=disease", offered)
+
+
+def test_a_release_is_noted_as_replaced_by_another(browser: Browser, small_release: marginals.Release) -> None:
+    folder = browser.window.project.folder
+    small_release.write(folder / "first")
+    assert "Note that it is replaced" not in browser.get("/publish").get_data(as_text=True)
+    another_release.write(folder / "second")
+    page = browser.get("/publish?release=first").get_data(as_text=True)
+    fields = browser.fields_of(page, "/publish/replace")
+    assert fields["by"] == ["second"]
+    page = browser.post("/publish/replace", fields).get_data(as_text=True)
+    assert "It is replaced since" in page
+    assert (folder / "first-replaced.json").is_file()
+    refused = browser.post("/publish/replace", {"release": "second", "by": "first"}).get_data(as_text=True)
+    assert "is itself noted as replaced by" in refused

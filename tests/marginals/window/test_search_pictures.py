@@ -95,3 +95,32 @@ def test_candidates_stand_side_by_side_with_the_pairs_of_their_releases(tmp_path
                 told = f"{pair.names[1]}, {pair.names[0]}: {KINDS_IN_WORDS[pair.kind]}"
                 assert re.search(rf'<title>{told}</title><rect class="{pair.kind}"', map_of[1])
         assert "Beside candidate 1: " in page
+
+
+def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> None:
+    told = {
+        "kl_divergence": 0.125,
+        "tables": ["age (5 years), <sex>"],
+        "attributes": ["age", "<sex>"],
+        "pairs": [["age", "<sex>", "published"]],
+        "numbers": {"published": 1, "supported": 0, "assumed": 0, "unpublished": 0},
+    }
+    program = (
+        "import json, sys, time\n"
+        f"print(json.dumps({{'best': {told!r}}}), file=sys.stderr, flush=True)\n"
+        "print(json.dumps({'best': {'tables': 3}}), file=sys.stderr, flush=True)\n"
+        "time.sleep(60)"
+    )
+    write_config(tmp_path)
+    with browsing(tmp_path / "release.toml") as browser:
+        assert browser.get("/search/best").get_data(as_text=True).strip() == ""
+        job = browser.window.jobs.python("search", program, "a search")
+        part = browser.until("/search/best", "The best so far")
+        assert "KL divergence 0.125 nats" in part
+        assert "not verified yet" in part
+        assert "age (5 years), &lt;sex&gt;" in part
+        assert 'role="img" aria-label="The best so far: Of 1 pair: 1 exact, 0 supported, 0 lost."' in part
+        assert part.strip() in browser.get("/search").get_data(as_text=True)
+        job.stop()
+        assert job.done.wait(10)
+        assert "The best so far" not in browser.get("/search").get_data(as_text=True)
