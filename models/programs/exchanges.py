@@ -122,8 +122,7 @@ class ExchangedRows:
         if move.against is not None:
             context.pop(move.against, None)
         keys = self._keys({**context, move.attribute: move.within})
-        order = rng.permutation(self._rows)
-        return _pairs(order[_grouped(keys[order])], keys)
+        return _pairs(_grouped(keys, 2 * int(rng.integers(1 << 30)) + 1), keys)
 
     def _balanced(self, move: Move, other: str, one: IndexArray, two: IndexArray, gains: CountArray) -> BoolArray:
         """Which exchanges are made: those that change no table, and two that change it in opposite ways.
@@ -158,21 +157,23 @@ def _pairs(order: IndexArray, keys: CodeArray) -> tuple[IndexArray, IndexArray]:
     return order[first], order[first + 1]
 
 
-def _grouped(keys: CodeArray) -> IndexArray:
-    """An order in which equal keys stand together, those of one key as they come.
+def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
+    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
 
     Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
     different keys may then stand among one another, seldom.
     """
     bits = max(len(keys) - 1, 1).bit_length()
+    size = 1 << bits
     wide = keys.astype(np.uint64)
     if int(keys.max(initial=0)).bit_length() + bits > _WORD:
         wide *= _SCATTER
         wide >>= np.uint64(bits)
     wide <<= np.uint64(bits)
-    wide |= np.arange(len(keys), dtype=np.uint64)
+    # Multiplied by an odd number, no two places below a power of two become one.
+    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
     wide.sort()
-    return (wide & np.uint64((1 << bits) - 1)).astype(np.intp)
+    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
 
 
 def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:

@@ -122,3 +122,7 @@ def test_rows_of_one_key_stand_together(largest: int) -> None:
     ordered = keys[order]
     assert np.count_nonzero(ordered[1:] != ordered[:-1]) == len(set(keys.tolist())) - 1
     assert all(np.array_equal(order[ordered == key], np.flatnonzero(keys == key)) for key in set(keys.tolist()))
+    shuffled = _grouped(keys, 2 * 123_456 + 1)
+    assert sorted(shuffled.tolist()) == list(range(500))
+    assert not np.array_equal(shuffled, order)
+    assert np.array_equal(np.sort(keys[shuffled][1:] != keys[shuffled][:-1]), np.sort(ordered[1:] != ordered[:-1]))
