@@ -103,7 +103,7 @@ def likely_small(
 
 def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
     """What is expected of some attributes by the numbers of their values alone."""
-    shares = (np.asarray(model.expected({a: level})) / model.total for a, level in margin.items())
+    shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
     return reduce(np.multiply.outer, shares) * model.total
 
 
