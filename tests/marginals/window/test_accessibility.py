@@ -19,6 +19,7 @@ from small_release import CONFIG, marginals_command, write_config
 from window_clients import served
 from window_pages import Visitor
 
+VIEWS = ("cross", "counts", "tables", "python")
 PAGES = ("/table", "/table/text", "/levels", "/policy", "/search", "/publish", "/explore")
 
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -159,8 +160,9 @@ def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) ->
         visitor.goto(path)
         visitor.inspect(f"{path} with a release")
     for query in ("level:age=1&level:sex=0", "level:age=0&level:sex=0&level:town=0", "level:disease=0"):
-        visitor.goto(f"/explore?release=release&{query}")
-        visitor.inspect(f"/explore {query}")
+        for view in VIEWS:
+            visitor.goto(f"/explore?release=release&{query}&view={view}")
+            visitor.inspect(f"/explore {query} {view}")
     for path in (
         "/levels?attribute=disease",
         "/levels?attribute=age&level=1",
