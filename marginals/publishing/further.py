@@ -23,7 +23,7 @@ from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Mask
 
-_ROWS_LOOKED_AT = 600_000
+_ROWS_LOOKED_AT = 700_000
 _FEWEST_ROUNDS, _MOST_ROUNDS = 6, 60
 """Rows of all rounds of exchanges beside all further tables, about a minute of work, and how few and how many rounds these
 may be: numbers, no time, so that a seed gives one release at any speed.
