@@ -11,14 +11,14 @@ finest published levels; where at most ten attributes are shown, of any number o
 """
 
 from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import combinations, groupby, product, repeat
+from itertools import combinations, groupby, islice, product, repeat
 from math import ceil, floor, inf, prod
 from operator import or_
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
-from models.programs.exchanges import ExchangedRows
-from models.tables.contingency_table import group, look_up, pack
+from models.programs.exchanges import ExchangedRows, Exchanges
+from models.tables.contingency_table import group, is_dense, look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -48,6 +48,9 @@ _FEW_CELLS = 500
 """Cells up to which programs ask for tables of whole numbers; of more only for tables of any numbers, which prove less."""
 
 CRITERION = "no-small-certain"
+
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
 
 
 def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
@@ -270,7 +273,7 @@ _AT_ALL_LEVELS = 3
 """Attributes of a combination, at most, that is looked at at every level that a table shows."""
 
 _CHAINS = 2
-"""Copies of the rows that are exchanged side by side: a machine with two processors takes no longer for them."""
+"""Copies of the rows that are exchanged, each by itself, so that two processors take no longer for them than for one."""
 
 _MOVES = 256
 """Between two looks."""
@@ -340,8 +343,8 @@ class Witnesses:
             waiting[some.places(domain)] += len(some.keys)
         shares = {}
         for mask in gains:
-            own = frozenset(domain.places(mask))
-            shares[mask] = sum(number for places, number in waiting.items() if len(places & own) > 1)
+            table_places = frozenset(domain.places(mask))
+            shares[mask] = sum(number for places, number in waiting.items() if len(places & table_places) > 1)
         blamed = [mask for mask, share in shares.items() if share]
         return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], _NO_GAIN), mask), default=None)
 
@@ -369,29 +372,53 @@ def witnessed(
     return Witnessing(cube, masks, sensitive, k, seed).look(rounds, deadline)
 
 
+class Runs(Protocol):
+    """How parts of a piece of work are done, side by side or not."""
+
+    def __call__(self, work: "Callable[[Part], Answer]", parts: "Sequence[Part]", /) -> "list[Answer]":
+        """What the work gives for each part, in their order."""
+        ...
+
+
+def one_by_one(work: "Callable[[Part], Answer]", parts: "Sequence[Part]", /) -> "list[Answer]":
+    """Parts of a piece of work done in their order.
+
+    >>> one_by_one(abs, [1, -2])
+    [1, 2]
+    """
+    return [work(part) for part in parts]
+
+
 @dataclass(frozen=True, eq=False)
 class _Chain:
-    """Rows that exchanges change more and more."""
+    """Rows that exchanges change more and more, by their codes, and what draws the next ones."""
 
-    rows: ExchangedRows
+    codes: Mapping[str, CodeArray]
     rng: np.random.Generator
 
-    def moved(self, aim: "_Aim") -> ExchangedRows:
-        """The rows after the moves of a round."""
-        for place in self.rng.permutation(len(self.rows.moves))[:_MOVES].tolist():
-            self.rows.make(self.rows.moves[place], self.rng, aim)
-        return self.rows
+
+class _Round(NamedTuple):
+    """A chain after the moves of a round. stays: of what has waited the longest, which open cells its rows do not clear."""
+
+    chain: _Chain
+    stays: list[BoolArray]
 
 
 class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables: its parameters are those of
-    `witnessed`.
+    `witnessed`. run: does the parts of a round, which can go into several processes.
     """
 
     def __init__(
-        self, cube: DataCube, masks: AnyCollection[Mask], sensitive: AnyCollection[str], k: int, seed: int = 0
+        self,
+        cube: DataCube,
+        masks: AnyCollection[Mask],
+        sensitive: AnyCollection[str],
+        k: int,
+        seed: int = 0,
+        run: Runs = one_by_one,
     ) -> None:
-        self._domain, self._sensitive, self._k = cube.domain, sensitive, k
+        self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
         public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
         table = cube.table(self._domain.mask(self._finest))
@@ -401,59 +428,52 @@ class Witnessing:
         self._base = _Counted(self._domain, self._finest, codes)
         self._looked_at: set[Mask] = set()
         self._waiting: deque[_OpenMargin | _OpenBlock] = deque()
-        self._small = 0
+        self._small = self._made = 0
+        self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(_CHAINS)]
         self._open(public)
-        self._chains = [
-            _Chain(self._exchanged(codes, public), rng) for rng in np.random.default_rng(seed).spawn(_CHAINS)
-        ]
-        self._made = 0
 
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
-        moves = self._chains[0].rows.moves
-        with ThreadPoolExecutor(_CHAINS) as pool:
-            while self._waiting and moves and self._made < last and idle < _IDLE and not deadline.is_over:
-                aims = [self._aim(chain.rng) for chain in self._chains]
-                exchanged = list(pool.map(_Chain.moved, self._chains, aims))
-                self._made += 1
-                idle = 0 if self._cleared([rows.codes for rows in exchanged], pool) else idle + 1
+        can_move = bool(self._exchanged(self._chains[0]).moves)
+        while self._waiting and can_move and self._made < last and idle < _IDLE and not deadline.is_over:
+            done = self._run(self._round, self._chains)
+            self._chains = [one.chain for one in done]
+            self._made += 1
+            idle = 0 if self._cleared([one.stays for one in done]) else idle + 1
         return Witnesses(self._domain, self._small, self._made, tuple(self._waiting))
 
-    def _cleared(self, exchanged: Sequence[Mapping[str, CodeArray]], pool: ThreadPoolExecutor) -> bool:
-        """Whether other rows clear anything of what has waited the longest; what none of them clears waits again.
+    def _round(self, chain: _Chain) -> _Round:
+        rows, rng = self._exchanged(chain), chain.rng
+        aim = _Aim(self._pulls(rng), rows.codes)
+        for place in rng.permutation(len(rows.moves))[:_MOVES].tolist():
+            rows.make(rows.moves[place], rng, aim)
+        counted = _Counted(self._domain, self._finest, rows.codes)
+        stays = [some.stays(counted, self._k) for some in islice(self._waiting, _LOOKS)]
+        return _Round(_Chain(rows.codes, rng), stays)
 
-        exchanged: the codes of each of the other rows. Each looks at a part, then at the next one.
-        """
-        number = min(_LOOKS, len(self._waiting))
-        looked_at = [self._waiting.popleft() for _ in range(number)]
-        parts = [looked_at[number * part // _CHAINS : number * (part + 1) // _CHAINS] for part in range(_CHAINS)]
-        counted = [_Counted(self._domain, self._finest, codes) for codes in exchanged]
-        for _ in range(_CHAINS):
-            parts = list(pool.map(self._left, counted, parts))
-            counted = [counted[-1], *counted[:-1]]
-        left = [some for part in parts for some in part]
-        self._waiting.extend(left)
-        return len(left) < number or any(some is not before for some, before in zip(left, looked_at))
+    def _cleared(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
+        """Whether rows clear anything of what has waited the longest; what none of them clears waits again."""
+        is_any = False
+        for of_chains in zip(*stays):
+            some = self._waiting.popleft()
+            stay = np.logical_and.reduce(of_chains)
+            is_any = is_any or not stay.all()
+            if stay.any():
+                self._waiting.append(some.only(stay))
+        return is_any
 
-    def _left(self, counted: "_Counted", waiting: "list[_OpenMargin | _OpenBlock]") -> "list[_OpenMargin | _OpenBlock]":
-        """What some rows do not clear."""
-        unexplained = (some.left(counted, self._k) for some in waiting)
-        return [some for some in unexplained if some is not None]
-
-    def _aim(self, rng: np.random.Generator) -> "_Aim":
+    def _pulls(self, rng: np.random.Generator) -> "list[_Pull]":
         """Some of the margins whose combinations are open, those with many rather than others."""
         sizes = np.sqrt([len(some.keys) for some in self._waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
-        return _Aim(tuple(self._waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())))
+        return [self._waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())]
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
         too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
         """
-        public = self._public(masks)
-        self._chains = [replace(chain, rows=self._exchanged(chain.rows.codes, public)) for chain in self._chains]
-        self._open(public)
+        self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:
         """All small combinations of which tables tell wait, but for those of margins that were looked at."""
@@ -462,13 +482,23 @@ class Witnessing:
         opened = list(_opened(self._base, new, self._k))
         self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
+        self._tables = list(map(self._domain.margin, maximal_masks(public)))
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
         """What tables show of attributes that are not sensitive."""
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
 
-    def _exchanged(self, codes: Mapping[str, CodeArray], public: Sequence[Mask]) -> ExchangedRows:
-        return ExchangedRows(self._domain, self._finest, codes, list(map(self._domain.margin, maximal_masks(public))))
+    def _exchanged(self, chain: _Chain) -> ExchangedRows:
+        return ExchangedRows(self._domain, self._finest, chain.codes, self._tables)
+
+
+_ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]
+"""Counts as floats of a size that holds each as it is."""
+
+_EXACT_ROWS = 2**24
+"""Counts below this are exact as float32."""
+
+_WIDE = 2**31 - 1
 
 
 class _Counted:
@@ -478,8 +508,10 @@ class _Counted:
     """
 
     def __init__(self, domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> None:
-        self.domain, self._levels, self._codes = domain, levels, codes
-        self._kept: tuple[Mask, FloatArray] | None = None
+        self.domain, self.levels, self._codes = domain, levels, codes
+        self._kept: tuple[Mask, _ExactFloats] | None = None
+        self._keys: list[tuple[str, int, CodeArray]] = []
+        self._exact: type[np.float32 | np.float64] = np.float32 if self.rows < _EXACT_ROWS else np.float64
 
     @property
     def rows(self) -> int:
@@ -488,24 +520,45 @@ class _Counted:
 
     def sizes(self, names: Sequence[str]) -> tuple[int, ...]:
         """How many values attributes have at their finest levels."""
-        return tuple(self.domain.hierarchy(a).size(self._levels[a]) for a in names)
+        return tuple(self.domain.hierarchy(a).size(self.levels[a]) for a in names)
 
     def lift(self, attribute: str, level: int) -> CodeArray:
         """Of each value of an attribute at its finest level the one above it at another."""
-        return self.domain.hierarchy(attribute).lift(self._levels[attribute], level)
+        return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)
 
     def keys(self, margin: Mask) -> CodeArray:
-        """Of each row the number of its cell of a margin: shape (rows,)."""
-        columns = [self.lift(a, level)[self._codes[a]] for a, level in _levels(self.domain, margin).items()]
-        return pack(columns, _radices(self.domain, margin), self.rows)[0]
+        """Of each row the number of its cell of a margin: shape (rows,). Those of the first attributes are kept."""
+        levels = list(_levels(self.domain, margin).items())
+        shared = 0
+        while shared < min(len(levels), len(self._keys)) and self._keys[shared][:2] == levels[shared]:
+            shared += 1
+        del self._keys[shared:]
+        space = prod(self.domain.hierarchy(a).size(level) for a, level in levels[:shared])
+        for a, level in levels[shared:]:
+            size = self.domain.hierarchy(a).size(level)
+            space *= size
+            lift = self.lift(a, level)
+            keys: CodeArray = (lift.astype(np.int32) if space <= _WIDE else lift.astype(np.int64))[self._codes[a]]
+            if self._keys:
+                keys += self._keys[-1][2].astype(keys.dtype, copy=False) * size
+            self._keys.append((a, level, keys))
+        return self._keys[-1][2]
 
-    def dense(self, names: Sequence[str]) -> FloatArray:
+    def cells(self, margin: Mask, keys: CodeArray) -> CountArray:
+        """Counts of some cells of a margin: shape (len(keys),)."""
+        radices = _radices(self.domain, margin)
+        if is_dense(prod(radices), self.rows):
+            return np.bincount(self.keys(margin), minlength=prod(radices))[keys]
+        matches = look_up(self.keys(margin), keys)
+        return np.bincount(matches.places[matches.found], minlength=len(keys))
+
+    def dense(self, names: Sequence[str]) -> "_ExactFloats":
         """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
-        finest = self.domain.mask({a: self._levels[a] for a in names})
+        finest = self.domain.mask({a: self.levels[a] for a in names})
         if self._kept is None or self._kept[0] != finest:
             sizes = self.sizes(names)
             counts = np.bincount(self.keys(finest), minlength=prod(sizes)).reshape(sizes)
-            self._kept = finest, counts.astype(np.float64)
+            self._kept = finest, counts.astype(self._exact)
         return self._kept[1]
 
 
@@ -519,7 +572,7 @@ def _radices(domain: Domain, margin: Mask) -> list[int]:
     return [domain.hierarchy(a).size(level) for a, level in _levels(domain, margin).items()]
 
 
-def _small(counts: FloatArray | CountArray, k: int) -> BoolArray:
+def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
     return (counts > 0) & (counts < k)
 
 
@@ -535,41 +588,52 @@ class _Pull:
     weights: NDArray[np.int16]
     keys: CodeArray | None = None
 
-    def gains(self, ones: Mapping[str, CodeArray], twos: Mapping[str, CodeArray], attribute: str) -> CountArray:
-        """What is gained where rows exchange the values of one of the attributes: shape (pairs,).
+    def numbers(self, codes: Mapping[str, CodeArray]) -> CodeArray:
+        """The combination of each row: shape (rows,)."""
+        numbers = sum(part[codes[a]] for a, part in self.parts.items())
+        return np.asarray(numbers, dtype=np.intp if self.keys is not None else np.int32)
 
-        ones, twos: the codes of the first and the second row of each pair.
-        """
-        of_one, of_two = (
-            sum(part[codes[a]] for a, part in self.parts.items() if a != attribute) for codes in (ones, twos)
-        )
-        own = self.parts[attribute]
-        value_of_one, value_of_two = own[ones[attribute]], own[twos[attribute]]
-        after = self._weights(of_one + value_of_two) + self._weights(of_two + value_of_one)
-        return after - self._weights(of_one + value_of_one) - self._weights(of_two + value_of_two)
-
-    def _weights(self, numbers: IndexArray) -> CountArray:
+    def worth(self, numbers: CodeArray) -> NDArray[np.int16]:
+        """Whether a row more is better for some combinations: 1, or more, -1, or less."""
         if self.keys is None:
-            return self.weights[numbers].astype(np.int64)
+            return self.weights[numbers]
         places, is_known = look_up(numbers, self.keys)
-        return np.where(is_known, self.weights[places], 0).astype(np.int64)
+        return np.where(is_known, self.weights[places], np.int16(0))
 
 
-@dataclass(frozen=True, eq=False)
 class _Aim:
-    """What exchanges of values are to bring about."""
+    """What exchanges of rows are to bring about, by the combinations that their rows are in now."""
 
-    pulls: tuple[_Pull, ...]
+    def __init__(self, pulls: Sequence[_Pull], codes: Mapping[str, CodeArray]) -> None:
+        self._pulls = [(pull, pull.numbers(codes)) for pull in pulls]
 
-    def __call__(self, codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
-        """What is gained by exchanges: shape (len(one),)."""
-        pulls = [pull for pull in self.pulls if attribute in pull.parts]
-        names = {a for pull in pulls for a in pull.parts}
-        ones, twos = ({a: codes[a][rows] for a in names} for rows in (one, two))
-        gains = np.zeros(len(one), dtype=np.int64)
-        for pull in pulls:
-            gains += pull.gains(ones, twos, attribute)
+    def gains(self, exchanges: Exchanges) -> CountArray:
+        """How many rows more are where more are better: shape (pairs,)."""
+        gains = np.zeros(len(exchanges.one), dtype=np.int64)
+        for pull, numbers in self._pulls:
+            if exchanges.attribute in pull.parts:
+                one, two = numbers[exchanges.one], numbers[exchanges.two]
+                step = _step(pull, exchanges)
+                gains += pull.worth(one + step)
+                gains += pull.worth(two - step)
+                gains -= pull.worth(one)
+                gains -= pull.worth(two)
         return gains
+
+    def follow(self, exchanges: Exchanges) -> None:
+        """The combinations after the exchanges."""
+        for pull, numbers in self._pulls:
+            if exchanges.attribute in pull.parts:
+                step = _step(pull, exchanges)
+                numbers[exchanges.one] += step
+                numbers[exchanges.two] -= step
+
+
+def _step(pull: _Pull, exchanges: Exchanges) -> CodeArray:
+    """What the first rows' combinations grow by."""
+    part = pull.parts[exchanges.attribute]
+    step = part[exchanges.of_two] - part[exchanges.of_one]
+    return step if pull.keys is not None else step.astype(np.int32)
 
 
 def _directions(counts: CountArray, k: int, rng: np.random.Generator) -> NDArray[np.int16]:
@@ -597,20 +661,26 @@ class _OpenMargin:
         small = _small(counts, k)
         return cls(margin, keys[small], counts[small])
 
-    def left(self, counted: _Counted, k: int) -> "_OpenMargin | None":
-        """Without the cells in which other rows are none, or k; None where none is left."""
-        matches = look_up(counted.keys(self.margin), self.keys)
-        stay = _small(np.bincount(matches.places[matches.found], minlength=len(self.keys)), k)
-        if not stay.any():
-            return None
-        return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
+    def stays(self, counted: _Counted, k: int) -> BoolArray:
+        """Which open cells have between none and k of other rows."""
+        return _small(counted.cells(self.margin, self.keys), k)
+
+    def only(self, stay: BoolArray) -> "_OpenMargin":
+        """Some of the open cells."""
+        return replace(self, keys=self.keys[stay], counts=self.counts[stay])
 
     def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
         """The open cells, each to be emptied or filled."""
-        levels = _levels(base.domain, self.margin)
-        strides = _strides(_radices(base.domain, self.margin))
-        parts = {a: base.lift(a, level) * np.intp(stride) for (a, level), stride in zip(levels.items(), strides)}
-        return _Pull(parts, _directions(self.counts, k, rng), self.keys)
+        levels, radices = _levels(base.domain, self.margin), _radices(base.domain, self.margin)
+        parts = {
+            a: base.lift(a, level) * np.intp(stride) for (a, level), stride in zip(levels.items(), _strides(radices))
+        }
+        directions = _directions(self.counts, k, rng)
+        if prod(radices) > _BLOCK:
+            return _Pull(parts, directions, self.keys)
+        weights = np.zeros(prod(radices), dtype=np.int16)
+        weights[self.keys] = directions
+        return _Pull(parts, weights)
 
     def places(self, domain: Domain) -> frozenset[int]:
         """Of its attributes."""
@@ -647,21 +717,22 @@ class _OpenBlock:
         keys = np.flatnonzero(_small(counts, k) & asked)
         return replace(block, keys=keys, counts=counts.ravel()[keys].astype(np.int64))
 
-    def left(self, counted: _Counted, k: int) -> "_OpenBlock | None":
-        """Without the cells in which other rows are none, or k; None where none is left."""
+    def stays(self, counted: _Counted, k: int) -> BoolArray:
+        """Which open cells have between none and k of other rows."""
         cells = np.unravel_index(self.keys, self._shape(counted.domain))
         used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
-        stay = _small(self._counts(counted, used)[places], k)
-        if not stay.any():
-            return None
-        return self if stay.all() else replace(self, keys=self.keys[stay], counts=self.counts[stay])
+        return _small(self._counts(counted, used)[places], k)
+
+    def only(self, stay: BoolArray) -> "_OpenBlock":
+        """Some of the open cells."""
+        return replace(self, keys=self.keys[stay], counts=self.counts[stay])
 
     def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
         """The cells at the finest levels: of the open ones that they are in, how many more are to be filled than emptied."""
-        weights = np.zeros(self._shape(base.domain))
+        weights: _ExactFloats = np.zeros(self._shape(base.domain), dtype=np.float32)
         weights.ravel()[self.keys] = _directions(self.counts, k, rng)
         for axis, (a, levels) in enumerate(self.levels.items()):
-            weights = np.moveaxis(np.tensordot(self._is_above(base, a, levels), weights, axes=(0, axis)), 0, axis)
+            weights = _along(axis, self._is_above(base, a, levels).T, weights)
         strides = _strides(weights.shape)
         parts = {a: np.arange(size) * stride for a, size, stride in zip(self.levels, weights.shape, strides)}
         return _Pull(parts, weights.ravel().astype(np.int16))
@@ -690,19 +761,33 @@ class _OpenBlock:
     def _shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
-    def _is_above(self, counted: _Counted, attribute: str, levels: Sequence[int]) -> FloatArray:
+    def _is_above(self, counted: _Counted, attribute: str, levels: Sequence[int]) -> NDArray[np.float32]:
         """1 where a value of one of the levels holds a finest one, else 0: shape (values along the axis, finest values)."""
         hierarchy = counted.domain.hierarchy(attribute)
         parts = [counted.lift(attribute, level) == np.arange(hierarchy.size(level))[:, None] for level in levels]
-        return np.concatenate(parts).astype(np.float64)
+        return np.concatenate(parts).astype(np.float32)
 
-    def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> FloatArray:
-        """Counts of the block at some places of each axis. Floats are exact here, since no count reaches 2 ** 53."""
+    def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> _ExactFloats:
+        """Counts of the block at some places of each axis."""
         counts = counted.dense(tuple(self.levels))
-        for axis, (a, levels) in enumerate(self.levels.items()):
-            is_above = self._is_above(counted, a, levels)[used[axis]]
-            counts = np.moveaxis(np.tensordot(is_above, counts, axes=(1, axis)), 0, axis)
+        sizes = counts.shape
+        # The axis first of which the fewest places are left of its values.
+        axes = sorted(range(len(sizes)), key=lambda axis: len(used[axis]) / sizes[axis])
+        for axis, (a, levels) in ((axis, list(self.levels.items())[axis]) for axis in axes):
+            if levels == (counted.levels[a],):
+                counts = counts.take(used[axis], axis)
+                continue
+            counts = _along(axis, self._is_above(counted, a, levels)[used[axis]], counts)
         return counts
+
+
+def _along(axis: int, factors: NDArray[np.float32], counts: _ExactFloats) -> _ExactFloats:
+    """Sums of an array with an axis in whose place the rows of a matrix stand."""
+    before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
+    if not after:
+        return counts @ factors.T
+    summed = factors @ counts.reshape(prod(before), length, prod(after))
+    return summed.reshape(*before, len(factors), *after)
 
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
@@ -715,7 +800,7 @@ def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_OpenMa
         some = list(same)
         levels = {a: {_levels(domain, margin)[a] for margin in some} for a in names}
         cells = prod(sum(map(domain.hierarchy(a).size, levels[a])) for a in names)
-        if max(cells, prod(base.sizes(names))) <= _BLOCK:
+        if len(some) > 1 and max(cells, prod(base.sizes(names))) <= _BLOCK:
             opened: list[_OpenMargin | _OpenBlock] = [_OpenBlock.of(base, some, k)]
         else:
             opened = [_OpenMargin.of(base, margin, k) for margin in some]

@@ -6,13 +6,14 @@ is looked for that has all published counts, and in which the combination has no
 might be certain of it, so a further table that has a part in it is left out (design 4.18).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
 
-from checks.small_combinations import Witnessing
+from checks.small_combinations import Answer, Part, Witnessing, one_by_one
 from marginals.deadline import SEARCH_CLOCK
-from marginals.errors import InputError
+from marginals.errors import InputError, WorkerLostError
+from marginals.jobs import Jobs
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
 from marginals.steward import FurtherBeside
@@ -31,6 +32,9 @@ may be: numbers, no time, so that a seed gives one release at any speed.
 
 _ROUNDS_MORE = 3
 """Each time after a table was left out."""
+
+_ROWS_WORTH_PROCESSES = 2_000
+"""A round of fewer takes not much longer than processes take to begin."""
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -108,7 +112,10 @@ def _attestable(
     attestable, left_out = list(chosen), list[FurtherTable]()
     progress("witnesses", 0, 0)
     try:
-        witnessing = Witnessing(table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed)
+        run = _side_by_side if table.rows >= _ROWS_WORTH_PROCESSES else one_by_one
+        witnessing = Witnessing(
+            table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed, run
+        )
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
     rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
@@ -121,6 +128,14 @@ def _attestable(
         witnessing.keep(_beside(core, attestable))
         witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
     return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least)
+
+
+def _side_by_side(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
+    """Parts of a piece of work, each in a process of its own; in this one where there is no memory for more."""
+    try:
+        return Jobs(len(parts))(work, parts)
+    except WorkerLostError:
+        return one_by_one(work, parts)
 
 
 def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:

@@ -7,20 +7,16 @@ other way round, changes it back. Of three attributes with a table of each two, 
 and Sturmfels, Annals of Statistics 26, 1998).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 from models.tables.hierarchy import Domain
-
-Preference = Callable[[Mapping[str, CodeArray], str, IndexArray, IndexArray], CountArray] | None
-"""Told the codes of the rows, an attribute, and pairs of rows: what is gained where these exchange its values, shape
-(pairs,). None where all exchanges are as good.
-"""
 
 _MOST_GAIN = 2**14
 """Those that gain more are as good."""
@@ -43,6 +39,36 @@ class Move:
     against: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """Pairs of rows that exchange their values of an attribute.
+
+    one, two: places of rows, shape (pairs,), each row in one pair at most. of_one, of_two: the codes that they have before.
+    """
+
+    attribute: str
+    one: IndexArray
+    two: IndexArray
+    of_one: CodeArray
+    of_two: CodeArray
+
+    def some(self, chosen: IndexArray | BoolArray) -> "Exchanges":
+        """Those at some places."""
+        return Exchanges(self.attribute, self.one[chosen], self.two[chosen], self.of_one[chosen], self.of_two[chosen])
+
+
+class Preference(Protocol):
+    """Which exchanges are rather made than others. It follows the rows from the first move that is made with it."""
+
+    def gains(self, exchanges: Exchanges) -> CountArray:
+        """What is gained by each: shape (pairs,)."""
+        ...
+
+    def follow(self, exchanges: Exchanges) -> None:
+        """Take note of those that are made."""
+        ...
+
+
 class ExchangedRows:
     """Rows whose values may be exchanged, one move after the other, so that tables of them stay the same.
 
@@ -61,6 +87,7 @@ class ExchangedRows:
         self.codes = {a: np.array(code) for a, code in codes.items()}
         self._tables = [dict(table) for table in tables]
         self._rows = len(next(iter(self.codes.values()), ()))
+        self._columns: dict[tuple[str, int], CodeArray] = {}
 
     @cached_property
     def moves(self) -> list[Move]:
@@ -77,26 +104,31 @@ class ExchangedRows:
 
     def column(self, attribute: str, level: int) -> CodeArray:
         """The codes of an attribute at a level, no finer than those of the rows: shape (rows,)."""
-        lift = self._domain.hierarchy(attribute).lift(self._levels[attribute], level)
-        return lift[self.codes[attribute]]
+        column = self._columns.get((attribute, level))
+        if column is None:
+            lift = self._domain.hierarchy(attribute).lift(self._levels[attribute], level)
+            column = self._columns[attribute, level] = lift.astype(np.int32)[self.codes[attribute]]
+        return column
 
-    def make(self, move: Move, rng: np.random.Generator, preference: Preference = None) -> int:
+    def make(self, move: Move, rng: np.random.Generator, preference: Preference | None = None) -> int:
         """Make a move at random; how many rows got another value.
 
         preference: exchanges, or two opposite ones together, that lose by it are not made.
         """
         one, two = self._partners(move, rng)
         values = self.codes[move.attribute]
-        differ = values[one] != values[two]
-        one, two = one[differ], two[differ]
-        if preference is None:
-            gains = np.zeros(len(one), dtype=np.int64)
-        else:
-            gains = preference(self.codes, move.attribute, one, two)
-        made = gains >= 0 if move.against is None else self._balanced(move, move.against, one, two, gains)
-        one, two = one[made], two[made]
-        values[one], values[two] = values[two], values[one]
-        return 2 * len(one)
+        of_one, of_two = values[one], values[two]
+        pairs = Exchanges(move.attribute, one, two, of_one, of_two).some(np.flatnonzero(of_one != of_two))
+        gains = np.zeros(len(pairs.one), dtype=np.int64) if preference is None else preference.gains(pairs)
+        made = pairs.some(
+            gains >= 0 if move.against is None else self._balanced(move, move.against, pairs.one, pairs.two, gains)
+        )
+        if preference is not None:
+            preference.follow(made)
+        values[made.one], values[made.two] = made.of_two, made.of_one
+        for level in range(self._domain.hierarchy(move.attribute).height + 1):
+            self._columns.pop((move.attribute, level), None)
+        return 2 * len(made.one)
 
     def _finest(self, move: Move, *, beside: str | None = None) -> dict[str, int]:
         """What tables show together with the attribute, finer than rows agree on it; of those beside another, or of all.
@@ -149,11 +181,11 @@ class ExchangedRows:
 def _pairs(order: IndexArray, keys: CodeArray) -> tuple[IndexArray, IndexArray]:
     """Neighbours in an order, each row in one pair at most, that have one key."""
     ordered = keys[order]
-    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
-    lengths = np.diff(np.r_[begins, len(ordered)])
-    place = np.arange(len(ordered)) - np.repeat(begins, lengths)
-    last = place == np.repeat(lengths, lengths) - 1
-    first = np.flatnonzero((place % 2 == 0) & ~last)
+    is_same = ordered[1:] == ordered[:-1]
+    begins = np.r_[0, np.flatnonzero(~is_same) + 1].astype(np.int32)
+    lengths = np.diff(np.r_[begins, np.int32(len(ordered))])
+    place = np.arange(len(ordered), dtype=np.int32) - np.repeat(begins, lengths)
+    first = np.flatnonzero((place[:-1] & 1 == 0) & is_same)
     return order[first], order[first + 1]
 
 

@@ -232,8 +232,8 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     assert (tree.clear_all, tree.small > 0) == (True, True)
 
 
-@pytest.mark.parametrize("block", [0, 1 << 23])
-def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int) -> None:
+@pytest.mark.parametrize(("block", "exact_rows"), [(0, 1 << 24), (1 << 23, 1 << 24), (1 << 23, 0)])
+def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int, exact_rows: int) -> None:
     """Each combination is counted one by one in the rows that were exchanged."""
     rng = np.random.default_rng(3)
     names = "abcd"
@@ -242,11 +242,11 @@ def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int) -> None:
     table = ContingencyTable.from_cells(domain, domain.margin(domain.mask(dict.fromkeys(names, 0))), codes, np.ones(90))
     cube, k = DataCube([table]), 4
     masks = [domain.mask({a: 0, b: 1}) for a, b in zip(names, names[1:] + names[:1])]
-    with patch("checks.small_combinations._BLOCK", block), patch("checks.small_combinations._CHAINS", 1):
+    with patch.multiple("checks.small_combinations", _BLOCK=block, _CHAINS=1, _EXACT_ROWS=exact_rows):
         witnessing = Witnessing(cube, masks, [], k)
         every = {(own.margin, own.codes): own.count for own in witnessing.look(0).open}
         found = witnessing.look(1)
-    exchanged = witnessing._chains[0].rows.codes
+    exchanged = witnessing._chains[0].codes
 
     def count(margin: Mask, cell: tuple[int, ...]) -> int:
         levels = sorted(domain.margin(margin).items(), key=lambda pair: names.index(pair[0]))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from marginals.config.first_config import initial_config
 from marginals.config.presets import PRESETS, preset_of
 from marginals.config.release_toml import read_config
 from marginals.config.roles import Chosen as Said
-from marginals.errors import BundleError
+from marginals.errors import BundleError, WorkerLostError
 from marginals.publishing.publishing import Chosen, Publication, content, prepare, released_names
 from marginals.publishing.searching import no_progress
 from marginals.tables.table import Table
@@ -247,6 +248,21 @@ def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_hol
     )
     assert first.collection.masks == second.collection.masks
     assert first.further == second.further
+
+
+def _lost(_: int) -> Callable[..., Any]:
+    def run(*_: Any) -> Any:
+        raise WorkerLostError
+
+    return run
+
+
+@pytest.mark.parametrize("changed", [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Jobs": _lost}])
+def test_several_processes_find_what_one_finds(table: Table, publication: Publication, changed: dict[str, Any]) -> None:
+    with patch.multiple("marginals.publishing.further", **changed):
+        assert marginals.publish(table, POLICY).steward.beside == publication.steward.beside
+    assert publication.steward.beside is not None
+    assert publication.steward.beside.rounds > 0
 
 
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:

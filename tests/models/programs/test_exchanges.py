@@ -1,15 +1,13 @@
 """Exchanges of values between rows keep every table, and reach every table of rows that has the same ones where few do."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.arrays import CodeArray, CountArray, IndexArray
+from models.arrays import CountArray
 from models.programs.all_tables import all_tables
-from models.programs.exchanges import ExchangedRows, Move, _grouped
+from models.programs.exchanges import ExchangedRows, Exchanges, Move, _grouped
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import Core, cores, further_masks
@@ -93,16 +91,25 @@ def test_no_move_loses_what_is_preferred(seed: int) -> None:
     def total() -> int:
         return int(worth[tuple(rows.codes.values())].sum())
 
-    def preference(codes: Mapping[str, CodeArray], attribute: str, one: IndexArray, two: IndexArray) -> CountArray:
-        exchanged = {a: code.copy() for a, code in codes.items()}
-        exchanged[attribute][one], exchanged[attribute][two] = codes[attribute][two], codes[attribute][one]
-        gained = worth[tuple(exchanged.values())] - worth[tuple(codes.values())]
-        return (gained[one] + gained[two]).astype(np.int64)
+    class Worth:
+        def gains(self, exchanges: Exchanges) -> CountArray:
+            codes, one, two = rows.codes, exchanges.one, exchanges.two
+            exchanged = {a: code.copy() for a, code in codes.items()}
+            exchanged[exchanges.attribute][one], exchanged[exchanges.attribute][two] = (
+                exchanges.of_two,
+                exchanges.of_one,
+            )
+            gained = worth[tuple(exchanged.values())] - worth[tuple(codes.values())]
+            return (gained[one] + gained[two]).astype(np.int64)
 
+        def follow(self, exchanges: Exchanges) -> None:
+            made.append(len(exchanges.one))
+
+    made: list[int] = []
     start = [total()]
     for _ in range(10):
         for move in rows.moves:
-            rows.make(move, rng, preference)
+            assert rows.make(move, rng, Worth()) == 2 * made[-1]
             start.append(total())
     assert start == sorted(start)
     assert start[-1] > start[0]
