@@ -43,7 +43,7 @@ def mark_replaced(old: Path, new: Path, date: str = "") -> Replacement:
     """
     mark = Replacement(_identity(old), _identity(new), resolved(new).name, date)
     if mark.old == mark.new:
-        raise InputError(f"{old} and {new} hold the same release")
+        raise InputError(f"the releases in {old} and {new} are the same")
     back = replacement_of(new, mark.new)
     if isinstance(back, Replacement) and back.new == mark.old:
         raise InputError(f"{new} is itself noted as replaced by {old}; remove {note_beside(new).name} first")

@@ -1,17 +1,25 @@
 // Makes pages quicker where scripts run. Each page works without it.
 "use strict";
 
+let leaving = false;
+
+// Whether somebody is at something on the page, apart from a place, or has sent a form of it: then it is not loaded again.
+const isInUse = (apart) => {
+  const used = document.querySelector("main :focus, [data-changed]");
+  return leaving || (used !== null && !apart?.contains(used));
+};
+
 // What is being worked out: the page is loaded again in the background and shown once it is there.
 async function refresh(pause) {
   await new Promise((resolve) => setTimeout(resolve, pause));
-  const typed = document.querySelector("main :focus, [data-changed]");
+  const isTyped = isInUse();
   const answer = await fetch(location.href);
   if (!answer.ok) return;
   const next = new DOMParser().parseFromString(await answer.text(), "text/html");
   const stillAwaited = next.body.hasAttribute("data-awaited");
-  if (stillAwaited || typed) {
+  if (stillAwaited || isTyped) {
     if (stillAwaited) refresh(Math.min(pause * 1.5, 3000));
-    else offer();
+    else offer("The counts are there", document.querySelector("main"));
     return;
   }
   document.querySelector("main").replaceWith(document.adoptNode(next.querySelector("main")));
@@ -19,16 +27,16 @@ async function refresh(pause) {
   prepare();
 }
 
-function offer() {
+function offer(what, place) {
   if (document.getElementById("fresh")) return;
   const said = document.createElement("p");
   said.className = "said open";
   said.id = "fresh";
   const again = document.createElement("a");
   again.href = location.href;
-  again.textContent = "The counts are there: load the page again";
+  again.textContent = `${what}: load the page again`;
   said.append(again);
-  document.querySelector("main").prepend(said);
+  place.prepend(said);
 }
 
 // The best that a search has found so far, each time that it is another one; what was unfolded stays so.
@@ -44,6 +52,11 @@ async function best(number) {
   if (isOpen) place.querySelector("details")?.setAttribute("open", "");
 }
 
+function ended(place) {
+  if (!isInUse(place)) location.reload();
+  else if (!leaving) offer("It is done", place);
+}
+
 // Progress of a job, as it comes.
 function follow(place) {
   const events = new EventSource(place.dataset.events);
@@ -54,12 +67,12 @@ function follow(place) {
     best(told.best);
     if (told.state !== "runs") {
       events.close();
-      location.reload();
+      ended(place);
     }
   };
   events.onerror = () => {
     events.close();
-    setTimeout(() => location.reload(), 2000);
+    setTimeout(() => ended(place), 2000);
   };
 }
 
@@ -169,7 +182,6 @@ function orders() {
 
 // Drafts: what was typed into a form and not saved is still there when its page is opened again, as long as the config is
 // the same; and whoever leaves the page with a draft is asked.
-let leaving = false;
 const isDraft = (form) =>
   form.method === "post" && form.elements.namedItem("version") !== null && !form.hasAttribute("data-moved");
 const draftOf = (form) => `draft ${new URL(form.action).pathname} ${location.search}`;

@@ -55,7 +55,7 @@ def test_a_note_that_cannot_be_read_is_told_of(both: tuple[Path, Path], text: by
 
 def test_what_makes_no_sense_is_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = both
-    with pytest.raises(InputError, match="hold the same release"):
+    with pytest.raises(InputError, match="are the same"):
         mark_replaced(old, old)
     with pytest.raises(InputError, match="nowhere"):
         mark_replaced(old, tmp_path / "nowhere")

@@ -333,3 +333,50 @@ def test_explore_has_tabs_that_keys_alone_go_through(
             assert views.locator("[aria-current=page]").inner_text() == name
             assert [each for each, part in parts.items() if part.count()] == [name]
         page.close()
+
+
+_HELD_EVENTS = """
+window.held = [];
+window.EventSource = class { constructor() { window.held.push(this); } close() {} };
+"""
+
+_END = """window.held[0].onmessage({ data: JSON.stringify({ said: "", seconds: 1, state: "done", best: 0 }) })"""
+
+
+@pytest.mark.slow
+def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page is loaded again by itself where nobody has typed or gone to anything; else a link is offered."""
+    config = write_config(tmp_path)
+    assert marginals_command("publish", config, "--out", tmp_path / "out").returncode == 0
+    with served(config, monkeypatch) as address:
+        page = browser.new_page()
+        page.add_init_script(_HELD_EVENTS)
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.goto(page.url.replace("/table", "/publish"))
+        page.get_by_role("button", name="What can attackers conclude?").click()
+        page.get_by_text("What readers can conclude is measured.").wait_for()
+        page.wait_for_function("window.held.length > 0")
+        title = page.get_by_label("Title")
+        title.fill("Health of 600 people")
+        page.evaluate(_END)
+        again = page.get_by_role("link", name="It is done: load the page again")
+        again.wait_for()
+        assert title.input_value() == "Health of 600 people"
+        page.on("dialog", lambda dialog: dialog.accept())
+        again.click()
+        page.wait_for_function("document.getElementById('fresh') === null")
+        page.close()
+        page = browser.new_page()
+        page.add_init_script(_HELD_EVENTS)
+        page.goto(address)
+        page.wait_for_url("**/table")
+        page.goto(page.url.replace("/table", "/publish"))
+        page.get_by_role("button", name="What can attackers conclude?").click()
+        page.get_by_text("What readers can conclude is measured.").wait_for()
+        page.wait_for_function("window.held.length > 0")
+        page.evaluate(f"window.isBefore = true; {_END}")
+        page.wait_for_function("!window.isBefore")
+        page.close()
