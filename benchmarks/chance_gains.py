@@ -106,6 +106,8 @@ def as_labels(column: pd.Series) -> pd.Series:
         low, high = column.min(), column.max()
         place = np.minimum(((column - low) / (high - low) * INTERVALS).astype(int), INTERVALS - 1)
         return place.astype(str)
+    if pd.api.types.is_float_dtype(column) and (column % 1 == 0).all():
+        column = column.astype(int)  # whole numbers are read without a point
     return column.astype(str)
 
 
@@ -119,8 +121,9 @@ def judged(population: Population, table: Table, cliques: Iterable[int]) -> dict
         truth = population.shares(pair)
         said = np.zeros_like(truth)
         expected = np.asarray(model.expected(dict.fromkeys(pair, 0))) / table.rows
-        said[np.ix_(places[pair[0]], places[pair[1]])] = expected
-        variations.append(np.abs(truth - said).sum() / 2)
+        there = [np.flatnonzero(places[name] >= 0) for name in pair]
+        said[np.ix_(*(places[name][own] for name, own in zip(pair, there)))] = expected[np.ix_(*there)]
+        variations.append((np.abs(truth - said).sum() + expected.sum() - said.sum()) / 2)
         true_v, said_v = _cramers_v(truth), _cramers_v(said)
         if true_v >= ASSOCIATED:
             visible.append(said_v >= true_v / 2)
@@ -137,9 +140,12 @@ def judged(population: Population, table: Table, cliques: Iterable[int]) -> dict
 
 
 def _places(population: Population, table: Table, name: str) -> np.ndarray:
-    """The code in the whole of each value that the sample has."""
+    """The code in the whole of each value of the sample's column; -1 for numbers between that nobody has."""
     values = pd.factorize(population.frame[name], sort=True)[1]
-    return pd.Index(values).get_indexer(list(table.domain.hierarchy(name).labels[0]))
+    places = pd.Index(values).get_indexer(list(table.domain.hierarchy(name).labels[0]))
+    if not (places >= 0).any():
+        raise ValueError(f"the values of {name} are read otherwise than they stand in {population.name}")
+    return places
 
 
 def _cramers_v(shares: np.ndarray) -> float:
@@ -158,7 +164,8 @@ def _loss(population: Population, table: Table, collection: Collection, places: 
     own = {}
     for name in names:
         back = np.full(population.sizes[name], -1)
-        back[places[name]] = np.arange(len(places[name]))
+        there = np.flatnonzero(places[name] >= 0)
+        back[places[name][there]] = there
         own[name] = back[codes[name].to_numpy()]
     known = np.all([column >= 0 for column in own.values()], axis=0)
     q = np.zeros(len(shares))
