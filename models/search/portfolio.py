@@ -2,10 +2,10 @@
 
 No strategy is the best on every table, so they are combined (Gomes and Selman, Artificial Intelligence 126, 2001): forward
 searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
-restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the objective
-and by way of the divergence alone; at the end exact search again, for longer. How much each may do follows from what was
-looked at before, and how much all may do from the number of attributes, not from a clock, so a search that is not stopped
-ends the same on every machine.
+restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the divergence
+alone, by the objective, and by way of the divergence again; at the end exact search again, for longer. How much each may do
+follows from what was looked at before, and how much all may do from the number of attributes, not from a clock, so a search
+that is not stopped ends the same on every machine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from itertools import cycle
 from math import inf
 
 from models.errors import NothingAllowedError
-from models.search.chance import by_divergence, settled, stalls_by_price
+from models.search.chance import by_divergence, priced, settled, stalls_by_price
 from models.search.exact import exact, proven_or_better
 from models.search.greedy import Preference, Prospects, backward, both, by_gain, forward, from_both, polished
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
@@ -33,6 +33,7 @@ from models.search.problem import (
     pruning,
 )
 from models.search.variable_depth import by_pairs, by_reinsertion
+from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask
 
 _LEAST_WORK = 200_000
@@ -140,6 +141,8 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
+    if initial is None:
+        best = _or_from_divergence(best, stages, counted, work)
     best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
     if not best.optimal and not stop():
         proven = _proven(best, problem, stop)
@@ -207,6 +210,29 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     if not _is_better(search_result.value, result.value):
         return replace(result, evaluated=evaluated)
     return replace(search_result, steps=(*result.steps, *search_result.steps), evaluated=evaluated, bound=result.bound)
+
+
+def _or_from_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult:
+    """The better of a result and of what all stages by the divergence alone end with, once that is settled.
+
+    Better it must be at a higher price too: who looks at more collections finds one that chance favours. They take at most
+    the first half of the work.
+    """
+
+    def stop() -> bool:
+        return work.is_half_done
+
+    if not stalls_by_price(problem) or result.optimal or stop():
+        return result
+    unpriced = replace(problem, objective=KL)
+    found = _begun(unpriced, work)
+    if found is None or work.stop():
+        return result
+    found = settled(_gone_through(found, stages, unpriced, stop), problem, work.stop)
+    prices = (problem, priced(problem, DOUBTFUL))
+    is_better = all(_is_better(*(own.value(own.position(one.cliques)) for one in (found, result))) for own in prices)
+    best = replace(found, bound=result.bound) if is_better else result
+    return replace(best, evaluated=result.evaluated + found.evaluated)
 
 
 def _by_way_of_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:

@@ -18,6 +18,7 @@ from models.search import (
     PenalizedDivergence,
     Problem,
     Refusal,
+    SearchResult,
     by_divergence,
     by_pairs,
     exact,
@@ -26,7 +27,7 @@ from models.search import (
     settled,
     without_chance_edges,
 )
-from models.search.problem import Position
+from models.search.problem import Position, Stop
 from models.search.variable_depth import by_reinsertion
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import InteractionCube
@@ -163,6 +164,39 @@ def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends
     assert by_price.value > best.value + 1, "log 4 nats are left"
     assert portfolio(problem, never).value == pytest.approx(best.value)
     assert by_pairs(by_price, problem, never).value == pytest.approx(best.value)
+
+
+def _as_it_is(result: SearchResult, *_: object) -> SearchResult:
+    return result
+
+
+def _by_divergence_alone(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    return result if problem.price else by_pairs(result, problem, stop)
+
+
+@pytest.mark.parametrize(("price", "is_taken"), [(0.1, True), (0.2, False)])
+def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_price_too(
+    price: float, is_taken: bool
+) -> None:
+    """By the price no stage finds anything here. Five parameters gain log 4, which is less than ten times .2."""
+    cube = steps_that_pay_late()
+    problem = Problem(cube, objective=PenalizedDivergence(price), kept=cube.domain.attribute_masks)
+    alone = forward(problem, never)
+    assert len(alone.cliques) == 2
+    module = import_module("models.search.portfolio")
+    begun = module._begun
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SMALL", 0)
+        patch.setattr(module, "_begun", lambda own, work: alone if own.price else begun(own, work))
+        patch.setattr(module, "by_pairs", _by_divergence_alone)
+        for stage in ("_restarted", "polished", "_by_way_of_divergence", "_proven"):
+            patch.setattr(module, stage, _as_it_is)
+        found = portfolio(problem, never)
+    assert found.value is not None
+    assert alone.value is not None
+    assert found.value == pytest.approx(5 * price if is_taken else alone.value)
+    assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
+    assert found.evaluated > alone.evaluated
 
 
 def associated(rows: int, seed: int) -> InteractionCube:
