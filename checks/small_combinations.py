@@ -499,6 +499,7 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 _WIDE = 2**31 - 1
+"""Cells that int32 numbers."""
 
 
 class _Counted:

@@ -1319,8 +1319,9 @@ def likely_in_words(likely: "LikelySmall | None") -> str:
         return "not examined; there is no combination of two or three nonsensitive attributes to rank."
     known = all(top.right is not None for top in likely.tops)
     told = " and ".join(f"{_told_of(top)} of the first {top.number:,}" for top in likely.tops)
-    less = "; ".join(f"{' and '.join(map(_told_of, tops))} ranked by {name}" for name, tops in likely.beside.items())
-    less = f" Instead: {less}." if less else ""
+    less = "".join(
+        f" Ranked by {name}, {' and '.join(map(_told_of, tops))} are." for name, tops in likely.beside.items()
+    )
     are = "are small" if known else "are small by the model itself (--truth CONFIG counts how many are)"
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     what = f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {told}"

@@ -131,10 +131,10 @@ def _attestable(
 
 
 def _side_by_side(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-    """Parts of a piece of work, each in a process of its own; in this one where there is no memory for more."""
+    """Parts of a piece of work, each in a process of its own; in this one where no more can be had, or one is killed."""
     try:
         return Jobs(len(parts))(work, parts)
-    except WorkerLostError:
+    except (WorkerLostError, OSError, ImportError, NotImplementedError):  # some systems have no semaphores
         return one_by_one(work, parts)
 
 

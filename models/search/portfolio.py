@@ -225,14 +225,16 @@ def _or_from_divergence(result: SearchResult, stages: Sequence[_Stage], problem:
     if not stalls_by_price(problem) or result.optimal or stop():
         return result
     unpriced = replace(problem, objective=KL)
-    found = _begun(unpriced, work)
-    if found is None or work.stop():
+    begun = _begun(unpriced, work)
+    if begun is None or work.stop():
         return result
-    found = settled(_gone_through(found, stages, unpriced, stop), problem, work.stop)
-    prices = (problem, priced(problem, DOUBTFUL))
-    is_better = all(_is_better(*(own.value(own.position(one.cliques)) for one in (found, result))) for own in prices)
-    best = replace(found, bound=result.bound) if is_better else result
-    return replace(best, evaluated=result.evaluated + found.evaluated)
+    other = settled(_gone_through(begun, stages, unpriced, stop), problem, work.stop)
+    is_better = all(
+        _is_better(*(judge.value(judge.position(each.cliques)) for each in (other, result)))
+        for judge in (problem, priced(problem, DOUBTFUL))
+    )
+    best = replace(other, bound=result.bound) if is_better else result
+    return replace(best, evaluated=result.evaluated + other.evaluated)
 
 
 def _by_way_of_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:

@@ -251,11 +251,11 @@ def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_hol
     assert first.further == second.further
 
 
-def _lost(_: int) -> Callable[..., Any]:
+def _failing(error: Exception) -> Callable[[int], Callable[..., Any]]:
     def run(*_: Any) -> Any:
-        raise WorkerLostError
+        raise error
 
-    return run
+    return lambda _: run
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,9 @@ def beside_uneven(uneven: Table) -> FurtherBeside:
     return beside
 
 
-@pytest.mark.parametrize("changed", [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Jobs": _lost}])
+@pytest.mark.parametrize(
+    "changed", [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Jobs": _failing(WorkerLostError())}, {"Jobs": _failing(OSError())}]
+)
 def test_several_processes_find_what_one_finds(
     uneven: Table, beside_uneven: FurtherBeside, changed: dict[str, Any]
 ) -> None:

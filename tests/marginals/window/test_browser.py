@@ -343,6 +343,19 @@ window.EventSource = class { constructor() { window.held.push(this); } close() {
 _END = """window.held[0].onmessage({ data: JSON.stringify({ said: "", seconds: 1, state: "done", best: 0 }) })"""
 
 
+def _attacking(browser: Any, address: str) -> Any:
+    """The page of a release whose readers are being measured, until _END says that it is done."""
+    page = browser.new_page()
+    page.add_init_script(_HELD_EVENTS)
+    page.goto(address)
+    page.wait_for_url("**/table")
+    page.goto(page.url.replace("/table", "/publish"))
+    page.get_by_role("button", name="What can attackers conclude?").click()
+    page.get_by_text("What readers can conclude is measured.").wait_for()
+    page.wait_for_function("window.held.length > 0")
+    return page
+
+
 @pytest.mark.slow
 def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -351,14 +364,7 @@ def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
     config = write_config(tmp_path)
     assert marginals_command("publish", config, "--out", tmp_path / "out").returncode == 0
     with served(config, monkeypatch) as address:
-        page = browser.new_page()
-        page.add_init_script(_HELD_EVENTS)
-        page.goto(address)
-        page.wait_for_url("**/table")
-        page.goto(page.url.replace("/table", "/publish"))
-        page.get_by_role("button", name="What can attackers conclude?").click()
-        page.get_by_text("What readers can conclude is measured.").wait_for()
-        page.wait_for_function("window.held.length > 0")
+        page = _attacking(browser, address)
         title = page.get_by_label("Title")
         title.fill("Health of 600 people")
         page.evaluate(_END)
@@ -369,14 +375,7 @@ def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
         again.click()
         page.wait_for_function("document.getElementById('fresh') === null")
         page.close()
-        page = browser.new_page()
-        page.add_init_script(_HELD_EVENTS)
-        page.goto(address)
-        page.wait_for_url("**/table")
-        page.goto(page.url.replace("/table", "/publish"))
-        page.get_by_role("button", name="What can attackers conclude?").click()
-        page.get_by_text("What readers can conclude is measured.").wait_for()
-        page.wait_for_function("window.held.length > 0")
+        page = _attacking(browser, address)
         page.evaluate(f"window.isBefore = true; {_END}")
         page.wait_for_function("!window.isBefore")
         page.close()
