@@ -291,30 +291,34 @@ def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
 
 def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
     """The boxes moved apart where they overlap, one pair after the other, and into the drawing."""
-    places, boxes = np.array(centres, dtype=np.float64), np.array(sizes, dtype=np.float64)
-    gap = np.array([14.0, 18.0])
-    low, high = boxes / 2 + 2, np.array([WIDTH, height]) - boxes / 2 - 2
-    for _ in range(_ROUNDS if len(places) <= _CROWD else _ROUNDS // 10):
+    xs, ys = [x for x, _ in centres], [y for _, y in centres]
+    wide, high = [width / 2 for width, _ in sizes], [tall / 2 for _, tall in sizes]
+    for _ in range(_ROUNDS if len(xs) <= _CROWD else _ROUNDS // 10):
         moved = False
-        for i in range(len(places)):
-            j = i + 1
-            while j < len(places):
-                overlap = (boxes[i] + boxes[j:]) / 2 + gap - np.abs(places[i] - places[j:])
-                colliding = (overlap > 0.1).all(axis=1)
-                first = int(colliding.argmax())
-                if not colliding[first]:
-                    break
-                j += first
-                axis = 0 if overlap[first, 0] < overlap[first, 1] else 1
-                push = math.copysign(overlap[first, axis] / 2, places[i, axis] - places[j, axis])
-                places[i, axis] += push
-                places[j, axis] -= push
-                moved = True
-                j += 1
-        places = np.minimum(np.maximum(places, low), high)
+        for i, j in combinations(range(len(xs)), 2):
+            across, down = xs[i] - xs[j], ys[i] - ys[j]
+            beside, above = wide[i] + wide[j] + _GAP[0] - abs(across), high[i] + high[j] + _GAP[1] - abs(down)
+            if beside <= _TOUCH or above <= _TOUCH:
+                continue
+            moved = True
+            if beside < above:
+                push = math.copysign(beside / 2, across)
+                xs[i], xs[j] = xs[i] + push, xs[j] - push
+            else:
+                push = math.copysign(above / 2, down)
+                ys[i], ys[j] = ys[i] + push, ys[j] - push
+        xs = [min(max(x, half + 2), WIDTH - half - 2) for x, half in zip(xs, wide)]
+        ys = [min(max(y, half + 2), height - half - 2) for y, half in zip(ys, high)]
         if not moved:
             break
-    return [(float(x), float(y)) for x, y in places]
+    return list(zip(xs, ys))
+
+
+_GAP = 14.0, 18.0
+"""Between boxes, across and down."""
+
+_TOUCH = 0.1
+"""By how much boxes may be too near."""
 
 
 def _clutter(picture: InteractionPicture, pairs: Sequence[tuple[str, int, str, int]]) -> int:

@@ -40,6 +40,7 @@ from models.search import (
     with_bound,
     without_chance_edges,
 )
+from models.search.cross_validation import errors_of_pairs
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.portfolio import portfolio
 from models.tables.data_cube import DataCube
@@ -337,7 +338,7 @@ def _searched(
         searching = deadline.share(2) if is_for_all else searching
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
-    search = _best(searches, bound)
+    search = _nearer(_best(searches, bound), searching)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques:
@@ -461,8 +462,41 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         result = _better_of(result, portfolio(problem, stop, STRATEGIES["look-ahead"](problem, stop)))
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
-    result = replace(result, stopped=stopped and not result.optimal)
+    result = replace(result, stopped=stopped and not result.optimal, runner_up=_runner_up(first, wish, problem, stop))
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
+
+
+def _runner_up(first: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -> SearchResult | None:
+    """What else a strategy found, where that can be preferred to what is best by the objective.
+
+    Not where analyses are wanted, which the objective weighs, nor where further tables show the pairs, nor where it is of
+    the first release of a ledger how much may wait.
+    """
+    other = first.runner_up
+    if other is None or wish.policy.analyses or wish.policy.further is not None:
+        return None
+    if isinstance(wish.constraint.then, FewWaiting):
+        return None
+    return without_chance_edges(other, problem, stop) if wish.policy.objective == CORRECTED else other
+
+
+def _nearer(search: Search, searching: Deadline) -> Search:
+    """The search with its runner-up as result, where that is nearer in tables of two attributes of people not counted.
+
+    What is proven to be the best by the objective stays. Where time ends before both are compared, the result does.
+    """
+    result, other = search.result, search.result.runner_up
+    if other is None or (result.gap is not None and result.gap <= _TIE):
+        return search
+    cube = search.problem.cube
+    rows = cube.table(sum(cube.domain.attribute_masks))
+    errors = errors_of_pairs([result.cliques, other.cliques], rows, search.problem.seed, lambda: searching.is_over)
+    if errors is None:
+        return replace(search, result=replace(result, stopped=True))
+    if errors[1] >= errors[0]:
+        return search
+    same = {name: getattr(result, name) for name in ("strategy", "evaluated", "bound", "stopped")}
+    return replace(search, result=replace(other, **same, runner_up=result))
 
 
 def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:

@@ -122,13 +122,23 @@ class _Work:
         """Whether no other search begins."""
         return self.constraint.work >= self.most / 2 or self.stop()
 
+    @property
+    def aside(self) -> "_Work":
+        """Half as much again, from here."""
+        return replace(self, most=self.constraint.work + self.most / 2)
+
+    def after(self, aside: int) -> "_Work":
+        """What is left where so much was done aside."""
+        return replace(self, most=self.most + aside)
+
 
 def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
     """The best collection of all; the same for the same problem unless stopped.
 
     initial: what another search has found, from which this one goes on; by default the best of several forward searches.
-    It goes by the objective, ties by what comes first. An objective that is a stopping rule only has no best collection;
-    then the search in both directions is all. Raises NothingAllowedError where no search finds anything that is allowed.
+    It goes by the objective, ties by what comes first. Its runner-up is what the divergence alone came to, once that is
+    settled, where it was looked for and is another. An objective that is a stopping rule only has no best collection; then
+    the search in both directions is all. Raises NothingAllowedError where no search finds anything that is allowed.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(both(problem, stop), strategy="auto")
@@ -141,14 +151,18 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
-    if initial is None:
-        best = _or_from_divergence(best, stages, counted, work)
+    before = work.constraint.work
+    other = None if initial is not None or best.optimal else _from_divergence(stages, counted, work)
+    work = work.after(work.constraint.work - before)
+    if other is not None:
+        best = _better(best, other, counted)
     best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
     if not best.optimal and not stop():
         proven = _proven(best, problem, stop)
         is_better = _is_better(proven.value, best.value)
         best = _gone_through(proven, stages, problem, stop) if is_better and not proven.optimal else proven
-    return replace(best, strategy="auto")
+    is_another = other is not None and set(other.cliques) != set(best.cliques)
+    return replace(best, strategy="auto", runner_up=other if is_another else None)
 
 
 def _gone_through(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:
@@ -212,23 +226,22 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     return replace(search_result, steps=(*result.steps, *search_result.steps), evaluated=evaluated, bound=result.bound)
 
 
-def _or_from_divergence(result: SearchResult, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult:
-    """The better of a result and of what all stages by the divergence alone end with, once that is settled.
+def _from_divergence(stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
+    """What all stages by the divergence alone end with, once that is settled; None where it is not looked for.
 
-    Better it must be at a higher price too: who looks at more collections finds one that chance favours. They take at most
-    the first half of the work.
+    They are looked for beside half of the work, where that is not done yet.
     """
-
-    def stop() -> bool:
-        return work.is_half_done
-
-    if not stalls_by_price(problem) or result.optimal or stop():
-        return result
-    unpriced = replace(problem, objective=KL)
-    begun = _begun(unpriced, work)
+    if not stalls_by_price(problem) or work.is_half_done:
+        return None
+    unpriced, aside = replace(problem, objective=KL), work.aside
+    begun = _begun(unpriced, aside)
     if begun is None or work.stop():
-        return result
-    other = settled(_gone_through(begun, stages, unpriced, stop), problem, work.stop)
+        return None
+    return settled(_gone_through(begun, stages, unpriced, aside), problem, work.stop)
+
+
+def _better(result: SearchResult, other: SearchResult, problem: Problem) -> SearchResult:
+    """The other one where it is better at a higher price too: who looks at more collections finds what chance favours."""
     is_better = all(
         _is_better(*(judge.value(judge.position(each.cliques)) for each in (other, result)))
         for judge in (problem, priced(problem, DOUBTFUL))

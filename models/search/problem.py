@@ -751,7 +751,7 @@ class SearchResult:
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
     far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    What binds where it ended, `Problem.binding` says.
+    runner_up: what else a portfolio ended with. What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -764,6 +764,7 @@ class SearchResult:
     bound: float | None = None
     wanted: tuple[float, ...] = ()
     stopped: bool = False
+    runner_up: "SearchResult | None" = None
 
     @property
     def gap(self) -> float | None:
