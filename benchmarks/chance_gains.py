@@ -49,8 +49,21 @@ TABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "TV16": (("state", "age", "female", "collegeed", "racef", "bornagain", "religimp", "churchatd"), "ideo"),
     "anes_partytherms": (("year", "age", "educat", "race4", "unemployed", "stateabb"), "pid7"),
     "labsup": (("kids", "boy1st", "boy2nd", "age", "agefstm", "black", "hispan", "educ", "worked"), "hours"),
+    "star": (("gr", "cltype", "hdeg", "schtype", "sx", "eth", "birthq"), "trace"),
+    "Chem97": (("lea", "gender", "age", "gcsescore"), "score"),
+    "InstEval": (("studage", "lectage", "service", "dept"), "y"),
+    "mortgages": (("bpl", "qob", "nonwhite", "vet_wwko"), "home_ownership"),
+    "military": (("grade", "branch", "gender", "hisp", "rank"), "race"),
+    "flights": (("month", "day", "hour", "carrier", "origin", "distance"), "arr_delay"),
+    "complete": (("month", "year", "plot_id", "plot_type", "species_id", "sex"), "weight"),
+    "movies": (("year", "length", "Action", "Animation", "Comedy", "Drama", "Romance", "Short"), "rating"),
+    "weather": (("origin", "month", "hour", "dewp", "wind_dir", "visib"), "humid"),
+    "CPSSW8": (("gender", "age", "region", "education"), "earnings"),
 }
 """The columns of each table that are quasi-identifiers, and one that is sensitive."""
+
+BUILDING = frozenset(list(TABLES)[:8])
+"""Those whose samples chose between ways to search. The others were measured once, when that was done."""
 
 MOST_VALUES = 40
 """Of a column; a number with more is cut into INTERVALS of equal width, the same for every sample."""

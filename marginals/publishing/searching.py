@@ -483,18 +483,19 @@ def _runner_up(first: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -
 def _nearer(search: Search, searching: Deadline) -> Search:
     """The search with its runner-up as result, where that is nearer in tables of two attributes of people not counted.
 
-    What is proven to be the best by the objective stays. Where time ends before both are compared, the result does.
+    What is proven to be the best by the objective stays. Where time ends before both are compared, the result does. Then
+    there is no runner-up any more; of another result it is what was passed over.
     """
-    result, other = search.result, search.result.runner_up
+    result, other = replace(search.result, runner_up=None), search.result.runner_up
     if other is None or (result.gap is not None and result.gap <= _TIE):
-        return search
+        return replace(search, result=result)
     cube = search.problem.cube
     rows = cube.table(sum(cube.domain.attribute_masks))
     errors = errors_of_pairs([result.cliques, other.cliques], rows, search.problem.seed, lambda: searching.is_over)
     if errors is None:
         return replace(search, result=replace(result, stopped=True))
     if errors[1] >= errors[0]:
-        return search
+        return replace(search, result=result)
     same = {name: getattr(result, name) for name in ("strategy", "evaluated", "bound", "stopped")}
     return replace(search, result=replace(other, **same, runner_up=result))
 

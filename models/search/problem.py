@@ -751,7 +751,8 @@ class SearchResult:
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
     far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    runner_up: what else a portfolio ended with. What binds where it ended, `Problem.binding` says.
+    runner_up: what else a portfolio ended with; of a release, what was passed over for it. What binds where it ended,
+    `Problem.binding` says.
     """
 
     strategy: str
