@@ -119,8 +119,8 @@ def as_labels(column: pd.Series) -> pd.Series:
         low, high = column.min(), column.max()
         place = np.minimum(((column - low) / (high - low) * INTERVALS).astype(int), INTERVALS - 1)
         return place.astype(str)
-    if pd.api.types.is_float_dtype(column) and (column % 1 == 0).all():
-        column = column.astype(int)  # whole numbers are read without a point
+    if pd.api.types.is_float_dtype(column):
+        return column.map("{:.12g}".format)  # as they are read: whole numbers without a point
     return column.astype(str)
 
 
@@ -156,7 +156,8 @@ def _places(population: Population, table: Table, name: str) -> np.ndarray:
     """The code in the whole of each value of the sample's column; -1 for numbers between that nobody has."""
     values = pd.factorize(population.frame[name], sort=True)[1]
     places = pd.Index(values).get_indexer(list(table.domain.hierarchy(name).labels[0]))
-    if not (places >= 0).any():
+    seen = table.cube.table(table.domain.mask({name: 0})).codes[0]
+    if (places[seen] < 0).any():
         raise ValueError(f"the values of {name} are read otherwise than they stand in {population.name}")
     return places
 
@@ -209,7 +210,10 @@ def measured(folder: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def page(kept: Path) -> str:
-    """One row for each size, and for all samples, in Markdown. Raises OSError where there is no such file."""
+    """One row for each size, for all samples, and for those of BUILDING, in Markdown.
+
+    Raises OSError where there is no such file.
+    """
     lines = pd.DataFrame([json.loads(line) for line in kept.read_text().splitlines()])
     lines = lines.drop_duplicates(["table", "rows", "seed", "objective"], keep="last")
     kinds = {name: own.set_index(["table", "rows", "seed"]) for name, own in lines.groupby("objective")}
@@ -217,9 +221,9 @@ def page(kept: Path) -> str:
     after = after.loc[after.index.intersection(before.index)]
     before = before.loc[after.index]
     rows = [["rows", "samples", "loss better", "worse", "two-way better", "worse", "visible", "false"], ["---"] * 8]
-    sizes = after.index.get_level_values("rows")
-    for size in [*sorted(sizes.unique()), None]:
-        chosen = np.full(len(after), fill_value=True) if size is None else sizes == size
+    sizes, is_new = after.index.get_level_values("rows"), ~after.index.get_level_values("table").isin(BUILDING)
+    groups = {f"{size:,}": is_new & (sizes == size) for size in sorted(sizes.unique())}
+    for name, chosen in {**groups, "all": is_new, "tables that chose, all": ~is_new}.items():
         one, other = before[chosen], after[chosen]
         counts = []
         for column in ("loss", "two_way"):
@@ -232,7 +236,7 @@ def page(kept: Path) -> str:
             " -> ".join(f"{own[part].sum() / max(own[of].sum(), 1):.3f}".lstrip("0") for own in (one, other))
             for part, of in (("visible", "associated"), ("false", "unrelated"))
         ]
-        rows.append(["all" if size is None else f"{size:,}", str(len(other)), *counts, *shares])
+        rows.append([name, str(len(other)), *counts, *shares])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

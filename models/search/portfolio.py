@@ -3,7 +3,8 @@
 No strategy is the best on every table, so they are combined (Gomes and Selman, Artificial Intelligence 126, 2001): forward
 searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
 restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the divergence
-alone, by the objective, and by way of the divergence again; at the end exact search again, for longer. How much each may do
+alone, by the objective, and by way of the divergence again; at the end exact search again, for longer. What the divergence
+alone came to is the runner-up: it can be the better one for pairs of attributes, which `cross_validation` tells. How much each may do
 follows from what was looked at before, and how much all may do from the number of attributes, not from a clock, so a search
 that is not stopped ends the same on every machine.
 """

@@ -91,7 +91,9 @@ def test_what_no_release_can_beat_is_said(
     assert search_line(search) == f"Search: greedy, 9 collections looked at{said}"
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.7, "; those passed over are 0.051 nats better by the objective."), (0.8, ".")])
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.7, "; those passed over are 0.051 nats better by the objective."), (0.8, ".")]
+)
 def test_what_was_passed_over_for_its_pairs_is_said(value: float, said: str) -> None:
     """By how much it is better is rounded up; where it is worse, nothing is said of that."""
     other = SearchResult("auto", (), value, 9, optimal=False, steps=(), value=value)

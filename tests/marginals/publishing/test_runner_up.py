@@ -1,0 +1,97 @@
+"""Of the two ends of a search that one is published whose tables tell more of pairs in rows that were not counted."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals.publishing.searching import Prepared, Search, _nearer, no_progress, searched
+from models.deadline import NEVER, Deadline
+from models.search.cross_validation import errors_of_pairs
+from privacy_oracles import base_table
+from search_oracles import never
+
+PASSED_OVER, KEPT = 0, 1
+"""Seeds of tables of which the best by the objective is not published, and is."""
+
+
+def people(seed: int, rows: int = 600) -> marginals.Table:
+    """Each of six columns of eight values goes a little with the next but one."""
+    rng = np.random.default_rng(seed)
+    columns = {"a": rng.integers(0, 8, rows), "b": rng.integers(0, 8, rows)}
+    for before, name in zip("abcd", "cdef"):
+        columns[name] = np.where(rng.random(rows) < 0.4, columns[before], rng.integers(0, 8, rows))
+    ill = np.where(rng.random(rows) < 0.4, columns["f"] // 2, rng.integers(0, 4, rows))
+    frame = pd.DataFrame(columns | {"ill": [f"v{value}" for value in ill]})
+    attributes = {name: marginals.Attribute("quasi-identifier", ladder="fitted") for name in columns}
+    attributes["ill"] = marginals.Attribute("sensitive", ladder="fitted")
+    return marginals.read_table(frame, attributes, k=5, rows_per_person=1)
+
+
+def found(seed: int, **settings: Any) -> Search:
+    table = people(seed)
+    policy = marginals.Policy(**{"k_link": 5, "diversity": "distinct:2", "base": "none", **settings})
+    return searched(Prepared(policy, policy.requirements_of(table), table, table), NEVER, no_progress)
+
+
+@pytest.fixture(scope="module")
+def searches() -> Mapping[int, Search]:
+    return {seed: found(seed) for seed in (PASSED_OVER, KEPT)}
+
+
+def test_the_end_that_is_nearer_is_published(searches: Mapping[int, Search]) -> None:
+    search = searches[PASSED_OVER]
+    result, problem = search.result, search.problem
+    other = result.runner_up
+    assert other is not None
+    assert result.value is not None
+    assert other.value is not None
+    assert other.value < result.value, "it was the best by the objective"
+    nearer, further = errors_of_pairs([result.cliques, other.cliques], base_table(problem.cube), problem.seed, never)
+    assert nearer < further
+    assert problem.constraint(result.cliques, 0) is None
+    assert result.value == pytest.approx(problem.value(problem.position(result.cliques)))
+    assert (result.strategy, result.bound, result.evaluated) == ("auto", other.bound, other.evaluated)
+    assert not result.optimal
+
+
+def test_otherwise_the_best_by_the_objective_is(searches: Mapping[int, Search]) -> None:
+    search = searches[KEPT]
+    assert search.result.runner_up is None
+    assert search.first.runner_up is not None
+    ends = [search.result.cliques, search.first.runner_up.cliques]
+    nearer, further = errors_of_pairs(ends, base_table(search.problem.cube), search.problem.seed, never)
+    assert nearer <= further
+
+
+def test_what_is_proven_best_stays_and_so_does_what_could_not_be_compared_in_time(
+    searches: Mapping[int, Search],
+) -> None:
+    search = searches[PASSED_OVER]
+    best, nearer = search.result.runner_up, search.result
+    assert best is not None
+    ended = replace(search, result=replace(best, runner_up=replace(nearer, runner_up=None)))
+    assert _nearer(ended, NEVER).result.cliques == nearer.cliques
+    for proven in ({"optimal": True}, {"bound": best.value}):
+        kept = _nearer(replace(ended, result=replace(ended.result, **proven)), NEVER).result
+        assert (kept.cliques, kept.runner_up, kept.stopped) == (best.cliques, None, False)
+    late = _nearer(ended, Deadline(0.0, lambda: 1.0)).result
+    assert (late.cliques, late.runner_up, late.stopped) == (best.cliques, None, True)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"further_tables": "pairs"},
+        {"wanted": ({"attributes": ("a", "c")},)},
+        {"objective": "kl"},
+        {"strategy": "look-ahead"},
+    ],
+    ids=["further", "wanted", "kl", "look-ahead"],
+)
+def test_nothing_is_passed_over_where_the_objective_says_what_counts(settings: dict[str, Any]) -> None:
+    assert found(PASSED_OVER, **settings).result.runner_up is None
