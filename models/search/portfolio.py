@@ -4,9 +4,9 @@ No strategy is the best on every table, so they are combined (Gomes and Selman, 
 searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
 restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the divergence
 alone, by the objective, and by way of the divergence again; at the end exact search again, for longer. What the divergence
-alone came to is the runner-up: it can be the better one for pairs of attributes, which `cross_validation` tells. How much each may do
-follows from what was looked at before, and how much all may do from the number of attributes, not from a clock, so a search
-that is not stopped ends the same on every machine.
+alone came to is the runner-up: it can be the better one for pairs of attributes, which `cross_validation` tells. How much
+each may do follows from what was looked at before, and how much all may do from the number of attributes, not from a clock,
+so a search that is not stopped ends the same on every machine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ from models.tables.hierarchy import Mask
 _LEAST_WORK = 200_000
 """Extensions of collections that exact search may look at, however little was looked at before."""
 
-_WORK = 400
+_WORK = 200
 """And for each collection that was looked at before."""
 
 _SMALL = 1 << 12
