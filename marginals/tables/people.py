@@ -51,6 +51,8 @@ _OTHERS = """
     transaction visit event encounter episode claim row household hh family house building station device batch study trial
     phy phys physicians doc doctors md prov hosp sch dept office agent interviewer
     test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
+    strat strata stratum psu ssu cluster segment tract zone precinct village block plot species movie film book song course
+    task room hotel flight airline airport route
 """
 """Words for what is no person, though it may be numbered."""
 

@@ -209,6 +209,9 @@ def test_a_column_without_a_name_can_say_whose_row_it_is(tmp_path: Path, engine:
         ("record", None, False),
         ("name", "identifier", False),
         ("hospital_id", None, False),
+        ("stratid", None, False),
+        ("psu_id", None, False),
+        ("ClusterID", "identifier", False),
         ("income", None, False),
     ],
 )
