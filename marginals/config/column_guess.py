@@ -72,10 +72,10 @@ _WEIGHTS = _set("weight weights wt wgt wght gewicht poids peso pesos pesi waga w
 """Names of columns that weigh rows, or people."""
 
 _SURVEY_WEIGHTS = (
-    "pweight", "perw", "fnlw", "finalw", "wtsupp", "pspw", "anweight", "dweight", "iweight", "sweight", "hweight", "ponder",
-    "gewichtung", "weegf", "weighting",
+    "pweight", "perw", "fnlw", "finalw", "finwgt", "wtsupp", "pspw", "anweight", "dweight", "iweight", "sweight", "hweight",
+    "ponder", "gewichtung", "weegf", "weighting", "pwgtp", "repw", "rwgt", "brr", "jkw", "bsrw", "bswt", "bootw",
 )  # fmt: skip
-"""How names of columns begin that weigh rows."""
+"""How names of columns begin that weigh rows, also as replicates: by halves of the sample, jackknife or bootstrap."""
 
 _STRATA = _set("stratum strata stratification psu ssu cluster replicate schicht strate estrato strato")
 """Names of columns that say how a sample was drawn."""
@@ -1047,6 +1047,10 @@ def _are_diagnoses(column: Column) -> bool:
 
 
 def _quasi_identifier(column: Column, rare: int, said: ColumnDescription) -> Guess:
+    if column.rows - int(column.counts.max()) + column.missing < rare:
+        return Guess(
+            Role.IGNORED, f"all but fewer than {rare:,} rows have the same value, which are too few to be shown"
+        )
     distinct = len(column.values)
     numbers = column.numbers
     labelled = 2 * sum(value in said.values for value in column.values) > distinct

@@ -249,9 +249,11 @@ def wanted_tables(
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
-        obstacle = (
-            _refused_alone(cube, analysis, allows) if passing is None else _obstacle(cube, cliques, passing, allows)
-        )
+        if passing is None:
+            obstacle: str | None = _refused_alone(cube, analysis, allows)
+        else:
+            is_told = margin is not None and divergence <= _EXACT
+            obstacle = None if is_told else _obstacle(cube, cliques, passing, allows)
         levels = words = demand = None
         if passing is not None:
             levels = domain.margin(passing)
@@ -260,6 +262,10 @@ def wanted_tables(
             WantedTable(analysis.attributes, analysis.weight, margin, divergence, levels, words, demand, obstacle)
         )
     return tuple(tables)
+
+
+_EXACT = 1e-12
+"""Nats by which a table may differ from the data and is told as it is."""
 
 
 def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
@@ -289,7 +295,7 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
     beside = _needed(published, lambda masks: refusal(masks) is not None)
     if refused := refusal(beside):
         return f"beside {_in_words(cube, beside)} it is refused: {refused.reason}"
-    return "it could be published too, but the search did not get there, or its weight is too small"
+    return "the search did not get there, though nothing refuses it, or its weight is too small"
 
 
 def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:

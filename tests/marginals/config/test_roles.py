@@ -90,6 +90,7 @@ def test_weights_of_rows_are_left_out_and_weights_of_people_are_sensitive_unless
         ("weight", rng.lognormal(0, 0.3, 400).round(3)),
         ("pweight", rng.integers(900, 9000, 400)),
         ("gewicht", rng.uniform(2000, 9000, 400).round(2)),
+        *((name, rng.integers(0, 9000, 400)) for name in ("bsrw12", "brr_3", "jkw_1", "PWGTP80", "repwgt5")),
     ):
         assert guess(Column.of(name, map(str, numbers))).role is Role.IGNORED, name
     for name, numbers in (
@@ -102,6 +103,18 @@ def test_weights_of_rows_are_left_out_and_weights_of_people_are_sensitive_unless
         assert guessed.role is Role.SENSITIVE, name
         assert guessed.question.endswith("which can be about health or treatment"), name
         assert bool(guessed.intervals), "published in groups only"
+
+
+@pytest.mark.parametrize(("others", "missing", "is_used"), [(9, 0, False), (10, 0, True), (4, 6, True), (4, 5, False)])
+def test_a_column_is_left_out_of_which_too_few_rows_have_another_value(
+    others: int, missing: int, is_used: bool
+) -> None:
+    """With k = 10 no table could show them; rows that lack a value can be shown as those."""
+    column = Column("boats", ("0", "1", "2"), np.array([400, others - 1, 1]), missing)
+    guessed = guess(column, 10)
+    assert guessed.role is (Role.QUASI_IDENTIFIER if is_used else Role.IGNORED)
+    if not is_used:
+        assert guessed.why == "all but fewer than 10 rows have the same value, which are too few to be shown"
 
 
 def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -> None:

@@ -212,6 +212,25 @@ def test_the_tables_beside_which_a_wanted_one_is_refused_are_named() -> None:
     assert told.obstacle is None
 
 
+def test_what_other_tables_tell_exactly_is_not_kept_out() -> None:
+    """Who is alive has no cause of death, so the causes alone tell all that a finer table of both would."""
+    frame = pd.DataFrame({"dead": [False] * 9 + [True] * 9, "cause": ["none"] * 9 + ["flu"] * 5 + ["fall"] * 4})
+    causes = marginals.Hierarchy.from_rows(
+        [(cause, cause if cause == "none" else "some", "*") for cause in ("none", "flu", "fall")]
+    )
+    read = marginals.read_table(
+        frame, {"dead": "quasi-identifier", "cause": marginals.Attribute("quasi-identifier", causes)}
+    )
+    cube = read.cube
+    published = [cube.domain.mask({"dead": 0, "cause": 1}), cube.domain.mask({"cause": 0})]
+    for cliques, is_told in ((published, True), (published[:1], False)):
+        (told,) = wanted_tables(
+            cube, [Wanted(("dead", "cause"))], cliques, Collection.of(cube, cliques), lambda *_: None
+        )
+        assert told.passing == cube.domain.margin(cube.domain.mask({"dead": 0, "cause": 0}))
+        assert (told.obstacle is None) is is_told
+
+
 def test_only_what_is_fitted_or_wanted_is_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With given levels and nothing wanted, releases are those of the strategy alone. By default they are in any case."""
     rebuilt: list[str] = []
