@@ -229,8 +229,8 @@ def page(kept: Path) -> str:
         for column in ("loss", "two_way"):
             difference = other[column] - one[column]
             counts += [
-                str(int((difference < -_SAME * one[column]).sum())),
-                str(int((difference > _SAME * one[column]).sum())),
+                str(int((difference < -SAME * one[column]).sum())),
+                str(int((difference > SAME * one[column]).sum())),
             ]
         shares = [
             " -> ".join(f"{own[part].sum() / max(own[of].sum(), 1):.3f}".lstrip("0") for own in (one, other))
@@ -240,7 +240,7 @@ def page(kept: Path) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-_SAME = 0.005
+SAME = 0.005
 """Share by which two numbers may differ and count as the same."""
 
 

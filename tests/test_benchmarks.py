@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
+import chance_gains
 import kept_runs
 import long_page
 import numpy as np
 import page_numbers
+import pandas as pd
 import plausible_coverage
 import pytest
 import similarity_foreground
@@ -389,6 +392,32 @@ def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
     assert f"{made}\n\n{similarity_foreground.page(similarity_foreground.KEPT)}\n\n<!-- end -->" in page
     lines = [json.loads(line) for line in similarity_foreground.KEPT.read_text().splitlines()]
     assert {line["table"] for line in lines if "way" in line} == set(similarity_foreground.TABLES)
+
+
+def test_the_page_of_yardsticks_shows_what_samples_tell_of_the_whole() -> None:
+    """Of tables that chose nothing: what the objective is for, in each sample or in all of them together."""
+    page = (ROOT / "docs" / "yardsticks.md").read_text()
+    made = "<!-- made by: python benchmarks/chance_gains.py --page -->"
+    assert f"{made}\n\n{chance_gains.page(chance_gains.KEPT)}\n\n<!-- end -->" in page
+    lines = [json.loads(line) for line in chance_gains.KEPT.read_text().splitlines()]
+    measured = {(line["table"], line["rows"], line["seed"], line["objective"]) for line in lines}
+    tables = chance_gains.TABLES
+    assert measured == set(product(tables, chance_gains.SIZES, chance_gains.SEEDS, chance_gains.OBJECTIVES))
+    kl, corrected = (
+        pd.DataFrame(
+            [line for line in lines if line["objective"] == own and line["table"] not in chance_gains.BUILDING]
+        )
+        for own in chance_gains.OBJECTIVES
+    )
+    assert kl["table"].nunique() >= 7
+    assert (kl["whole"] > 25_000).all()
+    assert kl[["table", "rows", "seed"]].equals(corrected[["table", "rows", "seed"]])
+    loss, two_way = (corrected[column] / kl[column] - 1 for column in ("loss", "two_way"))
+    assert (loss > chance_gains.SAME).mean() <= 1 / 20
+    assert (loss < -chance_gains.SAME).mean() >= 2 / 3
+    assert (two_way > chance_gains.SAME).mean() <= 1 / 10
+    assert corrected["visible"].sum() >= kl["visible"].sum() - 0.01 * kl["associated"].sum()
+    assert corrected["false"].sum() < kl["false"].sum()
 
 
 def test_the_page_of_yardsticks_shows_fifteen_ways_on_six_tables() -> None:

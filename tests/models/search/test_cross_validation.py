@@ -74,7 +74,7 @@ def test_what_chance_shows_is_no_merit_and_an_association_is(association: float,
     """The table of both has no error in the rows that it counts, and is nearer to others only where they go together."""
     right = 0
     for seed in range(20):
-        rows = table(300, association, seed)
+        rows = table(1_000, association, seed)
         a, b = rows.domain.attribute_masks
         together, apart = errors_of_pairs([(a | b,), (a, b)], rows, seed, never)
         right += bool(together < apart) is is_told
