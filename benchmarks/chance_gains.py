@@ -220,7 +220,9 @@ def page(kept: Path) -> str:
     before, after = (kinds[name] for name in OBJECTIVES)
     after = after.loc[after.index.intersection(before.index)]
     before = before.loc[after.index]
-    rows = [["rows", "samples", "loss better", "worse", "two-way better", "worse", "visible", "false"], ["---"] * 8]
+    shown = [f"{part}, KL -> less chance" for part in ("visible", "false")]
+    head = ["rows", "samples", "loss better", "worse", "two-way better", "worse", *shown]
+    rows = [head, ["---"] * len(head)]
     sizes, is_new = after.index.get_level_values("rows"), ~after.index.get_level_values("table").isin(BUILDING)
     groups = {f"{size:,}": is_new & (sizes == size) for size in sorted(sizes.unique())}
     for name, chosen in {**groups, "all": is_new, "tables that chose, all": ~is_new}.items():
