@@ -188,6 +188,14 @@ class Climb:
             steps = len(self.steps)
             self.remove_all()
 
+    def _is_known_to_lose(self, edge: AddEdge) -> bool:
+        """Whether an edge would gain nothing, as far as that can be told without counting."""
+        cube, separator = self.position.cube, edge.separator(self.position.graph)
+        first, second = separator | 1 << edge.first, separator | 1 << edge.second
+        if self.problem.wanted or not (cube.knows(first | second) and cube.knows(first) and cube.knows(second)):
+            return False
+        return self.problem.objective.gain(*self.position.change(edge)[:2]) <= LEAST_GAIN
+
     def _gaining_pairs_apart(self) -> list[tuple[AddEdge, Change]] | None:
         """All edges that join two connected parts and gain, where they can be told at once."""
         if self.problem.wanted or not isinstance(self.problem.objective, PenalizedDivergence):
@@ -207,10 +215,11 @@ class Climb:
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
             dropped, graph = self.dropped, self.position.graph
             for move in moves:
-                if (
-                    dropped and isinstance(move, AddEdge) and move.clique(graph) in dropped
-                ):  # sooner known than the next
-                    continue
+                if isinstance(move, AddEdge):  # both are sooner known than the next
+                    if dropped and move.clique(graph) in dropped:
+                        continue
+                    if self._is_known_to_lose(move):
+                        continue
                 if move.is_allowed(graph):
                     offer(move, self.position.change(move))
 

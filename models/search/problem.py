@@ -47,11 +47,16 @@ class Change(NamedTuple):
     clique: Mask
 
 
+_MOST_HIDINGS = 1 << 16
+"""Changes that are kept, of all positions of a search."""
+
+
 @dataclass(frozen=True, eq=False)
 class Position:
     """A collection on the way: its graph, maximal cliques and KL divergence in nats.
 
-    analyses: what is wanted. known: how far these margins are from the data, where that is known already.
+    analyses: what is wanted. known: how far these margins are from the data, where that is known already. hidings: what
+    hiding a vertex changes of the cliques that hold it, as far as a position on the way was asked.
     """
 
     cube: DataCube
@@ -60,6 +65,7 @@ class Position:
     divergence: float
     analyses: WantedAnalyses | None = None
     known: tuple[float, ...] | None = None
+    hidings: dict[tuple[int, frozenset[Mask]], Change] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
@@ -78,7 +84,7 @@ class Position:
 
     @cached_property
     def tree(self) -> JunctionTree:
-        """The junction tree of the cliques; every vertex that could be hidden asks for it."""
+        """The junction tree of the cliques."""
         return JunctionTree.of(self.cube.domain, self.cliques)
 
     @property
@@ -135,8 +141,18 @@ class Position:
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
     def _hiding(self, vertex: int) -> Change:
+        """What the cliques that hold a vertex lose by it, which are those of a junction tree by themselves."""
+        holding = frozenset([clique for clique in self.cliques if clique >> vertex & 1])
+        if (known := self.hidings.get((vertex, holding))) is not None:
+            return known
+        if len(self.hidings) >= _MOST_HIDINGS:
+            self.hidings.clear()
+        change = self.hidings[vertex, holding] = self._hidden(vertex, JunctionTree.of(self.cube.domain, holding))
+        return change
+
+    def _hidden(self, vertex: int, tree: JunctionTree) -> Change:
         """A junction tree stays one when a vertex leaves all its cliques and separators."""
-        tree, bit = self.tree, 1 << vertex
+        bit = 1 << vertex
         entropy, complexity = self.cube.entropy, self.cube.complexity
         divergence, parameters = -self._leaves(vertex), 0.0
         for sign, masks in ((1, tree.cliques), (-1, tree.separators)):

@@ -185,6 +185,10 @@ class DataCube:
         """Whether no model has a negative complexity, so that the KL divergence bounds what a search minimizes."""
         return True
 
+    def knows(self, mask: Mask) -> bool:
+        """Whether an entropy is known without counting."""
+        return mask in self._entropies
+
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
