@@ -63,7 +63,7 @@ TABLES: Mapping[str, tuple[tuple[str, ...], str]] = {
 """The columns of each table that are quasi-identifiers, and one that is sensitive."""
 
 BUILDING = frozenset(list(TABLES)[:8])
-"""Those whose samples chose between ways to search. The others were measured once, when that was done."""
+"""Those whose samples chose between ways to search; those of the others chose nothing."""
 
 MOST_VALUES = 40
 """Of a column; a number with more is cut into INTERVALS of equal width, the same for every sample."""

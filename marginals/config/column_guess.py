@@ -20,7 +20,7 @@ from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey
+from marginals.tables.people import SAMPLING, RepeatingKey
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -77,7 +77,7 @@ _SURVEY_WEIGHTS = (
 )  # fmt: skip
 """How names of columns begin that weigh rows, also as replicates: by halves of the sample, jackknife or bootstrap."""
 
-_STRATA = _set("stratum strata stratification psu ssu cluster replicate schicht strate estrato strato")
+_STRATA = _set(SAMPLING)
 """Names of columns that say how a sample was drawn."""
 
 NUMBERING = _set("""

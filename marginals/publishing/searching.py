@@ -483,15 +483,16 @@ def _runner_up(first: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -
 def _nearer(search: Search, searching: Deadline) -> Search:
     """The search with its runner-up as result, where that is nearer in tables of two attributes of people not counted.
 
-    What is proven to be the best by the objective stays. Where time ends before both are compared, the result does. Then
-    there is no runner-up any more; of another result it is what was passed over.
+    What is proven to be the best by the objective stays. So does the result where the rows do not fit into memory, and where
+    time ends before both are compared. Then there is no runner-up any more; of another result it is what was passed over.
     """
     result, other = replace(search.result, runner_up=None), search.result.runner_up
-    if other is None or (result.gap is not None and result.gap <= _TIE):
+    cube, base = search.problem.cube, sum(search.problem.cube.domain.attribute_masks)
+    is_proven = result.gap is not None and result.gap <= _TIE
+    if other is None or is_proven or not cube.holds(base):
         return replace(search, result=result)
-    cube = search.problem.cube
-    rows = cube.table(sum(cube.domain.attribute_masks))
-    errors = errors_of_pairs([result.cliques, other.cliques], rows, search.problem.seed, lambda: searching.is_over)
+    ends = [result.cliques, other.cliques]
+    errors = errors_of_pairs(ends, cube.table(base), search.problem.seed, searching)
     if errors is None:
         return replace(search, result=replace(result, stopped=True))
     if errors[1] >= errors[0]:

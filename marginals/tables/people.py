@@ -51,10 +51,13 @@ _OTHERS = """
     transaction visit event encounter episode claim row household hh family house building station device batch study trial
     phy phys physicians doc doctors md prov hosp sch dept office agent interviewer
     test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
-    strat strata stratum psu ssu cluster segment tract zone precinct village block plot species movie film book song course
-    task room hotel flight airline airport route
+    segment tract zone precinct village block plot species movie film book song course task room hotel flight airline
+    airport route
 """
 """Words for what is no person, though it may be numbered."""
+
+SAMPLING = "strat stratum strata stratification psu ssu cluster replicate schicht strate estrato strato"
+"""Words for the parts that a sample was drawn from."""
 
 _NO_IDS = """
     hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said humid
@@ -142,7 +145,7 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
 
 def is_called_otherwise(column: str) -> bool:
     """Whether a column is called after something that is no person, as `hospital_id`, or after what several can share."""
-    return bool(words_of(column) & (set(_NAMES.split()) | set(_OTHERS.split())))
+    return bool(words_of(column) & {*_NAMES.split(), *_OTHERS.split(), *SAMPLING.split()})
 
 
 def _is_called_after_people(column: str) -> bool:
@@ -159,7 +162,7 @@ def _is_number_of_somebody(column: str) -> bool:
     """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
     words = words_of(column)
     ends = {word.removesuffix("id") for word in words if word.endswith("id") and word not in _NO_IDS.split()}
-    return bool(words & set(_KEYS.split()) or ends - set(_OTHERS.split()) - {""})
+    return bool(words & set(_KEYS.split()) or ends - {*_OTHERS.split(), *SAMPLING.split(), ""})
 
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:

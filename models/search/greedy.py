@@ -188,10 +188,12 @@ class Climb:
             steps = len(self.steps)
             self.remove_all()
 
-    def _is_known_to_lose(self, edge: AddEdge) -> bool:
-        """Whether an edge would gain nothing, as far as that can be told without counting."""
+    def _is_known_to_fail(self, edge: AddEdge) -> bool:
+        """Whether an edge is refused for good or would gain nothing, as far as that can be told without counting."""
         cube, separator = self.position.cube, edge.separator(self.position.graph)
         first, second = separator | 1 << edge.first, separator | 1 << edge.second
+        if self.dropped and first | second in self.dropped:
+            return True
         if self.problem.wanted or not (cube.knows(first | second) and cube.knows(first) and cube.knows(second)):
             return False
         return self.problem.objective.gain(*self.position.change(edge)[:2]) <= LEAST_GAIN
@@ -213,13 +215,10 @@ class Climb:
                 heappush(queue, (-preference(move, gain), change.clique, move, change))
 
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
-            dropped, graph = self.dropped, self.position.graph
+            graph = self.position.graph
             for move in moves:
-                if isinstance(move, AddEdge):  # both are sooner known than the next
-                    if dropped and move.clique(graph) in dropped:
-                        continue
-                    if self._is_known_to_lose(move):
-                        continue
+                if isinstance(move, AddEdge) and self._is_known_to_fail(move):  # sooner known than the next
+                    continue
                 if move.is_allowed(graph):
                     offer(move, self.position.change(move))
 

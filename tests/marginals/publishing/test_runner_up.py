@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,30 @@ PASSED_OVER, KEPT = 0, 1
 """Seeds of tables of which the best by the objective is not published, and is."""
 
 
-def people(seed: int, rows: int = 600) -> marginals.Table:
+NAMES = "abcdef"
+
+
+def rows_of(seed: int, rows: int = 600) -> pd.DataFrame:
     """Each of six columns of eight values goes a little with the next but one."""
     rng = np.random.default_rng(seed)
     columns = {"a": rng.integers(0, 8, rows), "b": rng.integers(0, 8, rows)}
     for before, name in zip("abcd", "cdef"):
         columns[name] = np.where(rng.random(rows) < 0.4, columns[before], rng.integers(0, 8, rows))
     ill = np.where(rng.random(rows) < 0.4, columns["f"] // 2, rng.integers(0, 4, rows))
-    frame = pd.DataFrame(columns | {"ill": [f"v{value}" for value in ill]})
-    attributes = {name: marginals.Attribute("quasi-identifier", ladder="fitted") for name in columns}
+    return pd.DataFrame(columns | {"ill": [f"v{value}" for value in ill]})
+
+
+def read(source: pd.DataFrame | Path, **reading: Any) -> marginals.Table:
+    attributes = {name: marginals.Attribute("quasi-identifier", ladder="fitted") for name in NAMES}
     attributes["ill"] = marginals.Attribute("sensitive", ladder="fitted")
-    return marginals.read_table(frame, attributes, k=5, rows_per_person=1)
+    return marginals.read_table(source, attributes, k=5, rows_per_person=1, **reading)
 
 
 def found(seed: int, **settings: Any) -> Search:
-    table = people(seed)
+    return found_in(read(rows_of(seed)), **settings)
+
+
+def found_in(table: marginals.Table, **settings: Any) -> Search:
     policy = marginals.Policy(**{"k_link": 5, "diversity": "distinct:2", "base": "none", **settings})
     return searched(Prepared(policy, policy.requirements_of(table), table, table), NEVER, no_progress)
 
@@ -95,3 +105,19 @@ def test_what_is_proven_best_stays_and_so_does_what_could_not_be_compared_in_tim
 )
 def test_nothing_is_passed_over_where_the_objective_says_what_counts(settings: dict[str, Any]) -> None:
     assert found(PASSED_OVER, **settings).result.runner_up is None
+
+
+def test_rows_that_do_not_fit_into_memory_are_not_divided(searches: Mapping[int, Search], tmp_path: Path) -> None:
+    """The distinct rows are more than what is held, so that each margin is counted elsewhere."""
+    pytest.importorskip("duckdb")
+    rows_of(PASSED_OVER).to_csv(tmp_path / "people.csv", index=False)
+    table = read(
+        tmp_path / "people.csv", engine="duckdb", memory=300 * 2 * 128
+    )  # bytes, for counting and for the engine
+    assert table.out_of_core is not None
+    search = found_in(table)
+    assert search.first.runner_up is not None
+    assert search.result.runner_up is None
+    best = searches[PASSED_OVER].result.runner_up
+    assert best is not None
+    assert search.result.cliques == best.cliques
