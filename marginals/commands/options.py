@@ -182,6 +182,7 @@ class _ProgressLines:
         self._said = ("", 0.0)
 
     def __call__(self, task: str, done: int, total: int) -> None:
+        ENDING.heed()
         now = time.monotonic()
         if self._said[0] == task and now < self._said[1] + _PAUSE:
             return
@@ -204,6 +205,10 @@ class _ProgressLines:
         print(json.dumps({"best": best}), file=sys.stderr, flush=True)
 
 
+def _silent(task: str, done: int, total: int) -> None:  # noqa: ARG001 - as progress is called
+    ENDING.heed()
+
+
 class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
@@ -218,13 +223,11 @@ class ProgressBars:
         self._bar: "tqdm[Any] | None" = None
 
     def __enter__(self) -> "Progress":
-        from marginals.publishing.searching import no_progress
-
         if self._in_lines:
             if ENOUGH is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
             return _ProgressLines()
-        return self._advance if self._are_shown else no_progress
+        return self._advance if self._are_shown else _silent
 
     def __exit__(self, *_: object) -> None:
         self._close()
@@ -232,6 +235,7 @@ class ProgressBars:
     def _advance(self, task: str, done: int, total: int) -> None:
         from tqdm import tqdm
 
+        ENDING.heed()
         if self._bar is None or self._bar.desc != task:
             self._close()
             self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
@@ -268,6 +272,18 @@ class Ending:
         """The status that shells give a program that a signal ended; of Ctrl-C if none is known."""
         return 128 + (signal.SIGINT if self.number is None else self.number)
 
+    def heed(self) -> None:
+        """Raise EndingError where a signal has asked to end and work goes on, which is asked for its progress here.
+
+        Callbacks and code in C may drop an exception, as numpy does while it is imported. Only the main thread is ended.
+        """
+        if self.number is not None and threading.current_thread() is threading.main_thread():
+            raise EndingError
+
+
+ENDING = Ending()
+"""Of the command that runs: there is one main thread, which alone listens to signals."""
+
 
 @contextmanager
 def heeded() -> Iterator[Ending]:
@@ -275,21 +291,21 @@ def heeded() -> Iterator[Ending]:
 
     Those that are ignored stay so (nohup, a job in the background). Threads but the main one cannot listen to signals.
     """
-    ending = Ending()
+    if threading.current_thread() is not threading.main_thread():
+        yield Ending()
+        return
 
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as Python calls it
-        ending.number = number
+        ENDING.number = number
         raise EndingError
 
-    if threading.current_thread() is not threading.main_thread():
-        yield ending
-        return
+    ENDING.number = None
     before = {number: signal.getsignal(number) for number in _ENDING}
     heard = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
     try:
         for number in heard:
             signal.signal(number, end)
-        yield ending
+        yield ENDING
     finally:
         for number in heard:
             signal.signal(number, before[number])

@@ -170,6 +170,47 @@ def test_ctrl_c_at_any_time_is_one_sentence(release: Path) -> None:
     assert statuses <= {0, INTERRUPTED, -signal.SIGINT}
 
 
+LOST = """
+import os, signal, sys
+from marginals.commands.main import main
+from marginals.config.release_toml import Config
+
+read_table = Config.read_table
+
+
+def lost(config):
+    table = read_table(config)
+    try:
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+    except KeyboardInterrupt:
+        print("lost", flush=True)
+    return table
+
+
+Config.read_table = lost
+main(sys.argv[2:], prog_name="marginals")
+"""
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_is_lost_on_the_way_ends_the_command_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lines: bool
+) -> None:
+    """As it is in NumPy's modules in C while they are imported: three of 800 searches went on and published."""
+    from small_release import write_config
+
+    if lines:
+        monkeypatch.setenv("MARGINALS_PROGRESS", "lines")
+    config = write_config(tmp_path)
+    ran = forked.run(LOST, name, "publish", config, "--out", tmp_path / "release")
+    assert "lost" in ran.stdout
+    assert ran.returncode == 128 + getattr(signal, name)
+    assert ran.stderr.endswith("Error: interrupted; nothing is half written\n")
+    assert not (tmp_path / "release").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "release.toml"}
+
+
 @pytest.mark.slow
 def test_a_package_of_another_name_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text("")
