@@ -773,7 +773,7 @@ def _of_values(column: Column, rare: int, said: ColumnDescription) -> Guess:
         return Guess(Role.IGNORED, reason)
     if reason := _identifies(column):
         return Guess(Role.IDENTIFIER, reason)
-    if reason := _weighs_rows(column):
+    if reason := weighs_rows(column):
         return Guess(Role.IGNORED, reason)
     if column.words & PLACES and has_decimals(column):
         return Guess(Role.IGNORED, "its numbers say exactly where somebody is; round them in the table to publish them")
@@ -820,7 +820,7 @@ def _is_scale(column: Column) -> bool:
     return (low, high) in _SCALES and len(numbers) == high - low + 1 and column.rows >= 10 * len(numbers)
 
 
-def _weighs_rows(column: Column) -> str:
+def weighs_rows(column: Column) -> str:
     """Why the numbers of a column say how much a row counts, and nothing about anybody; or nothing."""
     numbers = column.numbers
     if numbers is None or len(numbers) < 3:

@@ -41,7 +41,7 @@ from marginals.config.column_guess import (
 from marginals.config.copies import Values
 from marginals.config.presets import JOINT_PROOF, PRESETS, PairsOfTable, Preset
 from marginals.config.questions import NOT_REVIEWED, Question, guess_comments, questions_of, questions_text
-from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others
+from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_others, without_sampling_design
 from marginals.config.split_columns import as_one
 from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
 from marginals.errors import InputError, system_reason
@@ -293,6 +293,7 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     made |= {name: _of_several_people(sex) for name, sex in shared.items() if name not in chosen.roles}
     person = next((key for key in keys if key.column not in shared), None)
     made = as_one(by_the_others(made, columns, rare), columns, chosen.roles)
+    made = without_sampling_design(made, columns, chosen)
     made = by_counting(frame, made, columns, missing, rare, chosen)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     preferred = [*chosen.wanted, *chosen.roles]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from marginals.config import UNKNOWN
-from marginals.config.column_guess import Guess, protected, set_apart
+from marginals.config.column_guess import Guess, protected, set_apart, weighs_rows
 from marginals.config.copies import Copy, Values, copies, determines, kept_of, sums
 from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
@@ -31,6 +31,11 @@ _SHORTEST_ANSWER = 3
 
 _ALIKE = 0.75
 """Share of the answers of two columns that both have, at least, where they are the same."""
+
+_SAMPLING_DESIGN = re.compile(
+    r"(v|var|sdmv|samp)?(psu|ssu|strat|strata|stratum|cluster|schicht|strate|strato)(id)?|sdmvstra"
+)
+"""Words that say from which part of a population somebody was drawn: `psuid`, `vstrat`."""
 
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns give which away."""
@@ -90,6 +95,37 @@ def by_the_others(guesses: Mapping[str, Guess], columns: Mapping[str, Column], r
     return {
         name: _asked_as_sensitive(guess, unknown.get(name, ""), columns[name], rare) for name, guess in result.items()
     }
+
+
+def without_sampling_design(
+    guesses: Mapping[str, Guess], columns: Mapping[str, Column], chosen: Chosen = NOTHING_CHOSEN
+) -> dict[str, Guess]:
+    """The guesses without columns by which a sample was drawn, where the weights that they belong to are left out.
+
+    columns: by name, without what is missing. Columns that somebody has given a role or wants stay.
+    """
+    weights = [name for name, guess in guesses.items() if guess.role is Role.IGNORED and weighs_rows(columns[name])]
+    if not weights:
+        return dict(guesses)
+    why = (
+        f"its name says that it is part of the design of a sample, which readers need for variances, together with "
+        f"{weights[0]}; alone it says little but where people live"
+    )
+    design = {
+        name: replace(guess, role=Role.IGNORED, why=why, question="")
+        for name, guess in guesses.items()
+        if guess.role.is_used and name not in (*chosen.roles, *chosen.wanted) and _says_sampling_design(name)
+    }
+    return {**guesses, **design}
+
+
+def _says_sampling_design(name: str) -> bool:
+    """Whether a name is that of strata or of sampling units.
+
+    >>> [_says_sampling_design(name) for name in ("psuid", "VSTRAT", "sdmvstra", "strategy", "orchestra")]
+    [True, True, True, False, False]
+    """
+    return any(map(_SAMPLING_DESIGN.fullmatch, words_in_order(name)))
 
 
 def _asked_as_sensitive(guess: Guess, why: str, column: Column, rare: int) -> Guess:

@@ -460,24 +460,32 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         result = polished(first, problem, stop)
     elif wish.policy.further is not None and first.strategy == "auto" and not result.optimal:
         result = _better_of(result, portfolio(problem, stop, STRATEGIES["look-ahead"](problem, stop)))
-    if wish.policy.objective == CORRECTED:
-        result = without_chance_edges(result, problem, stop)
-    result = replace(result, stopped=stopped and not result.optimal, runner_up=_runner_up(first, wish, problem, stop))
+    result, runner_up = _ends(first, result, wish, problem, stop)
+    result = replace(result, stopped=stopped and not result.optimal, runner_up=runner_up, dearer=None)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
-def _runner_up(first: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -> SearchResult | None:
-    """What else a strategy found, where that can be preferred to what is best by the objective.
+def _ends(
+    first: SearchResult, result: SearchResult, wish: _Wish, problem: Problem, stop: Stop
+) -> tuple[SearchResult, SearchResult | None]:
+    """Of all that a search came to the best by the objective, and what can be preferred to it.
 
-    Not where analyses are wanted, which the objective weighs, nor where further tables show the pairs, nor where it is of
-    the first release of a ledger how much may wait.
+    first: what the strategy found. result: what became of that. Edges that chance explains are taken away before all are
+    compared, as they are when published. What the divergence alone came to can be preferred; not where analyses are wanted,
+    which the objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much
+    may wait, so its result is the only one.
     """
-    other = first.runner_up
-    if other is None or wish.policy.analyses or wish.policy.further is not None:
-        return None
-    if isinstance(wish.constraint.then, FewWaiting):
-        return None
-    return without_chance_edges(other, problem, stop) if wish.policy.objective == CORRECTED else other
+    is_ledger = isinstance(wish.constraint.then, FewWaiting)
+    others = () if is_ledger else (first.runner_up, first.dearer)
+    ends = [result, *(other for other in others if other is not None)]
+    if wish.policy.objective == CORRECTED:
+        ends = [without_chance_edges(end, problem, stop) for end in ends]
+    best = min(ends, key=_value)
+    if best is not ends[0]:
+        best = replace(best, strategy=result.strategy, evaluated=ends[0].evaluated, bound=ends[0].bound)
+    if is_ledger or first.runner_up is None or wish.policy.analyses or wish.policy.further is not None:
+        return best, None
+    return best, None if best.cliques == ends[1].cliques else ends[1]
 
 
 def _nearer(search: Search, searching: Deadline) -> Search:

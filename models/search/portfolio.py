@@ -152,18 +152,23 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
-    before = work.constraint.work
-    other = None if initial is not None or best.optimal else _from_divergence(stages, counted, work)
-    work = work.after(work.constraint.work - before)
-    if other is not None:
-        best = _better(best, other, counted)
+    others: list[SearchResult | None] = [None, None]
+    for place, judge in enumerate((replace(counted, objective=KL), priced(counted, DOUBTFUL))):
+        if initial is not None or best.optimal:
+            break
+        before = work.constraint.work
+        others[place] = other = _from_objective(judge, stages, counted, work)
+        work = work.after(work.constraint.work - before)
+        if other is not None:
+            best = _better(best, other, counted)
     best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
     if not best.optimal and not stop():
         proven = _proven(best, problem, stop)
         is_better = _is_better(proven.value, best.value)
         best = _gone_through(proven, stages, problem, stop) if is_better and not proven.optimal else proven
-    is_another = other is not None and set(other.cliques) != set(best.cliques)
-    return replace(best, strategy="auto", runner_up=other if is_another else None)
+    cliques = set(best.cliques)
+    runner_up, dearer = (None if other is None or set(other.cliques) == cliques else other for other in others)
+    return replace(best, strategy="auto", runner_up=runner_up, dearer=dearer)
 
 
 def _gone_through(result: SearchResult, stages: Sequence[_Stage], problem: Problem, stop: Stop) -> SearchResult:
@@ -227,18 +232,18 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     return replace(search_result, steps=(*result.steps, *search_result.steps), evaluated=evaluated, bound=result.bound)
 
 
-def _from_divergence(stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
-    """What all stages by the divergence alone end with, once that is settled; None where it is not looked for.
+def _from_objective(judge: Problem, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
+    """What all stages end with by the objective of a judge, once that is settled; None where it is not looked for.
 
     They are looked for beside half of the work, where that is not done yet.
     """
     if not stalls_by_price(problem) or work.is_half_done:
         return None
-    unpriced, aside = replace(problem, objective=KL), work.aside
-    begun = _begun(unpriced, aside)
+    aside = work.aside
+    begun = _begun(judge, aside)
     if begun is None or work.stop():
         return None
-    return settled(_gone_through(begun, stages, unpriced, aside), problem, work.stop)
+    return settled(_gone_through(begun, stages, judge, aside), problem, work.stop)
 
 
 def _better(result: SearchResult, other: SearchResult, problem: Problem) -> SearchResult:

@@ -767,8 +767,8 @@ class SearchResult:
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
     far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    runner_up: what else a portfolio ended with; of a release, what was passed over for it. What binds where it ended,
-    `Problem.binding` says.
+    runner_up: what a portfolio came to by the divergence alone; of a release, what was passed over for it. dearer: what a
+    portfolio came to by twice the price. What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -782,6 +782,7 @@ class SearchResult:
     wanted: tuple[float, ...] = ()
     stopped: bool = False
     runner_up: "SearchResult | None" = None
+    dearer: "SearchResult | None" = None
 
     @property
     def gap(self) -> float | None:

@@ -84,6 +84,26 @@ def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, na
     assert not marginals.read_table(tmp_path / "t.csv", {"sex": "quasi-identifier"}).repeating
 
 
+def test_strata_and_sampling_units_are_left_out_together_with_the_weights_they_belong_to(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    design = ["psu", "stratid", "VSTRAT", "sdmvpsu", "cluster_id"]
+    frame = pd.DataFrame({name: rng.integers(1, 9, 800) for name in [*design, "strategy", "region"]})
+    frame["sex"] = rng.choice(["f", "m"], 800)
+    frame["finalwgt"] = rng.integers(900, 9000, 800)
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    frame.drop(columns="finalwgt").to_csv(tmp_path / "trial.csv", index=False)
+    config = tmp_path / "release.toml"
+
+    def left_out(table: str, wanted: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> set[str]:
+        made = initial_config(tmp_path / table, config, wanted=wanted, chosen=Chosen(quasi_identifiers=known))
+        return {name for name, guessed in made.guesses.items() if guessed.role is Role.IGNORED}
+
+    assert left_out("survey.csv") == {*design, "finalwgt"}
+    assert "together with finalwgt" in initial_config(tmp_path / "survey.csv", config).guesses["psu"].why
+    assert left_out("survey.csv", wanted=("psu",), known=("stratid",)) == {*design[2:], "finalwgt"}
+    assert left_out("trial.csv") == set()
+
+
 def test_weights_of_rows_are_left_out_and_weights_of_people_are_sensitive_unless_somebody_says_otherwise() -> None:
     rng = np.random.default_rng(1)
     for name, numbers in (

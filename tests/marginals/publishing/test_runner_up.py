@@ -12,6 +12,7 @@ import pytest
 import marginals
 from marginals.publishing.searching import Prepared, Search, _nearer, no_progress, searched
 from models.deadline import NEVER, Deadline
+from models.search.chance import without_chance_edges
 from models.search.cross_validation import errors_of_pairs
 from privacy_oracles import base_table
 from search_oracles import never
@@ -46,6 +47,45 @@ def found(seed: int, **settings: Any) -> Search:
 def found_in(table: marginals.Table, **settings: Any) -> Search:
     policy = marginals.Policy(**{"k_link": 5, "diversity": "distinct:2", "base": "none", **settings})
     return searched(Prepared(policy, policy.requirements_of(table), table, table), NEVER, no_progress)
+
+
+FROM_TWICE_THE_PRICE, FROM_THE_PRICE = 0, 2
+"""Seeds of tables of which the best is what a search by twice the price came to, and what one by the price came to."""
+
+
+def found_among_patients(seed: int, rows: int = 3_000) -> Search:
+    """An illness that goes with blood pressure and race, and by chance with some values of a number."""
+    rng = np.random.default_rng(seed)
+    race, region = rng.choice(3, rows, p=[0.85, 0.1, 0.05]), rng.choice(4, rows)
+    pressure = (rng.random(rows) < 0.4 + 0.1 * (race == 1)).astype(int)
+    zinc = np.clip(np.rint(rng.normal(85 + 3 * pressure + 2 * (region == 1) - 2 * (race == 1), 14, rows)), 40, 140)
+    ill = rng.random(rows) < 0.03 + 0.05 * pressure + 0.03 * (race == 1)
+    columns = {"race": race, "region": region, "pressure": pressure, "zinc": zinc.astype(int)}
+    attributes = {name: marginals.Attribute("quasi-identifier", ladder="fitted") for name in columns}
+    attributes["ill"] = marginals.Attribute("sensitive")
+    frame = pd.DataFrame(columns | {"ill": np.where(ill, "yes", "no")})
+    policy = {"k_link": 10, "k_combinatorial": 10, "min_cell": 3}
+    return found_in(marginals.read_table(frame, attributes, k=10, rows_per_person=1), **policy)
+
+
+@pytest.mark.parametrize(("seed", "is_dearer"), [(FROM_TWICE_THE_PRICE, True), (FROM_THE_PRICE, False)])
+def test_the_best_of_all_ends_is_the_best_once_edges_that_chance_explains_are_taken_away(
+    seed: int, is_dearer: bool
+) -> None:
+    """As published: before that, what a search by the price came to is the best of all here."""
+    search = found_among_patients(seed)
+    first, problem = search.first, search.problem
+    ends = [end for end in (first, first.runner_up, first.dearer) if end is not None]
+    assert first.dearer in ends
+    assert first.value == min(end.value for end in ends if end.value is not None)
+    cleared = [without_chance_edges(end, problem, never) for end in ends]
+    best = search.result if search.result.runner_up is None else search.result.runner_up
+    assert best.value == min(end.value for end in cleared if end.value is not None)
+    assert (set(best.cliques) == set(cleared[-1].cliques)) is is_dearer
+    assert problem.constraint(best.cliques, 0) is None
+    assert best.value == pytest.approx(problem.value(problem.position(best.cliques)))
+    assert (best.strategy, best.evaluated, best.optimal) == ("auto", search.result.evaluated, False)
+    assert best.gap is None or best.gap >= 0
 
 
 @pytest.fixture(scope="module")
