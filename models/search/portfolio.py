@@ -3,10 +3,11 @@
 No strategy is the best on every table, so they are combined (Gomes and Selman, Artificial Intelligence 126, 2001): forward
 searches to begin with, in a small lattice exact search, which may prove that nothing is better, then single removals with
 restarts, pairs of attributes joined and taken apart, and rebuilding, each until it finds nothing better, by the divergence
-alone, by the objective, and by way of the divergence again; at the end exact search again, for longer. What the divergence
-alone came to is the runner-up: it can be the better one for pairs of attributes, which `cross_validation` tells. How much
-each may do follows from what was looked at before, and how much all may do from the number of attributes, not from a clock,
-so a search that is not stopped ends the same on every machine.
+alone, by twice the price, by the objective, and by way of the divergence again; at the end exact search again, for longer.
+What the divergence alone came to is the runner-up: it can be the better one for pairs of attributes, which
+`cross_validation` tells. What twice the price came to can be the best once edges that chance explains are taken away. How
+much each may do follows from what was looked at before, and how much all may do from the number of attributes, not from a
+clock, so a search that is not stopped ends the same on every machine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -137,9 +138,10 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     """The best collection of all; the same for the same problem unless stopped.
 
     initial: what another search has found, from which this one goes on; by default the best of several forward searches.
-    It goes by the objective, ties by what comes first. Its runner-up is what the divergence alone came to, once that is
-    settled, where it was looked for and is another. An objective that is a stopping rule only has no best collection; then
-    the search in both directions is all. Raises NothingAllowedError where no search finds anything that is allowed.
+    It goes by the objective, ties by what comes first. Its runner-up is what the divergence alone came to, and `dearer` what
+    twice the price came to, each settled, where it was looked for and is another. An objective that is a stopping rule only
+    has no best collection; then the search in both directions is all. Raises NothingAllowedError where no search finds
+    anything that is allowed.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(both(problem, stop), strategy="auto")
@@ -152,13 +154,12 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
-    others: list[SearchResult | None] = [None, None]
-    for place, judge in enumerate((replace(counted, objective=KL), priced(counted, DOUBTFUL))):
-        if initial is not None or best.optimal:
-            break
+    others: list[SearchResult | None] = []
+    for judge in (replace(counted, objective=KL), priced(counted, DOUBTFUL)):
         before = work.constraint.work
-        others[place] = other = _from_objective(judge, stages, counted, work)
+        other = None if initial is not None or best.optimal else _from_another_price(judge, stages, counted, work)
         work = work.after(work.constraint.work - before)
+        others.append(other)
         if other is not None:
             best = _better(best, other, counted)
     best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
@@ -232,10 +233,11 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
     return replace(search_result, steps=(*result.steps, *search_result.steps), evaluated=evaluated, bound=result.bound)
 
 
-def _from_objective(judge: Problem, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
-    """What all stages end with by the objective of a judge, once that is settled; None where it is not looked for.
+def _from_another_price(judge: Problem, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
+    """What all stages end with by another price, once that is settled; None where it is not looked for.
 
-    They are looked for beside half of the work, where that is not done yet.
+    judge: the problem with that price, which may be none. They are looked for beside half of the work, where that is not
+    done yet.
     """
     if not stalls_by_price(problem) or work.is_half_done:
         return None
