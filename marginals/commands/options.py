@@ -229,8 +229,10 @@ class ProgressBars:
             return _ProgressLines()
         return self._advance if self._are_shown else _silent
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
+        if kind is None:
+            ENDING.heed()
 
     def _advance(self, task: str, done: int, total: int) -> None:
         from tqdm import tqdm
@@ -273,9 +275,10 @@ class Ending:
         return 128 + (signal.SIGINT if self.number is None else self.number)
 
     def heed(self) -> None:
-        """Raise EndingError where a signal has asked to end and work goes on, which is asked for its progress here.
+        """Raise EndingError where a signal has asked to end and work has gone on all the same.
 
-        Callbacks and code in C may drop an exception, as numpy does while it is imported. Only the main thread is ended.
+        Callbacks and code in C may drop an exception, as numpy does while it is imported; so work that tells its progress,
+        or is about to write, asks here. Only the main thread is ended.
         """
         if self.number is not None and threading.current_thread() is threading.main_thread():
             raise EndingError
@@ -307,6 +310,7 @@ def heeded() -> Iterator[Ending]:
             signal.signal(number, end)
         yield ENDING
     finally:
+        ENDING.number = None
         for number in heard:
             signal.signal(number, before[number])
 

@@ -13,6 +13,7 @@ import click
 import marginals
 from marginals.commands.options import (
     CONFIG,
+    ENDING,
     FILE,
     JSON,
     PATH,
@@ -257,6 +258,7 @@ def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline"
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
     """A publication whose release is written with its steward's page: both, or neither where it cannot be."""
     with page.around(publication.steward.page(publication.steward)):
+        ENDING.heed()
         return publication.write(out, sign=sign)
 
 

@@ -13,6 +13,7 @@ from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Column, Role, words_in_order
+from marginals.tables.people import STRATA_AND_UNITS
 
 _FEWEST_SURE = 3
 """Words of columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
@@ -32,10 +33,13 @@ _SHORTEST_ANSWER = 3
 _ALIKE = 0.75
 """Share of the answers of two columns that both have, at least, where they are the same."""
 
-_SAMPLING_DESIGN = re.compile(
-    r"(v|var|sdmv|samp)?(psu|ssu|strat|strata|stratum|cluster|schicht|strate|strato)(id)?|sdmvstra"
+_DESIGN = re.compile(rf"(v|var|sdmv)?({STRATA_AND_UNITS.replace(' ', '|')})(id)?|sdmvstra")
+"""A word for strata or units of a sample: `psuid`, `vstrat`."""
+
+_OF_A_DESIGN = frozenset(
+    ["id", "code", "no", "nr", "num", "number", "var", "variance", "sdmv", "sample", "sampling", "design", "survey"]
 )
-"""Words that say from which part of a population somebody was drawn: `psuid`, `vstrat`."""
+"""Words that may stand beside it; with any other, as in `risk_stratum`, a column can be about people."""
 
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns give which away."""
@@ -109,23 +113,27 @@ def without_sampling_design(
         return dict(guesses)
     why = (
         f"its name says that it is part of the design of a sample, which readers need for variances, together with "
-        f"{weights[0]}; alone it says little but where people live"
+        f"{weights[0]}; alone it says from which part of the population somebody was drawn"
     )
     design = {
         name: replace(guess, role=Role.IGNORED, why=why, question="")
         for name, guess in guesses.items()
-        if guess.role.is_used and name not in (*chosen.roles, *chosen.wanted) and _says_sampling_design(name)
+        if guess.role is Role.QUASI_IDENTIFIER
+        and name not in (*chosen.roles, *chosen.wanted)
+        and _says_sampling_design(name)
     }
     return {**guesses, **design}
 
 
 def _says_sampling_design(name: str) -> bool:
-    """Whether a name is that of strata or of sampling units.
+    """Whether a name is that of strata or of sampling units, and says nothing else.
 
-    >>> [_says_sampling_design(name) for name in ("psuid", "VSTRAT", "sdmvstra", "strategy", "orchestra")]
+    >>> [_says_sampling_design(name) for name in ("psuid", "VSTRAT", "sample_strata", "risk_stratum", "strategy")]
     [True, True, True, False, False]
     """
-    return any(map(_SAMPLING_DESIGN.fullmatch, words_in_order(name)))
+    words = words_in_order(name)
+    design = [word for word in words if _DESIGN.fullmatch(word)]
+    return bool(design) and all(word in design or word in _OF_A_DESIGN for word in words)
 
 
 def _asked_as_sensitive(guess: Guess, why: str, column: Column, rare: int) -> Guess:

@@ -470,20 +470,23 @@ def _ends(
 ) -> tuple[SearchResult, SearchResult | None]:
     """Of all that a search came to the best by the objective, and what can be preferred to it.
 
-    first: what the strategy found. result: what became of that. Edges that chance explains are taken away before all are
-    compared, as they are when published. What the divergence alone came to can be preferred; not where analyses are wanted,
-    which the objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much
-    may wait, so its result is the only one.
+    first: what the strategy found. result: what became of that. By the default objective edges that chance explains are
+    taken away before all are compared; where time ends meanwhile, the result stays. What the divergence alone came to can be
+    preferred; not where analyses are wanted, which the objective weighs, nor where further tables show the pairs. Of the
+    first release of a ledger it counts how much may wait, so its result is the only one.
     """
     is_ledger = isinstance(wish.constraint.then, FewWaiting)
     others = () if is_ledger else (first.runner_up, first.dearer)
     ends = [result, *(other for other in others if other is not None)]
     if wish.policy.objective == CORRECTED:
         ends = [without_chance_edges(end, problem, stop) for end in ends]
-    best = min(ends, key=_value)
-    if best is not ends[0]:
-        best = replace(best, strategy=result.strategy, evaluated=ends[0].evaluated, bound=ends[0].bound)
-    if is_ledger or first.runner_up is None or wish.policy.analyses or wish.policy.further is not None:
+    if len(ends) == 1 or stop():
+        return ends[0], None
+    best = ends[0]
+    for end in ends[1:]:
+        if _value(end) < _value(best) - _TIE:
+            best = replace(end, strategy=best.strategy, evaluated=best.evaluated, bound=best.bound)
+    if first.runner_up is None or wish.policy.analyses or wish.policy.further is not None:
         return best, None
     return best, None if best.cliques == ends[1].cliques else ends[1]
 

@@ -56,7 +56,10 @@ _OTHERS = """
 """
 """Words for what is no person, though it may be numbered."""
 
-SAMPLING = "strat stratum strata stratification psu ssu cluster replicate schicht strate estrato strato"
+STRATA_AND_UNITS = "strat stratum strata stratification psu ssu"
+"""Words for strata and units of a sample that hardly mean anything else."""
+
+SAMPLING = f"{STRATA_AND_UNITS} cluster replicate schicht strate estrato strato"
 """Words for the parts that a sample was drawn from."""
 
 _NO_IDS = """

@@ -86,8 +86,18 @@ def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, na
 
 def test_strata_and_sampling_units_are_left_out_together_with_the_weights_they_belong_to(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    design = ["psu", "stratid", "VSTRAT", "sdmvpsu", "cluster_id"]
-    frame = pd.DataFrame({name: rng.integers(1, 9, 800) for name in [*design, "strategy", "region"]})
+    design = ["psu", "stratid", "VSTRAT", "sdmvpsu", "sample_strata"]
+    others = [
+        "strategy",
+        "region",
+        "risk_stratum",
+        "income_strata",
+        "cluster_headache",
+        "hiv_stratum",
+        "cluster",
+        "schicht",
+    ]
+    frame = pd.DataFrame({name: rng.integers(1, 9, 800) for name in [*design, *others]})
     frame["sex"] = rng.choice(["f", "m"], 800)
     frame["finalwgt"] = rng.integers(900, 9000, 800)
     frame.to_csv(tmp_path / "survey.csv", index=False)
