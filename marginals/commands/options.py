@@ -302,7 +302,6 @@ def heeded() -> Iterator[Ending]:
         ENDING.number = number
         raise EndingError
 
-    ENDING.number = None
     before = {number: signal.getsignal(number) for number in _ENDING}
     heard = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
     try:
@@ -310,9 +309,9 @@ def heeded() -> Iterator[Ending]:
             signal.signal(number, end)
         yield ENDING
     finally:
-        ENDING.number = None
         for number in heard:
             signal.signal(number, before[number])
+        ENDING.number = None
 
 
 def print_json(content: Mapping[str, Any]) -> None:

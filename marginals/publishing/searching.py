@@ -468,27 +468,28 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
 def _ends(
     first: SearchResult, result: SearchResult, wish: _Wish, problem: Problem, stop: Stop
 ) -> tuple[SearchResult, SearchResult | None]:
-    """Of all that a search came to the best by the objective, and what can be preferred to it.
+    """The best by the objective that a search came to, by its price or by twice that, and what can be preferred to it.
 
-    first: what the strategy found. result: what became of that. By the default objective edges that chance explains are
-    taken away before all are compared; where time ends meanwhile, the result stays. What the divergence alone came to can be
-    preferred; not where analyses are wanted, which the objective weighs, nor where further tables show the pairs. Of the
-    first release of a ledger it counts how much may wait, so its result is the only one.
+    first: what the strategy found. result: what became of that. They are compared as they would be published; where time ends
+    meanwhile, the result stays. What the divergence alone came to can be preferred; not where analyses are wanted, which the
+    objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much may wait,
+    so its result is the only one.
     """
-    is_ledger = isinstance(wish.constraint.then, FewWaiting)
-    others = () if is_ledger else (first.runner_up, first.dearer)
-    ends = [result, *(other for other in others if other is not None)]
-    if wish.policy.objective == CORRECTED:
-        ends = [without_chance_edges(end, problem, stop) for end in ends]
-    if len(ends) == 1 or stop():
-        return ends[0], None
-    best = ends[0]
-    for end in ends[1:]:
-        if _value(end) < _value(best) - _TIE:
-            best = replace(end, strategy=best.strategy, evaluated=best.evaluated, bound=best.bound)
+    best = _cleared(result, wish, problem, stop)
+    if isinstance(wish.constraint.then, FewWaiting):
+        return best, None
+    if first.dearer is not None:
+        dearer = _cleared(first.dearer, wish, problem, stop)
+        if _value(dearer) < _value(best) - _TIE and not stop():
+            best = replace(dearer, strategy=best.strategy, evaluated=best.evaluated, bound=best.bound)
     if first.runner_up is None or wish.policy.analyses or wish.policy.further is not None:
         return best, None
-    return best, None if best.cliques == ends[1].cliques else ends[1]
+    return best, _cleared(first.runner_up, wish, problem, stop)
+
+
+def _cleared(end: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -> SearchResult:
+    """What a search came to without edges that chance explains, which the default objective takes away."""
+    return without_chance_edges(end, problem, stop) if wish.policy.objective == CORRECTED else end
 
 
 def _nearer(search: Search, searching: Deadline) -> Search:

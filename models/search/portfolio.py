@@ -60,10 +60,6 @@ are judged for the first time. Forward searches begin while half of it is left."
 _OF_A_PAIR = 60
 """And for each two attributes, where that is more."""
 
-_ASIDE = 1 / 2
-"""How much a search by the divergence alone may do, as a share of that; by twice the price half as much. Neither begins
-where half of it is done."""
-
 _VERDICT = 10
 """Collections that are known, in the time of one whose margins were never judged together."""
 
@@ -105,13 +101,12 @@ class _Counted(PruningConstraint):
 class _Work:
     """How much of a search is done; after `most` it ends.
 
-    stop: says that it is to end sooner. beside: what was done of other searches, which does not count.
+    stop: says that it is to end sooner.
     """
 
     constraint: _Counted
     most: float
     stop: Stop
-    beside: int = 0
 
     @classmethod
     def of(cls, problem: Problem, stop: Stop) -> "_Work":
@@ -122,24 +117,21 @@ class _Work:
 
     def __call__(self) -> bool:
         """Whether a search is to end."""
-        return self._done >= self.most or self.stop()
-
-    @property
-    def _done(self) -> int:
-        return self.constraint.work - self.beside
+        return self.constraint.work >= self.most or self.stop()
 
     @property
     def is_half_done(self) -> bool:
         """Whether no other search begins."""
-        return self._done >= self.most / 2 or self.stop()
+        return self.constraint.work >= self.most / 2 or self.stop()
 
-    def aside(self, share: float) -> "_Work":
-        """That of another search, which from here may do a share of `most`."""
-        return replace(self, most=self._done + share * self.most)
+    @property
+    def aside(self) -> "_Work":
+        """That of a search beside, which may do half of it from here."""
+        return replace(self, most=self.constraint.work + self.most / 2)
 
     def after(self, aside: int) -> "_Work":
-        """What is left where so much was done aside."""
-        return replace(self, beside=self.beside + aside)
+        """All of it, with what was done beside."""
+        return replace(self, most=self.most + aside)
 
 
 def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
@@ -147,9 +139,9 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
 
     initial: what another search has found, from which this one goes on; by default the best of several forward searches.
     It goes by the objective, ties by what comes first. Its runner-up is what the divergence alone came to, and `dearer` what
-    twice the price came to, each settled, where it was looked for; either can be the best itself. An objective that is a
-    stopping rule only has no best collection; then the search in both directions is all. Raises NothingAllowedError where no
-    search finds anything that is allowed.
+    twice the price came to, each settled, where it was looked for and is another. An objective that is a stopping rule only
+    has no best collection; then the search in both directions is all. Raises NothingAllowedError where no search finds
+    anything that is allowed.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(both(problem, stop), strategy="auto")
@@ -163,10 +155,9 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
     others: list[SearchResult | None] = []
-    for judge, share in ((replace(counted, objective=KL), _ASIDE), (priced(counted, DOUBTFUL), _ASIDE / 2)):
-        before, other = work.constraint.work, None
-        if initial is None and not best.optimal and stalls_by_price(problem) and not work.is_half_done:
-            other = _from_another_price(judge, stages, counted, work.aside(share))
+    for judge in (replace(counted, objective=KL), priced(counted, DOUBTFUL)):
+        before = work.constraint.work
+        other = None if initial is not None or best.optimal else _from_another_price(judge, stages, counted, work)
         work = work.after(work.constraint.work - before)
         others.append(other)
         if other is not None:
@@ -176,7 +167,8 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
         proven = _proven(best, problem, stop)
         is_better = _is_better(proven.value, best.value)
         best = _gone_through(proven, stages, problem, stop) if is_better and not proven.optimal else proven
-    runner_up, dearer = others
+    cliques = set(best.cliques)
+    runner_up, dearer = (None if other is None or set(other.cliques) == cliques else other for other in others)
     return replace(best, strategy="auto", runner_up=runner_up, dearer=dearer)
 
 
@@ -242,14 +234,18 @@ def _restarted(result: SearchResult, problem: Problem, stop: Stop) -> SearchResu
 
 
 def _from_another_price(judge: Problem, stages: Sequence[_Stage], problem: Problem, work: _Work) -> SearchResult | None:
-    """What all stages end with by another price, once that is settled; None where time is over or nothing is found.
+    """What all stages end with by another price, once that is settled; None where it is not looked for.
 
-    judge: the problem with that price, which may be none.
+    judge: the problem with that price, which may be none. What was done beside before counts too: where half of all is
+    done, nothing is looked for.
     """
-    begun = _begun(judge, work)
+    if not stalls_by_price(problem) or work.is_half_done:
+        return None
+    aside = work.aside
+    begun = _begun(judge, aside)
     if begun is None or work.stop():
         return None
-    return settled(_gone_through(begun, stages, judge, work), problem, work.stop)
+    return settled(_gone_through(begun, stages, judge, aside), problem, work.stop)
 
 
 def _better(result: SearchResult, other: SearchResult, problem: Problem) -> SearchResult:
