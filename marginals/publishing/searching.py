@@ -470,10 +470,10 @@ def _ends(
 ) -> tuple[SearchResult, SearchResult | None]:
     """The best by the objective that a search came to, by its price or by twice that, and what can be preferred to it.
 
-    first: what the strategy found. result: what became of that. They are compared as they would be published; where time ends
-    meanwhile, the result stays. What the divergence alone came to can be preferred; not where analyses are wanted, which the
-    objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much may wait,
-    so its result is the only one.
+    first: what the strategy found. result: what became of that. They are compared as they would be published; where time
+    ends meanwhile, the result stays. What the divergence alone came to can be preferred; not where analyses are wanted,
+    which the objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much
+    may wait, so its result is the only one.
     """
     best = _cleared(result, wish, problem, stop)
     if isinstance(wish.constraint.then, FewWaiting):
