@@ -154,21 +154,23 @@ def portfolio(problem: Problem, stop: Stop, initial: SearchResult | None = None)
     if lattice_size(problem) <= _SMALL:
         stages.append(by_reinsertion)
         best = _proven(best, problem, stop)
-    others: list[SearchResult | None] = []
+    others: list[SearchResult] = []
     for judge in (replace(counted, objective=KL), priced(counted, DOUBTFUL)):
         before = work.constraint.work
         other = None if initial is not None or best.optimal else _from_another_price(judge, stages, counted, work)
         work = work.after(work.constraint.work - before)
+        if other is None:
+            break
         others.append(other)
-        if other is not None:
-            best = _better(best, other, counted)
-    best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
+        best = _better(best, other, counted)
+    if not work():
+        best = _by_way_of_divergence(_gone_through(best, stages, counted, work), stages, counted, work)
     if not best.optimal and not stop():
         proven = _proven(best, problem, stop)
         is_better = _is_better(proven.value, best.value)
         best = _gone_through(proven, stages, problem, stop) if is_better and not proven.optimal else proven
-    cliques = set(best.cliques)
-    runner_up, dearer = (None if other is None or set(other.cliques) == cliques else other for other in others)
+    ends = (None if set(other.cliques) == set(best.cliques) else other for other in others)
+    runner_up, dearer = (*ends, None, None)[:2]
     return replace(best, strategy="auto", runner_up=runner_up, dearer=dearer)
 
 
