@@ -383,7 +383,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
     allowed = climb.is_allowed()
     while not stop():
         removals = [removal for removal in climb.removals() if not allowed or removal[0] > LEAST_GAIN]
-        chosen = next((r for r in removals if not stop() and not climb.refusal(r[1], r[2])), None)
+        untried = takewhile(lambda _: not stop(), removals)
+        chosen = next((removal for removal in untried if not climb.refusal(removal[1], removal[2])), None)
         if chosen is None and (allowed or not removals):
             break
         allowed = chosen is not None
