@@ -21,8 +21,7 @@ from typing import Any
 import pandas as pd
 from measurement import Measurement, fastest, options, peak_megabytes, skipped
 
-from marginals import Attribute, Hierarchy, Policy, Table, anonymize, assess, read_table
-from marginals.config.release_toml import read_hierarchy
+from marginals import Attribute, Hierarchy, Policy, Table, anonymize, assess, read_hierarchy, read_table
 from marginals.publishing.single_tables import Assessed
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"

@@ -29,10 +29,7 @@ from measurement import options, say, skipped
 
 from marginals import Attribute, Policy, Table, read_table
 from marginals.publishing.searching import Prepared, no_progress, searched
-from models.deadline import NEVER
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
+from models import NEVER, Collection, MarginalModel, MaximumEntropy
 
 KEPT = Path(__file__).parent / "results" / "chance_gains.jsonl"
 

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, say, skipped
 
-from marginals.tables.source import read_table
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from marginals import read_table
+from models import ContingencyTable, DataCube, Domain, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 SIZES = {

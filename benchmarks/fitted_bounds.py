@@ -20,7 +20,7 @@ import pandas as pd
 from hundred_million import PUBLISH, run
 from measurement import Measurement, options, say
 
-from models.search import STRATEGIES
+from models import STRATEGIES
 
 PLACES, HOUSEHOLDS, ATTRIBUTES, FACTORS = 1_300, 5_800, 25, 4
 STRATEGIES_COMPARED = ("look-ahead", "greedy", "anneal", "genetic", "rebuild")

@@ -19,9 +19,8 @@ from unittest.mock import patch
 
 from measurement import Measurement, options, say, skipped
 
-from marginals import Attribute, Policy, Table, publish, read_table
-from marginals.config.release_toml import read_hierarchy
-from models.search import STRATEGIES
+from marginals import Attribute, Policy, Table, publish, read_hierarchy, read_table
+from models import STRATEGIES
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data") / "adult"
 PUBLIC = ("age", "sex", "race", "marital-status", "education", "workclass", "native-country")

@@ -22,11 +22,8 @@ import numpy as np
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
 from peer_program import PROGRAMS, started
 
-from models.graphs.junction_tree import Collection
-from models.inference.iterative_fitting import TOLERANCE, Fit, iterative_fit
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, iterative_fit
+from models.inference.iterative_fitting import TOLERANCE, Fit
 
 Dense = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -20,14 +20,11 @@ from pathlib import Path
 import numpy as np
 from measurement import Measurement, options, say
 
-from checks.claims import KLink
+from checks import KLink
+from marginals import Role
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import write_bundle
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 ATTRIBUTES, VALUES, ROWS = 200, 5, 5_000
 PAIRS = tuple((i, i + apart) for apart in (1, 2, 3, 4) for i in range(ATTRIBUTES - apart))

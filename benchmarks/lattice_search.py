@@ -22,13 +22,11 @@ import numpy as np
 from measurement import Measurement, fastest, interleaved, of_children, options, peak_megabytes, skipped
 from peer_program import started
 
-from checks.claims import Requirements
-from checks.diversity.registry import parse_diversity
-from marginals import Attribute, Hierarchy, Table, read_table
+from checks import Requirements, parse_diversity
+from marginals import Attribute, Hierarchy, Table, read_hierarchy, read_table
 from marginals.anonymizers.lattice import LatticeResult, minimal_tables
-from marginals.config.release_toml import read_hierarchy
 from marginals.demo import census_hierarchies, simulate_census
-from models.tables.data_cube import DataCube
+from models import DataCube
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 NAMES = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass", "salary-class")

@@ -27,13 +27,10 @@ from typing import Any
 import numpy as np
 from measurement import circumstances, options, say, skipped
 
-from marginals import publish, read_config
+from marginals import MarginalsError, publish, read_config
 from marginals.config.first_config import initial_config
-from marginals.errors import MarginalsError
 from marginals.plausible import interval_of
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds
-from models.inference.plausible_tables import PlausibleTables
+from models import Collection, FrechetBounds, PlausibleTables
 
 KEPT = Path(__file__).parent / "results" / "plausible_coverage.jsonl"
 MADE_WITH = ["CES11", "DoctorAUS", "MathPlacement", "SuicideChina", "anes_prochoice", "crime1", "mgus2", "nwtco", "std"]

@@ -18,18 +18,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 import numpy as np
 from measurement import Measurement, fastest, options, peak_megabytes, say
 
+from checks import SensitiveTree, Verdict, by_join, k_combinatorial, maxent_diversity, parse_diversity, sensitive_tree
 from checks.combinatorial import by_join as k_combinatorial_by_join
-from checks.combinatorial import k_combinatorial
 from checks.diversity.criterion import LargestRatio
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
 from checks.maxent.hull import pairwise_ratios
-from checks.maxent.maxent_diversity import by_join, maxent_diversity
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 VALUES, ROWS, K = 14, 200_000, 6
 CRITERIA = ("recursive:3,6", "entropy:6")

@@ -25,8 +25,7 @@ from measurement import options, say, skipped
 
 from marginals import Attribute, Policy, Table, read_table
 from marginals.publishing.searching import Prepared, no_progress, searched
-from models.deadline import NEVER
-from models.search import SearchResult
+from models import NEVER, SearchResult
 
 LIMIT = 60.0
 ROWS = 5_000

@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 from measurement import Lines, Measurement, circumstances, options
 
-from checks.attacks.knowledge import FactCriteria, FactKind, certain_facts
-from models.intervals.linked_tables import Classification, Interval, IntervalTable, LinkedTables, linked_tables
-from models.intervals.proofs import BoundScope, ProvenBounds, proven_bounds
-from models.programs.consistent_tables import UNBOUNDED
+from checks import FactCriteria, FactKind, certain_facts
+from models import UNBOUNDED, Classification, Interval, IntervalTable, LinkedTables, linked_tables, proven_bounds
+from models.intervals.proofs import BoundScope, ProvenBounds
 
 SMALL = 4
 PEOPLE = (("sex", 2), ("age", 6), ("ethnicity", 4), ("household", 4))

@@ -21,12 +21,18 @@ import numpy as np
 import pandas as pd
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
 
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, Sampler, expected_counts, proportional
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    CalibratedTree,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    MaximumEntropy,
+    expected_counts,
+    proportional,
+)
+from models.inference.calibrated_tree import Sampler
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult" / "adult.csv"
 CLIQUES = (

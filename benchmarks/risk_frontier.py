@@ -18,12 +18,10 @@ import numpy as np
 from measurement import Lines, Measurement, circumstances, fastest, options, peak_megabytes
 
 import marginals
-from checks.risk.harm import Linear, Multiplicative
-from marginals.config.release_toml import read_hierarchy
+from checks import Linear, Multiplicative
+from marginals import Attribute, RiskAssessment, Role, read_hierarchy, read_rows
 from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
-from marginals.risk import Attackers, HarmModel, PeopleTable, RiskAssessment
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_rows
+from marginals.risk import Attackers, HarmModel, PeopleTable
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 WEIGHTS: Mapping[str, float] = {

@@ -20,12 +20,9 @@ from pathlib import Path
 import numpy as np
 from measurement import options, say, skipped
 
-from models.arrays import CodeArray
-from models.deadline import Deadline
+from models import STRATEGIES, CodeArray, ContingencyTable, Deadline, Domain, Hierarchy, select
 from models.search.problem import LEAST_GAIN
-from models.search.selection import STRATEGIES, SelectedModel, select
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models.search.selection import SelectedModel
 
 NETWORKS = ("child", "alarm", "insurance")
 ROWS, COLUMNS = 10_000, 20

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from peer_program import PROGRAMS, Clone, PeerProgram, java, started
 
-from models.arrays import CodeArray
+from models import CodeArray
 
 CHORDALYSIS = Clone(
     "--chordalysis",

@@ -33,11 +33,10 @@ import pandas as pd
 from measurement import circumstances, options, say, skipped
 from real_tables import RealTable, real_tables
 
+from checks import EquivalenceClasses, equivalence_classes
 from checks.attacks.minimality import Groups, accuracy, definetti, kept_to_counts, published_groups
-from checks.classes import EquivalenceClasses, equivalence_classes
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
+from models import Collection, ContingencyTable
 
 KEPT = Path(__file__).parent / "results" / "similarity_foreground.jsonl"
 SECONDS = 20.0

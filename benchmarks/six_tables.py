@@ -55,11 +55,10 @@ from scipy.stats import norm
 from similarity_foreground import TABLES, Sensitive
 from sklearn.tree import DecisionTreeClassifier
 
-from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.anonymizers.local_recoding import LocalRecoding, eligible_l, hilbert_groups, spread_groups, sweep
+from marginals import Attribute, NothingPublishableError, Policy, Table, anonymize, publish, read_table, sweep
+from marginals.anonymizers.local_recoding import LocalRecoding, eligible_l, hilbert_groups, spread_groups
 from marginals.bundle.content import model_of
-from marginals.errors import NothingPublishableError
-from models.graphs.junction_tree import Collection
+from models import Collection
 
 KEPT = Path(__file__).parent / "results" / "six_tables.jsonl"
 PEERS = Path(__file__).parent / "peer_programs"

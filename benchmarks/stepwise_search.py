@@ -29,14 +29,10 @@ from measurement import Measurement, fastest, interleaved, options, peak_megabyt
 from peer_program import PeerProgram
 from selection_peers import CHORDALYSIS, ESS, chordalysis, ess
 
-from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.config.release_toml import read_hierarchy
+from marginals import Attribute, Policy, Table, anonymize, publish, read_hierarchy, read_table
 from marginals.publishing.publishing import Publication
-from models.arrays import CodeArray
-from models.errors import NotDecomposableError
-from models.search import STRATEGIES, SelectedModel, fitted, select
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import STRATEGIES, CodeArray, ContingencyTable, Domain, Hierarchy, NotDecomposableError, select
+from models.search import SelectedModel, fitted
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data") / "adult"
 

@@ -17,7 +17,7 @@ import pandas as pd
 from measurement import Lines, Measurement, circumstances, options
 
 import marginals
-from checks.diversity.registry import parse_diversity
+from checks import parse_diversity
 from marginals import Attribute, Table, read_table
 from marginals.anonymizers.local_recoding import class_order, level_combinations
 from marginals.config.first_config import initial_config

@@ -13,8 +13,7 @@ from measurement import say, skipped
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from marginals import Attribute, Policy, Table, read_hierarchy, read_table
-from models.accuracy import total_variation
-from models.inference.marginal_model import MarginalModel
+from models import MarginalModel, total_variation
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 

@@ -48,9 +48,8 @@ from yardstick_cases import Truth, cases
 from yardstick_tables import KEPT, tables
 
 from marginals import Attribute, Hierarchy, anonymize, publish
-from models.graphs.junction_tree import Collection
+from models import Collection, MarginalModel
 from models.inference.calibrated_tree import drawn_leaves
-from models.inference.marginal_model import MarginalModel
 
 EPSILONS = (1.0, 3.0, 0.3, 10.0)
 """In the order in which they are measured: what is begun late may find no time."""

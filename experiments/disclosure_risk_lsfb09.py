@@ -26,14 +26,25 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
-from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, distance_from_root
-from checks.risk.disclosure import DecisionProblem, branch_and_bound, brute_force, frontier, precedes, upper_bound
-from checks.risk.harm import Harm, LeastRisk, Linear, MostUtility, Multiplicative, Weights, harmonic_shares, risk
-from marginals.config.release_toml import read_hierarchy
+from checks import (
+    DecisionProblem,
+    Dictionary,
+    Harm,
+    LeastRisk,
+    Linear,
+    MostUtility,
+    Multiplicative,
+    Records,
+    RecordSpace,
+    Weights,
+    consistent_counts,
+)
+from checks.risk.attackers import distance_from_root
+from checks.risk.disclosure import branch_and_bound, brute_force, frontier, precedes, upper_bound
+from checks.risk.harm import harmonic_shares, risk
+from marginals import Attribute, Role, read_hierarchy, read_rows
 from marginals.pages.risk_page import pyplot
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_rows
-from models.arrays import CountArray, IndexArray
+from models import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

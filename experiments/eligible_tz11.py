@@ -18,9 +18,7 @@ from figures import Figure
 from sweep_tz09 import DATA, nursery
 
 from checks.classes import Eligibility, eligibility, rounded_up
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from marginals.tables.table import Table
+from marginals import Attribute, Role, Table, read_table
 
 LARGEST = 5
 """c and tau are told for l up to this, to which Nursery has values."""

@@ -22,13 +22,11 @@ import numpy as np
 import pandas as pd
 
 import marginals
+from marginals import Policy
 from marginals.accuracy import comparison
 from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_hospital
 from marginals.ledger import Ledger, recoded
-from marginals.publishing.policy import Policy
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube, MarginalModel
 
 
 def published(months: Iterator[pd.DataFrame], policy: Policy, folder: Path) -> Iterator[dict[str, Any]]:

@@ -28,14 +28,10 @@ import pandas as pd
 from bars import draw
 from figures import Figure
 
-from checks.diversity.criteria import Recursive
-from checks.privacy_constraint import PrivacyConstraint
-from marginals import Attribute, Policy, Table, anonymize, publish, read_table
-from marginals.config.release_toml import read_hierarchy
+from checks import PrivacyConstraint, Recursive
+from marginals import Attribute, Policy, Table, anonymize, publish, read_hierarchy, read_table
 from marginals.demo import census_hierarchies, simulate_census
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.hierarchy import Hierarchy, Margin, Mask
+from models import Collection, Hierarchy, Margin, Mask, MaximumEntropy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

@@ -25,16 +25,11 @@ import numpy as np
 import pandas as pd
 from figures import Figure
 
-from checks.claims import Requirements
-from checks.classes import average, equivalence_classes, homogeneity, posterior_belief, prior_belief
-from checks.diversity.criteria import Entropy, Recursive
+from checks import Entropy, Recursive, Requirements, equivalence_classes
+from checks.classes import average, homogeneity, posterior_belief, prior_belief
+from marginals import Attribute, Role, Table, read_hierarchy, read_table
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
-from marginals.config.release_toml import read_hierarchy
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from marginals.tables.table import Table
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
+from models import DataCube, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -19,12 +19,9 @@ import pandas as pd
 from figures import Figure
 from l_diversity_mkgv07 import CRITERIA, homogeneous_classes
 
+from marginals import Attribute, Role, Table, read_table
 from marginals.anonymizers.lattice import minimal_tables
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from marginals.tables.table import Table
-from models.arrays import IndexArray
-from models.tables.data_cube import DataCube
+from models import DataCube, IndexArray
 
 SIZES = {"zipcode": 31_953, "date": 320, "gender": 2, "style": 1_509, "price": 346, "quantity": 1, "shipment": 2}
 """Quasi-identifiers of Fig. 8 in its order, with their numbers of values."""

@@ -23,13 +23,13 @@ from lands_end_mkgv07 import sales
 from lands_end_mkgv07 import table_of as of_sales
 from sweep_tz09 import REQUIREMENTS, least_excessive, mapped_tables, nursery, recursive_tables, requirement, spelled_out
 
-from checks.diversity.criteria import Functional, excessive_protections
-from checks.risk.attackers import Records, consistent_counts
+from checks import Functional, Records, consistent_counts
+from checks.diversity.criteria import excessive_protections
 from checks.risk.harm import risk
+from marginals import Table, sweep
 from marginals.anonymizers.lattice import minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding, sweep, tree_accuracy
-from marginals.tables.table import Table
-from models.tables.generalized_cells import GeneralizedCells
+from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
+from models import GeneralizedCells
 
 SALES = 50_000
 OTHER_COSTS = (0.0, 0.02)

@@ -24,18 +24,12 @@ from pathlib import Path
 import numpy as np
 from figures import Figure
 
-from checks.claims import Requirements
-from checks.diversity.criteria import Functional, Recursive, excessive_protection
-from checks.diversity.criterion import spelled
+from checks import Functional, Recursive, Requirements, spelled
+from checks.diversity.criteria import excessive_protection
+from marginals import Attribute, NothingPublishableError, Role, Table, read_hierarchy, read_table, sweep
 from marginals.anonymizers.lattice import best_full_domain, minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding, hilbert_groups, relative_accuracy, sweep
-from marginals.config.release_toml import read_hierarchy
-from marginals.errors import NothingPublishableError
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from marginals.tables.table import Table
-from models.accuracy import average_relative_error, random_count_queries
-from models.tables.hierarchy import Hierarchy
+from marginals.anonymizers.local_recoding import LocalRecoding, hilbert_groups, relative_accuracy
+from models import Hierarchy, average_relative_error, random_count_queries
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

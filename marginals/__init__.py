@@ -7,11 +7,6 @@
 >>> release.write("release")                                                     # doctest: +SKIP
 """
 
-import re
-from importlib import import_module
-from pkgutil import get_data
-from typing import Any
-
 from marginals.ending import guard
 from marginals.floors import ensure_own
 
@@ -21,29 +16,6 @@ for _floor in ("models", "checks"):  # names that a user's own files may have; b
 
 __version__ = "0.1.0"
 
-_LIST = get_data(__name__, "__init__.pyi").decode()
-_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", _LIST, re.MULTILINE)}
-"""Where each name lives, from the list that type checkers read.
+from models.front_door import open_door  # noqa: E402 - only once the floor is known to be ours
 
-Its module is imported when the name is first asked for: pandas takes a second to load.
-"""
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if (home := _HOMES.get(name, __name__)) != __name__:
-        value = getattr(import_module(home), name)
-    else:
-        try:
-            value = import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__, __getattr__, __dir__ = open_door(__name__)

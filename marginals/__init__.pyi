@@ -8,6 +8,7 @@ from checks.diversity.registry import unregister_diversity as unregister_diversi
 from checks.errors import CriterionError as CriterionError
 from checks.errors import DisclosureRuleError as DisclosureRuleError
 from checks.errors import SensitivityError as SensitivityError
+from marginals import example as example
 from marginals import interchange as interchange
 from marginals.accuracy import compare as compare
 from marginals.anonymizers.local_recoding import hilbert as hilbert

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from hypothesis import Phase, settings
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from project import NO_DATA, data_folder
 from small_release import write_config
 

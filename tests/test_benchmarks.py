@@ -32,10 +32,9 @@ from selection_peers import CHORDALYSIS, ESS
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
 from yardstick_tables import KEPT, tables
 
+from checks import equivalence_classes
 from checks.attacks.minimality import Groups, kept_to_counts, published_groups
-from checks.classes import equivalence_classes
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy
 from project import ROOT
 
 SIZES = (10, 100, 1_000, 10_000)

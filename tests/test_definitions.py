@@ -10,7 +10,7 @@ import click
 import definitions
 import pytest
 
-from marginals.commands.main import main
+from command_line import main
 from project import ROOT
 
 ITEMS = [(paper, item) for paper in definitions.PAPERS for item in definitions.items(paper)]

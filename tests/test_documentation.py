@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import marginals
+from command_line import main
 from marginals import interchange
-from marginals.commands.main import main
 from marginals.example import release
 
 ROOT = Path(__file__).parent.parent

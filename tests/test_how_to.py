@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import shown_outputs
-from marginals.commands.main import main
+from command_line import main
 from marginals.window.project import Project
 
 ROOT = Path(__file__).parent.parent

@@ -10,10 +10,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import checks
 import marginals
+import models
 
 HEAVY = {"pandas", "scipy", "networkx", "duckdb", "polars", "pyarrow", "matplotlib", "jinja2", "narwhals", "tqdm"}
 HELP = "import sys; sys.argv[1:] = ['--help']\nfrom marginals.commands.main import main\nmain(standalone_mode=False)"
@@ -78,22 +81,22 @@ def test_importing_takes_a_small_part_of_importing_pandas() -> None:
     assert ours < pandas / 2
 
 
-def test_each_name_is_there_and_where_type_checkers_think() -> None:
-    assert set(marginals.__all__) <= set(dir(marginals))
-    assert all(getattr(marginals, name) is not None for name in marginals.__all__)
+@pytest.mark.parametrize("door", [models, checks, marginals], ids=lambda door: door.__name__)
+def test_each_name_is_there_and_where_type_checkers_think(door: ModuleType) -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = marginals.nothing  # type: ignore[attr-defined]
-    tree = ast.parse(Path(marginals.__file__).with_suffix(".pyi").read_text())
+        _ = door.nothing
+    tree = ast.parse(Path(str(door.__file__)).with_suffix(".pyi").read_text())
     imports = [statement for statement in tree.body if isinstance(statement, ast.ImportFrom)]
     listed = [(statement.module, name.name, name.asname) for statement in imports for name in statement.names]
-    assert {name: home for home, name, _ in listed} == marginals._HOMES
-    assert sorted(name for _, name, _ in listed) == marginals.__all__
+    assert sorted(name for _, name, _ in listed) == door.__all__
+    assert set(door.__all__) <= set(dir(door))
     for home, name, public in listed:
         assert public == name, "only then a stub hands the name on"
-        assert getattr(importlib.import_module(home), name) is getattr(marginals, name)
+        assert getattr(importlib.import_module(str(home)), name) is getattr(door, name)
 
 
-def test_from_marginals_all_can_be_imported() -> None:
+@pytest.mark.parametrize("door", [models, checks, marginals], ids=lambda door: door.__name__)
+def test_everything_can_be_imported_from_a_door(door: ModuleType) -> None:
     held: dict[str, object] = {}
-    exec("from marginals import *", held)
-    assert sorted(held.keys() - {"__builtins__"}) == marginals.__all__
+    exec(f"from {door.__name__} import *", held)
+    assert sorted(held.keys() - {"__builtins__"}) == door.__all__

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import axe_core
 import report_picture
 import shown_outputs
-from marginals.commands.main import main
+from command_line import main
 from project import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -13,6 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    DontCareEntropy,
+    Entropy,
+    Finding,
+    Functional,
+    Induction,
+    Recursive,
+    Simple,
+)
 from checks.classes import (
     AffectedClasses,
     StrongestRequirements,
@@ -22,12 +34,7 @@ from checks.classes import (
     table_diversity,
     table_findings,
 )
-from checks.diversity.criteria import Distinct, DontCareEntropy, Entropy, Functional, Induction, Recursive, Simple
-from checks.diversity.criterion import Diversity
-from checks.errors import CriterionError
-from checks.finding import Finding
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy
 from privacy_strategies import dense_tables, diversities
 from strategies import coarser_margins, hierarchies
 

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.changes import Change, cells_of, settled_rows
-from models.errors import DomainMismatchError
-from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, DomainMismatchError, Hierarchy, equal_cells
 from strategies import contingency_tables, domains, margins
 
 

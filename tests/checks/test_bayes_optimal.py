@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import CriterionError
 from checks.classes import (
     bayes_optimal,
     breach,
@@ -18,10 +19,7 @@ from checks.classes import (
     posterior_belief,
     prior_belief,
 )
-from checks.errors import CriterionError
-from models.errors import ContradictionError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, ContradictionError, Domain, Hierarchy
 from privacy_strategies import dense_tables
 from strategies import hierarchies
 

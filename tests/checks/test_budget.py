@@ -12,21 +12,29 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity, Question, Requirements, answer
-from checks.combinatorial import k_combinatorial
-from checks.diversity.criteria import Entropy, Functional, Recursive
-from checks.diversity.criterion import Diversity
-from checks.finding import FULL, SEARCHING, Budget, Verdict
-from checks.maxent.hull import by_hull
+from checks import (
+    FULL,
+    Budget,
+    Diversity,
+    Entropy,
+    Functional,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    PrivacyConstraint,
+    Question,
+    Recursive,
+    Requirements,
+    SensitiveTree,
+    Verdict,
+    by_hull,
+    k_combinatorial,
+    sensitive_tree,
+)
+from checks.claims import answer
+from checks.finding import SEARCHING
 from checks.maxent.maxent_diversity import decided
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from checks.privacy_constraint import PrivacyConstraint
-from models.deadline import Deadline
-from models.graphs.junction_tree import Collection
-from models.search import RefusalScope
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy, RefusalScope
 from privacy_oracles import conditionals
 from privacy_strategies import diversities, functionals, sensitive_collections
 

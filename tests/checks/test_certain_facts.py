@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.knowledge import FactCriteria, FactKind, certain_facts
+from checks import FactCriteria, FactKind, certain_facts
 from interval_oracles import Published, random_published
-from models.arrays import CountArray
-from models.errors import DomainMismatchError
-from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import BoundScope, proven_bounds
+from models import CountArray, DomainMismatchError, LinkedTables, linked_tables, proven_bounds
+from models.intervals.proofs import BoundScope
 
 
 @settings(max_examples=15)

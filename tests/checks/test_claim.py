@@ -7,24 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import (
+from checks import (
     Claim,
+    CriterionError,
+    Diversity,
+    Entropy,
     KCombinatorial,
     KLink,
     MaxentDiversity,
     MinCell,
     Question,
-    RelaxedDiversity,
+    Recursive,
+    k_combinatorial,
+    k_link,
+    maxent_diversity,
+    min_cell,
     parse_claim,
+    parse_diversity,
 )
-from checks.classes import k_link
-from checks.combinatorial import k_combinatorial, min_cell
-from checks.diversity.criteria import Entropy, Recursive
-from checks.diversity.criterion import Diversity
-from checks.diversity.registry import parse_diversity
-from checks.errors import CriterionError
-from checks.maxent.maxent_diversity import maxent_diversity, relaxed_maxent_diversity
-from models.graphs.junction_tree import Collection
+from checks.claims import RelaxedDiversity
+from checks.maxent.maxent_diversity import relaxed_maxent_diversity
+from models import Collection
 from privacy_strategies import diversities, functionals, sensitive_collections
 
 

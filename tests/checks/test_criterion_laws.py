@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import marginals
-from checks.diversity.criterion import numbers, spelled
-from checks.diversity.registry import _KINDS, parse_diversity
-from checks.errors import CriterionError
+from checks import CriterionError, parse_diversity, spelled
+from checks.diversity.criterion import numbers
+from checks.diversity.registry import _KINDS
 
 EXAMPLES = {
     "pd-recursive": ("2,2 may disclose a",),

@@ -7,17 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import Verdict
 from checks.changes import SHOWN, CellDifference, Meet, changed_people, difference, meets
-from checks.finding import Verdict
 from dice import Dice, Thrown
-from models.arrays import FloatArray
-from models.deadline import NEVER
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import (
+    NEVER,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    FloatArray,
+    FrechetBounds,
+    Hierarchy,
+    Mask,
+)
 from strategies import contingency_tables, domains, hierarchies, margins
 
 

@@ -7,21 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import MaxentDiversity, Question, Requirements, diversities_by_attribute, parse_claim
-from checks.diversity.criteria import Distinct, Entropy, Recursive
-from checks.diversity.criterion import Diversity, among
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    MaxentDiversity,
+    PrivacyConstraint,
+    Question,
+    Recursive,
+    Requirements,
+    Verdict,
+    by_hull,
+    by_join,
+    parse_claim,
+    sensitive_tree,
+)
+from checks.claims import diversities_by_attribute
+from checks.diversity.criterion import among
 from checks.diversity.relative import AtLevel
-from checks.errors import CriterionError
-from checks.finding import SEARCHING, Verdict
-from checks.maxent.hull import by_hull
-from checks.maxent.maxent_diversity import by_join
-from checks.maxent.sensitive_tree import sensitive_tree
-from checks.privacy_constraint import PrivacyConstraint
-from models.graphs.junction_tree import Collection
-from models.search import RefusalScope
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.finding import SEARCHING
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, RefusalScope
 from privacy_oracles import conditionals, finest, is_diverse, on_boundary
 from privacy_strategies import diversities, sensitive_collections
 

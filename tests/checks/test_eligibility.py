@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes import eligibility, equivalence_classes, rounded_up, smallest_tau
-from checks.diversity.criteria import Functional
-from marginals.tables.table import Table
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Functional, equivalence_classes
+from checks.classes import eligibility, rounded_up, smallest_tau
+from marginals import Table
+from models import ContingencyTable, Domain, Hierarchy
 from recoding_oracles import tables
 from strategies import coarser_margins
 

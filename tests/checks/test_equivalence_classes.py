@@ -8,12 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.criteria import Distinct, Recursive
-from checks.diversity.criterion import Diversity, satisfies
-from models.errors import DomainMismatchError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from checks import Distinct, Diversity, EquivalenceClasses, Recursive, equivalence_classes, satisfies
+from models import ContingencyTable, Domain, DomainMismatchError, Hierarchy, Margin
 from privacy_strategies import diversities
 from strategies import coarser_margins, data_cubes, margins
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from checks.finding import Algorithm, Finding, Verdict, WorstClass, verdict_of
+from checks import Algorithm, Finding, Verdict, WorstClass
+from checks.finding import verdict_of
 
 WORST = WorstClass({"age": "30-39"}, count=2)
 

@@ -8,20 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import CriterionError, EquivalenceClasses, equivalence_classes
 from checks.classes import (
     AffectedClasses,
-    EquivalenceClasses,
     average,
     background_knowledge,
-    equivalence_classes,
     falls_to,
     homogeneity,
     knowledge_needed,
     nearly_homogeneous,
 )
-from checks.errors import CriterionError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy
 from privacy_strategies import classes as rows_of_a_class
 
 shares = st.sampled_from(

@@ -5,12 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.classes import k_anonymity, k_link, nonsensitive_part, smallest_cell
-from checks.finding import Algorithm, Verdict, WorstClass
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Algorithm, Verdict, WorstClass, k_link
+from checks.classes import k_anonymity, nonsensitive_part, smallest_cell
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from privacy_oracles import cell_of, class_sizes, marginal, without
 from strategies import coarser_margins, data_cubes, decomposable_collections, margins
 

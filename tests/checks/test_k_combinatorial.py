@@ -8,24 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks import Algorithm, Budget, Finding, SensitiveTree, Verdict, k_combinatorial, k_link, sensitive_tree
 from checks import combinatorial as module
-from checks.classes import k_link
 from checks.combinatorial import (
     by_join,
     by_search,
     by_vector_sets,
-    k_combinatorial,
     minimal_of_equal_support,
     slice_factors,
     upper_bounds,
 )
-from checks.finding import Algorithm, Budget, Finding, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, TooManyCellsError
 from privacy_oracles import (
     cell_of,
     class_sizes,

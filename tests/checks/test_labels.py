@@ -7,13 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims import MinCell, Question
-from checks.finding import Verdict
+from checks import MinCell, Question, Verdict
 from checks.labels import LabelTells, crowded, label_counts
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 JOBS = Hierarchy.from_rows(
     [

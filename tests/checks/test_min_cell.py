@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from checks.claims import MinCell, Question
-from checks.combinatorial import min_cell
-from checks.finding import FULL, Algorithm, Verdict
+from checks import FULL, Algorithm, MinCell, Question, Verdict, min_cell
 from dice import Dice
-from models.graphs.junction_tree import Collection, Support
-from models.tables.contingency_table import CodedCells, ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models import CodedCells, Collection, ContingencyTable, DataCube, Domain, Hierarchy, Margin, Support
 from privacy_oracles import finest, is_k_combinatorial, largest_counts, marginal, places_within, possible_cells
 from privacy_strategies import sensitive_collections
 from strategies import SHAPES, contingency_tables, decomposable_masks, domains, shape_cube

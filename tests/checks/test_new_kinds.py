@@ -19,15 +19,25 @@ from numpy.typing import NDArray
 import checks.claims
 import checks.diversity.registry
 import marginals
-from checks.claims import AttributeClaim, Claim, Question, Requirements, claims_from_text, parse_claim
-from checks.diversity.criterion import numbers, spelled
-from checks.diversity.registry import parse_diversity
-from checks.errors import CriterionError
-from checks.finding import Algorithm, Finding, Verdict, verdict_of
-from checks.privacy_constraint import PrivacyConstraint
+from checks import (
+    Algorithm,
+    Claim,
+    CriterionError,
+    Finding,
+    PrivacyConstraint,
+    Question,
+    Requirements,
+    Verdict,
+    parse_claim,
+    parse_diversity,
+    spelled,
+)
+from checks.claims import AttributeClaim, claims_from_text
+from checks.diversity.criterion import numbers
+from checks.finding import verdict_of
+from marginals import Release
 from marginals.example import release, table
-from marginals.release.release import Release
-from models.graphs.junction_tree import Collection
+from models import Collection
 from privacy_strategies import sensitive_collections
 
 

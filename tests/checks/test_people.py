@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.changes import SHOWN, CellDifference, ChangedPeople, OneValue, changed_people
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 DOMAIN = Domain.of({"town": Hierarchy.flat("abc"), "illness": Hierarchy.flat("xyz")})
 CELLS = list(product("abc", "xyz"))

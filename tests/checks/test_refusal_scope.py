@@ -11,15 +11,8 @@ from math import ceil, floor
 import numpy as np
 import pytest
 
-from checks.claims import Requirements
-from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity
-from checks.privacy_constraint import PrivacyConstraint
-from models.graphs.junction_tree import Collection
-from models.search import Problem, RefusalScope, exact
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from checks import Distinct, Diversity, Entropy, Functional, PrivacyConstraint, Recursive, Requirements, Simple
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, Problem, RefusalScope, exact
 from privacy_oracles import (
     base_values,
     class_sizes,

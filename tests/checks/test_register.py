@@ -8,15 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from checks.claims import ATTESTED, VERIFIED, MaxentDiversity, Question, Register
+from checks import ATTESTED, FULL, MaxentDiversity, Question, Register, Verdict, parse_diversity
+from checks.claims import VERIFIED
 from checks.diversity.known import leaving_out
-from checks.diversity.registry import parse_diversity
-from checks.finding import FULL, Verdict
 from checks.register import UNKNOWN, Model, is_chain, readers_of, register_diversity, register_shares, showing
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import MISSING, Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from models.tables.hierarchy import MISSING
 
 CASES = min(int(os.environ.get("MARGINALS_TRIALS", "60")), 5_000)
 """Random cases of each kind."""

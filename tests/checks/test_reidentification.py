@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import CriterionError, WorstClass
 from checks.classes import THRESHOLDS, delta_presence, estimated_risks, k_map, reidentification, uniqueness
-from checks.errors import CriterionError
-from checks.finding import WorstClass
 from dice import Dice, Thrown
-from models.errors import ContradictionError
-from models.tables.contingency_table import ContingencyTable
+from models import ContingencyTable, ContradictionError
 from privacy_strategies import dense_tables, sensitive_domains
 
 pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=6)

@@ -8,19 +8,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import KCombinatorial, KLink, MaxentDiversity, MinCell, Question, Requirements
-from checks.diversity.criteria import Entropy, Functional, Recursive
-from checks.errors import CriterionError
-from checks.finding import Budget, Finding, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree
-from checks.privacy_constraint import PrivacyConstraint
-from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
-from models.graphs.junction_tree import Collection
-from models.search import MarginLimits, RefusalScope
+from checks import (
+    Budget,
+    CriterionError,
+    Entropy,
+    Finding,
+    Functional,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    PrivacyConstraint,
+    Question,
+    Recursive,
+    Requirements,
+    SensitiveTree,
+    Verdict,
+)
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    MarginLimits,
+    Mask,
+    RefusalScope,
+    allowed_moves,
+)
 from models.search.problem import pruning
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
 from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
 from privacy_strategies import diversities, functionals, sensitive_collections
 from strategies import maximal_cliques

@@ -7,14 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checks import MaxentDiversity, Question, Verdict, parse_diversity
 from checks.changes import CellDifference, Envelope, difference, distinct_tables
-from checks.claims import MaxentDiversity, Question
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask
 from strategies import domains, margins
 from table_enumeration import Counts, all_tables
 

@@ -6,11 +6,9 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, parse_diversity
 from checks.changes import Change, Envelope, settled
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
-from checks.diversity.registry import parse_diversity
-from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy, equal_cells
 from privacy_oracles import largest_batch
 
 SENSITIVE = ("s",)

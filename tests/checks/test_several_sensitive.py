@@ -10,16 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.classes import k_link
-from checks.combinatorial import GroupTree, group_by_search, group_by_vector_sets, k_combinatorial, sensitive_groups
-from checks.finding import FULL, SEARCHING, Algorithm, Verdict
-from checks.privacy_constraint import PrivacyConstraint
+from checks import FULL, Algorithm, PrivacyConstraint, Requirements, Verdict, k_combinatorial, k_link
+from checks.combinatorial import GroupTree, group_by_search, group_by_vector_sets, sensitive_groups
+from checks.finding import SEARCHING
 from dice import Dice
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from privacy_oracles import finest, is_k_combinatorial, largest_counts, without
 from privacy_strategies import several_sensitive
 

@@ -12,14 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certain_combinations import Combination, combinations_of
-from checks.claims import ATTESTED, VERIFIED, MinPublishedCell, NoSmallCertain, Question, parse_claim
-from checks.finding import FULL, Finding, Verdict
+from checks import ATTESTED, FULL, Finding, Question, Verdict, parse_claim
+from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
 from checks.small_combinations import Witnesses, Witnessing, combined_margins, refuted, witnessed
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, TooManyCellsError
 from strategies import Core, cores, cyclic_cores, further_masks
 
 EXAMPLES = 3_000 if "MARGINALS_TIMES" in os.environ else 300

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from checks.classes import equivalence_classes, table_diversity
-from checks.diversity.criterion import Diversity, satisfies
+from checks import CriterionError, Diversity, equivalence_classes, satisfies
+from checks.classes import table_diversity
 from checks.diversity.relative import (
     Closeness,
     Distance,
@@ -20,8 +20,7 @@ from checks.diversity.relative import (
     OrderedDistance,
     TCloseness,
 )
-from checks.errors import CriterionError
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 from privacy_strategies import dense_tables
 from strategies import hierarchies
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.risk.harm import MostUtility
-from marginals.commands.main import main
+from checks import MostUtility
+from command_line import main
 
 CONFIG = """
 [data]

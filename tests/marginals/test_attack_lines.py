@@ -4,7 +4,7 @@ from checks.attacks.minimality import Refinement
 from checks.attacks.refusals import Refusals
 from marginals.attacks import Attacks, Minimality
 from marginals.wording import attack_lines, refusal_lines
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models import Domain, Hierarchy, Margin
 
 DOMAIN = Domain.of(
     {

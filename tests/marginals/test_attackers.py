@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.errors import DisclosureRuleError
-from marginals.disclosure import DisclosureRule
+from checks import DisclosureRuleError
+from marginals import DisclosureRule, RiskAssessment
 from marginals.example import attributes, frame
-from marginals.risk import Attackers, HarmModel, Linkage, PeopleTable, RiskAssessment, Similarity
+from marginals.risk import Attackers, HarmModel, Linkage, PeopleTable, Similarity
 
 ROWS = marginals.read_rows(frame, attributes)
 KNOWN = PeopleTable.of_quasi_identifiers(ROWS)

@@ -12,26 +12,20 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, parse_diversity
 from checks.attacks.knowledge import certain_cells, knowledge
 from checks.attacks.minimality import PossibleClaim, Refinement
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.registry import parse_diversity
+from command_line import main
 from html_pages import Page
 from marginals import Attribute, Table
 from marginals import attacks as composition_module
 from marginals.attacks import NonsensitiveSmall, Threshold, disclosure_measures
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import union
-from marginals.commands.main import main
 from marginals.pages import release_page as report
 from marginals.pages.release_page import report_html
 from marginals.wording import certain_in_words, nonsensitive_in_words, refusal_in_words, threshold_in_words
-from models.deadline import NEVER
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy, Margin
+from models import NEVER, Collection, DataCube, Hierarchy, Margin, MarginalModel, TooManyCellsError
 from written_bundles import write_bundle
 
 

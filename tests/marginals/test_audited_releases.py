@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.attacks.knowledge import FactKind
+from checks import FactKind
+from marginals import Audit, InputError, audit
 from marginals.audited_tables import guessed_spec, read_spec
-from marginals.auditing import Audit, audit, audit_lines
-from marginals.errors import InputError
+from marginals.auditing import audit_lines
 from marginals.example import publication
 from marginals.pages.audit_page import audit_html
-from models.arrays import CountArray
+from models import CountArray
 
 NAMES = ("area", "diag", "sex")
 

@@ -8,13 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals import Release, Role
+from command_line import main
+from marginals import Release, Role, read_rows
 from marginals.bundle.content import BundleContent
-from marginals.commands.main import main
 from marginals.risk import Attackers, BundleRisk, HarmModel, PeopleTable, bundle_risk
-from marginals.tables.source import read_rows
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube
 from written_bundles import write_bundle
 
 JOBS = pd.DataFrame([("a", "u")] + [("a", "v")] * 3 + [("b", "u")] * 4 + [("b", "v")] * 2, columns=["job", "town"])

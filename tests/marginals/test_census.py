@@ -6,7 +6,7 @@ import pytest
 
 from marginals import demo as simulation
 from marginals.demo import CENSUS_CONFIG, MISSING, census_hierarchies, simulate_census
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 COLUMNS = ["person_id", "age", "postcode", "sex", "education", "marital_status", "occupation", "diagnosis"]
 

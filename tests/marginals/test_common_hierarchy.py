@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from marginals.published_values import CountedHierarchy, matched_levels
-from models.arrays import CountArray
-from models.tables.hierarchy import Hierarchy
+from models import CountArray, Hierarchy
 from strategies import hierarchies
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from checks.risk.attackers import RecordSpace
-from marginals import Attribute, read_rows
+from checks import RecordSpace
+from marginals import Attribute, TableSource, read_rows
 from marginals.risk import PeopleTable, with_values_of
-from marginals.tables.source import TableSource
 
 ATTRIBUTES = {
     "pay": Attribute("quasi-identifier"),

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals.disclosure import AsRead, DisclosureRule, disclose_rows, disclosing_engine
+from marginals import DisclosureRule, TableSource
+from marginals.disclosure import AsRead, disclose_rows, disclosing_engine
 from marginals.example import attributes, frame
 from marginals.output import OutputFile
-from marginals.tables.source import TableSource
 
 
 def source(folder: Path, engine: str, name: str = "people.csv") -> TableSource:

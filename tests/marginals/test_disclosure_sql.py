@@ -15,20 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
+from marginals import DisclosureRule, disclose
 from marginals.conditions import Kind, parsed
-from marginals.disclosure import (
-    DisclosureRule,
-    disclose,
-    disclose_file,
-    disclosure_query,
-    formula_sql,
-    is_missing_sql,
-    is_number_sql,
-    number_sql,
-)
+from marginals.disclosure import disclose_file, disclosure_query, formula_sql, is_missing_sql, is_number_sql, number_sql
 from marginals.tables.values import NumberFormat, formats, missing_among
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 pytest.importorskip("duckdb")
 

@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from marginals import InputError, NothingPublishableError
 from marginals.demo import simulate_hospital
-from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import FewWaiting, SampledChanges, waiting_lines
-from models.search.problem import RefusalScope, Unconstrained
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy, RefusalScope, Unconstrained
 from privacy_oracles import largest_batch
 from strategies import contingency_tables, domains, margins
 

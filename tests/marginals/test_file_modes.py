@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals import files
-from marginals.commands.main import main
-from marginals.errors import InputError
+from command_line import main
+from marginals import InputError, files
 from marginals.files import PRIVATE, PUBLIC, fresh_file, made_folder, private_folder, replace_file, replace_folder
 from marginals.ledger import Ledger
 from small_release import write_config

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
+from marginals import DisclosureRule, disclose
 from marginals.conditions import Choice, Column, Conjunction, Disjunction, Negation, parsed, parts
-from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, selected
+from marginals.disclosure import DisclosedTable, selected
 from marginals.published_values import values_meant
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 DIAGNOSES = {"Asthma": "lungs", "Flu": "lungs", "Gout and pain": "joints", "A|B": "other", "it's": "other"}
 ATTRIBUTES = {

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.risk.attackers import Records, RecordSpace
-from checks.risk.harm import Linear, Multiplicative
+from checks import Linear, Multiplicative, Records, RecordSpace
 from marginals.risk import HarmModel, PeopleTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 SPACE = RecordSpace(Domain.of({"town": Hierarchy.flat(["A", "B"]), "ill": Hierarchy.flat(["f", "g", "h"])}))
 RECORDS = Records(SPACE, np.array([[0, 0], [2, 1], [1, 3]]))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from marginals.commands.main import main
+from command_line import main
 from marginals.demo import CORRECTABLE, simulate_hospital
 
 

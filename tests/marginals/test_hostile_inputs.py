@@ -21,7 +21,7 @@ SECONDS, MEGABYTES = 30, 1000
 LIMITED = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
-from marginals.commands.main import main
+from command_line import main
 try:
     main()
 finally:

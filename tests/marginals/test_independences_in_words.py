@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from marginals.names import assumed_independences, independences_in_words
-from models.graphs.junction_tree import Collection, JunctionTree, independences, triangulated_tree
-from models.inference.marginal_model import MarginalModel, mutual_information
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, Domain, Hierarchy, JunctionTree, MarginalModel, mutual_information
+from models.graphs.junction_tree import independences, triangulated_tree
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, shape_cube
 
 

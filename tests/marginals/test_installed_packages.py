@@ -13,9 +13,9 @@ import pytest
 
 import marginals
 import toy_package
-from marginals.errors import InputError
+from marginals import ExtensionError, InputError
 from marginals.example import table
-from models.errors import ExtensionError, SelectionError
+from models import SelectionError
 from models.installed import _entries, installed
 from small_release import write_config
 
@@ -187,7 +187,7 @@ def test_a_strategy_that_gives_back_no_decomposable_collection_is_told_so() -> N
     def circle(problem, stop):  # type: ignore[no-untyped-def]
         from dataclasses import replace
 
-        from models.search import forward
+        from models import forward
 
         a, b, c = problem.cube.domain.attribute_masks
         return replace(forward(problem, stop), cliques=(a | b, b | c, a | c))

@@ -10,8 +10,7 @@ import pytest
 
 import marginals
 import marginals.example
-from marginals import interchange
-from marginals.config.release_toml import read_hierarchy
+from marginals import interchange, read_hierarchy
 from shape_releases import release_of
 
 SHAPES_OUT = ["chain", "star through a generalized value", "tree of triangles", "cycle", "disconnected", "singleton"]

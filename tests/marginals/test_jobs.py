@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from marginals.errors import InputError, WorkerLostError
+from marginals import InputError, WorkerLostError
 from marginals.jobs import Jobs
 
 forks = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks on this system")

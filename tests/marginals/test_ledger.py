@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from command_line import main
+from marginals import InputError
 from marginals import ledger as ledgers
 from marginals.bundle.verification import BadFile
-from marginals.commands.main import main
-from marginals.errors import InputError
 from marginals.files import held, replace_folder
 from marginals.ledger import Ledger, entry_line, pairs
 from marginals.publishing.publishing import Publication

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginals.names import level_name, margin_in_words, shown_at, with_level_names
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 from strategies import domains
 
 TOWNS = Hierarchy.from_rows([("Ulm", "south", "*"), ("Jena", "east", "*"), ("Bonn", "west", "*")])

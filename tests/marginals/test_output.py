@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from command_line import main
+from marginals import InputError
 from marginals.bundle.writing import OutputFolder
-from marginals.commands.main import main
-from marginals.errors import InputError
 from marginals.example import frame, release
 from marginals.files import replace_file
 from marginals.output import OutputFile

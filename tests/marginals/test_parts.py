@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals.errors import InputError, NothingPublishableError
+from marginals import InputError, NothingPublishableError
 from marginals.ledger import Ledger
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)

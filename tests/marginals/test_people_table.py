@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.risk.attackers import RecordSpace
+from checks import RecordSpace
 from marginals.risk import PeopleTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 SPACE = RecordSpace(
     Domain.of(

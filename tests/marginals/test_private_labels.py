@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.finding import Verdict
-from checks.risk.harm import Linear
-from marginals import Attribute, Policy, Release
-from marginals.risk import Attackers, HarmModel, PeopleTable, RiskAssessment
-from marginals.tables.source import read_rows
-from models.tables.hierarchy import Hierarchy
+from checks import Linear, Verdict
+from marginals import Attribute, Policy, Release, RiskAssessment, read_rows
+from marginals.risk import Attackers, HarmModel, PeopleTable
+from models import Hierarchy
 
 CRAFTS = [("cook", "cook", "craft", "*"), ("chef", "cook", "craft", "*"), ("smith", "smith", "craft", "*")]
 OFFICES = [(job, job, "office", "*") for job in ("clerk", "judge", "pope")]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from marginals import InputError, audit
 from marginals.audited_tables import (
     ATTRIBUTE_KEYS,
     SPEC_KEYS,
@@ -18,8 +19,6 @@ from marginals.audited_tables import (
     read_tables,
     share_of,
 )
-from marginals.auditing import audit
-from marginals.errors import InputError
 from marginals.tables.values import count_in
 
 ROOT = Path(__file__).parents[2]

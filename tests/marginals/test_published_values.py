@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marginals import InputError
 from marginals.conditions import Range, UnjudgedError, Where
-from marginals.errors import InputError
 from marginals.published_values import meanings, values_meant
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 DOMAIN = Domain.of(
     {

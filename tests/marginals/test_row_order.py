@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from marginals.disclosure import AsRead, Shuffled, in_order, positions
 
 CONFIG = """
@@ -119,8 +119,9 @@ def test_options_that_exclude_each_other(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_duckdb_keeps_the_order_of_many_rows_of_several_files_with_little_memory(tmp_path: Path) -> None:
     """Several threads read several parts of the files at once; keys and rows must still belong together."""
-    from marginals.disclosure import DisclosureRule, disclose_file
-    from models.tables.hierarchy import Domain, Hierarchy
+    from marginals import DisclosureRule
+    from marginals.disclosure import disclose_file
+    from models import Domain, Hierarchy
 
     pytest.importorskip("duckdb")
     folder, out = tmp_path / "parts", tmp_path / "out.csv"

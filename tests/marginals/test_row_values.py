@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marginals import InputError
 from marginals.conditions import CodedColumn as Coded
 from marginals.conditions import Column, Comparison, Kind, columns_of, holds, kind_of_texts, parsed
-from marginals.errors import InputError
 
 Row = dict[str, float | str | None]
 Said = tuple[str, Callable[[Row], bool]]

@@ -11,14 +11,22 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import ATTESTED, Claim, MaxentDiversity, MinCell, Register
-from checks.diversity.criteria import Distinct
-from checks.diversity.registry import parse_diversity
-from checks.finding import Algorithm, Finding, Verdict
+from checks import (
+    ATTESTED,
+    Algorithm,
+    Claim,
+    Distinct,
+    Finding,
+    MaxentDiversity,
+    MinCell,
+    Register,
+    Verdict,
+    parse_diversity,
+)
+from command_line import main
 from marginals import InputError, Policy
 from marginals.bundle.signature import SEAL, seal_of
 from marginals.bundle.snapshot import descriptor_bytes
-from marginals.commands.main import main
 from marginals.example import table
 from marginals.named_rules import JudgedDemand, named_rule, read_rule, rule_names
 from small_release import CONFIG, write_config
@@ -262,8 +270,8 @@ def test_rules_that_do_not_exist_are_refused_with_those_that_do(tmp_path: Path) 
 
 
 def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
+    from marginals import read_table
     from marginals.example import attributes, frame
-    from marginals.tables.source import read_table
 
     several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
     counted = read_table(several, attributes, person="id", rows_per_person=2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals.disclosure import AsRead, DisclosedTable
-from models.errors import MarginalsError
+from models import MarginalsError
 
 FRAME = pd.DataFrame(
     {

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from command_line import main
 from marginals import Attribute, Policy, publish, read_table
-from marginals.commands.main import main
 from marginals.config.first_config import initial_config
 
 CROSSED = "ward,f,m\nE,{},6\nN,{},16\nS,,20\nAll,{},42\n"

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import kruskal
 
 import marginals
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.selection import holm
-from models.errors import NotDecomposableError, SelectionError
+from models import NotDecomposableError, SelectionError
 
 
 def survey(rows=400, seed=3):

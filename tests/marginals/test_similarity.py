@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import marginals
-from checks.risk.attackers import Dictionary, Records, RecordSpace, approximate_counts
+from checks import Dictionary, Records, RecordSpace
+from checks.risk.attackers import approximate_counts
 from marginals.risk import alike_labels, alike_values
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 pytest.importorskip("rapidfuzz")
 

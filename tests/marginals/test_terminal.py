@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from checks import Algorithm, Finding, KCombinatorial, MaxentDiversity, Verdict, WorstClass, parse_diversity
 from checks.attacks.knowledge import CertainCell, CertainCells
 from checks.attacks.published_counts import Counts, PublishedCounts
-from checks.claims import KCombinatorial, MaxentDiversity
-from checks.diversity.registry import parse_diversity
-from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.estimates import Estimate
 from marginals.example import publication, release
 from marginals.wording import (
@@ -29,9 +27,9 @@ from marginals.wording import (
     told_findings,
     told_together,
 )
+from models import Basis, SearchResult
 from models.graphs.basis import CERTAIN as PUBLISHED
-from models.graphs.basis import Basis, Kind
-from models.search import SearchResult
+from models.graphs.basis import Kind
 
 BY_ASSUMPTION = "assumed: no published table shows what is asked of age and sex together, so the model takes them to be"
 ASSUMED = Basis(Kind.ASSUMED, assumed=(("age", "sex"),))

@@ -9,8 +9,7 @@ import pytest
 
 from marginals import InputError
 from marginals.deadline import SearchClock, stopped_after, within
-from models.deadline import NEVER, Deadline
-from models.errors import TimeOverError
+from models import NEVER, Deadline, TimeOverError
 
 
 def test_a_deadline_is_so_many_seconds_away() -> None:

@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from command_line import main
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.bundle.reading import over_table
-from marginals.commands.main import main
 from marginals.example import frame, release, table
 from marginals.usefulness import _estimated
-from models.accuracy import answers, random_count_queries
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.generalized_cells import Taxonomy
+from models import Collection, MarginalModel, Taxonomy, answers, random_count_queries
 from small_release import write_config
 
 

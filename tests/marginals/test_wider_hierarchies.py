@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 
 CONFIG = """
 [data]

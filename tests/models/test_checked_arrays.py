@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from models import DomainMismatchError
 from models.arrays import value_codes, whole_counts, whole_numbers
-from models.errors import DomainMismatchError
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from models.accuracy import IndependentModel, total_variation
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    MarginalModel,
+    total_variation,
+)
+from models.accuracy import IndependentModel
 from strategies import data_cubes
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.fitted_levels import partitions_in_order, partitions_in_tree, thresholds
+from models import partitions_in_order, partitions_in_tree
+from models.tables.fitted_levels import thresholds
 
 sizes_of_values = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, 20]), min_size=1, max_size=9)
 growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(sorted)

@@ -6,11 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import covered
-from models.accuracy import CountQueries, answers, average_relative_error, random_count_queries
-from models.errors import DomainMismatchError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    ContingencyTable,
+    Domain,
+    DomainMismatchError,
+    GeneralizedCells,
+    Hierarchy,
+    answers,
+    average_relative_error,
+    random_count_queries,
+)
+from models.accuracy import CountQueries
 from strategies import contingency_tables, domains, margins
 
 

@@ -8,12 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array
+from models import (
+    Collection,
+    ContingencyTable,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    MarginalModel,
+    TooManyCellsError,
+)
 from models.accuracy import random_counts, random_tables
-from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from strategies import decomposable_collections
 

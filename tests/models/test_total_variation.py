@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.accuracy import total_variation
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import Collection, MarginalModel, total_variation
 from privacy_oracles import base_table
 from strategies import decomposable_collections
 

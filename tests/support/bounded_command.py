@@ -17,7 +17,7 @@ DOCUMENTED = (0, 1, 2)
 _COMMAND = """
 import atexit, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
-from marginals.commands.main import main
+from command_line import main
 try:
     main()
 finally:

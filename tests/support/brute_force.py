@@ -5,9 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import Taxonomy
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy, Taxonomy
 
 Array = NDArray[np.float64]
 

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.graphs.junction_tree import Collection
-from models.programs.all_tables import all_tables
-from models.tables.hierarchy import Mask
+from models import Collection, Mask, all_tables
 
 MOST_TABLES = 20_000
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import click
 import pandas as pd
 
+from command_line import main
 from malformed_inputs import CONFIG, NAMES, TOWNS, WEIRD_NUMBERS, WEIRD_TEXTS, Malformer, csv_text, people, toml
-from marginals.commands.main import main
 
 CANARY = "CANARY"
 

@@ -7,9 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from models.arrays import CountArray
-from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members
-from models.programs.consistent_tables import UNBOUNDED
+from models import UNBOUNDED, Classification, CountArray, Interval, IntervalTable
+from models.intervals.linked_tables import Members
 
 MOST_PEOPLE = 6
 

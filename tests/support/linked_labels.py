@@ -3,15 +3,8 @@
 from collections.abc import Mapping
 
 from label_oracles import LabelledTables
-from models.intervals.linked_tables import (
-    JOINT_LIMITS,
-    Classification,
-    IntervalTable,
-    JointLimits,
-    LinkedTables,
-    linked_tables,
-)
-from models.programs.consistent_tables import UNBOUNDED
+from models import UNBOUNDED, Classification, IntervalTable, LinkedTables, linked_tables
+from models.intervals.linked_tables import JOINT_LIMITS, JointLimits
 
 
 def linked_labels(published: LabelledTables, limits: JointLimits = JOINT_LIMITS) -> LinkedTables:

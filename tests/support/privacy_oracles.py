@@ -16,12 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted, summed
-from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
+from checks import Distinct, Diversity, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Margin, Mask
 
 Levels = Mapping[str, int]
 Index = tuple[NDArray[np.intp], ...]

@@ -7,14 +7,20 @@ from math import ceil, floor, prod
 import numpy as np
 from hypothesis import assume
 
-from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks import (
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+    Simple,
+    sensitive_tree,
+)
 from dice import Dice, Thrown
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, vertices_of
 from strategies import decomposable_masks, hierarchies
 
 

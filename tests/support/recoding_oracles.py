@@ -9,13 +9,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from checks.diversity.criteria import Functional
+from checks import Functional
 from dice import Dice, Thrown
+from marginals import Role, Table
 from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.tables.attribute import Role
-from marginals.tables.table import Table
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import GeneralizedCells
+from models import ContingencyTable, GeneralizedCells
 from privacy_strategies import fractions_between
 from strategies import contingency_tables, domains
 

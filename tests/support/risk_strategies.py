@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from checks.risk.attackers import Dictionary, Records, RecordSpace
-from checks.risk.harm import Constant, Linear, Multiplicative, Sensitivity, Weights, harmonic_shares
+from checks import Constant, Dictionary, Linear, Multiplicative, Records, RecordSpace, Weights
+from checks.risk.harm import Sensitivity, harmonic_shares
 from dice import Dice, Thrown
-from models.arrays import FloatArray
-from models.tables.generalized_cells import Taxonomy
+from models import FloatArray, Taxonomy
 from strategies import domains
 
 

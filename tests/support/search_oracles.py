@@ -11,13 +11,19 @@ from operator import or_
 import numpy as np
 import pytest
 
-from models.graphs.interaction_graph import InteractionGraph, allowed_moves
-from models.graphs.junction_tree import Collection, JunctionTree
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import Problem
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    JunctionTree,
+    Mask,
+    MaximumEntropy,
+    Problem,
+    allowed_moves,
+)
 from strategies import maximal_cliques
 
 Cliques = frozenset[Mask]

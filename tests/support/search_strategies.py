@@ -10,22 +10,21 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.privacy_constraint import PrivacyConstraint
+from checks import PrivacyConstraint, Requirements
 from dice import Dice, Thrown
-from models.search import (
-    Constraint,
+from models import (
+    DataCube,
+    Domain,
     MarginLimits,
+    Mask,
     PenalizedDivergence,
     Problem,
     Refusal,
     RefusalScope,
     Unconstrained,
-    aic,
     bic,
 )
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Mask
+from models.search import Constraint, aic
 from privacy_strategies import dense_tables, diversities, functionals, sensitive_domains
 from search_oracles import Cliques, all_collections, heights_of, is_finer
 from strategies import contingency_tables, domains, margins

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import marginals
+from marginals import Role
 from marginals.bundle.content import BundleContent
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube
 from strategies import SHAPE_DOMAIN, SHAPES, shape_cube
 from written_bundles import write_bundle
 

@@ -12,11 +12,7 @@ import networkx as nx
 import numpy as np
 
 from dice import Dice, Thrown
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, InteractionGraph, Margin, Mask
 
 MAX_CELLS = 400
 """Bound on the number of base cells of a random domain."""

@@ -276,7 +276,7 @@ def main() -> None:
     import test_many_collections as many
 
     import marginals  # noqa: F401 - from the folder of the mutants, before the tests look for it
-    from checks.finding import Verdict
+    from checks import Verdict
 
     for needed in ("hypothesis.extra._patching", "hypothesis.extra.numpy", "scipy.optimize", "scipy.stats"):
         import_module(needed)  # once, and not in every fork

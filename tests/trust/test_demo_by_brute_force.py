@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix, vstack
 
-from marginals.commands.main import main
+from command_line import main
 
 SENSITIVE = "diagnosis"
 K = 10

@@ -19,17 +19,13 @@ import pytest
 from scipy.optimize import linprog
 
 import marginals
-from checks.claims import MaxentDiversity
-from checks.diversity.criterion import numbers, spelled
-from checks.diversity.registry import parse_diversity
-from checks.finding import Finding
-from checks.privacy_constraint import PrivacyConstraint
+from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity, spelled
+from checks.diversity.criterion import numbers
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.writing import bundle_files
 from marginals.publishing.publishing import Chosen, content, prepare, released_names
 from marginals.publishing.searching import no_progress
-from models.deadline import NEVER
-from models.tables.hierarchy import Hierarchy
+from models import NEVER, Hierarchy
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "60"))
 WHOLE_WAY = 5

@@ -50,7 +50,7 @@ def hook(event, arguments):
 
 
 sys.addaudithook(hook)
-from marginals.commands.main import main
+from command_line import main
 try:
     main()
 finally:
@@ -211,7 +211,7 @@ FULL = """
 import subprocess, sys
 from pathlib import Path
 from click.testing import CliRunner
-from marginals.commands.main import main
+from command_line import main
 config, place = sys.argv[1], Path(sys.argv[2])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=True)
 target = place / "release"

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.ledger import Ledger
 from marginals.publishing.publishing import Publication
 from small_release import contents

@@ -74,7 +74,7 @@ def test_command_lines_configs_and_tables_at_random(
 def test_requests_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("werkzeug", reason="werkzeug is not installed")
     pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-    from marginals.errors import InputError
+    from marginals import InputError
     from marginals.window.jobs import Jobs
     from marginals.window.server import ROUTES
     from window_clients import BASE, browsing

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import forked
 import marginals
+from command_line import main
 from marginals.bundle.signature import SEAL, seal_of
-from marginals.commands.main import main
-from models.errors import MarginalsError
+from models import MarginalsError
 from small_release import contents
 
 Package = dict[str, Any]
@@ -372,7 +372,7 @@ BOUNDED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]),) * 2)
-from marginals.commands.main import main
+from command_line import main
 try:
     main(sys.argv[3:])
 finally:

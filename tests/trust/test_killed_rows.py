@@ -172,7 +172,7 @@ def test_the_library_leaves_signals_alone() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     from click.testing import CliRunner
 
-    from marginals.commands.main import main
+    from command_line import main
 
     assert CliRunner().invoke(main, ["--help"]).exit_code == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before

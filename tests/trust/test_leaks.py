@@ -25,11 +25,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals import Attribute, Policy
+from command_line import main
+from marginals import Attribute, Policy, publish
 from marginals.bundle.reading import read_bundle
-from marginals.commands.main import main
-from marginals.publishing.publishing import publish
-from models.errors import MarginalsError
+from models import MarginalsError
 from small_release import contents, marginals_command
 
 TOKEN = re.compile(r"tok[a-z]+[0-9]{4}")

@@ -15,24 +15,39 @@ import numpy as np
 import pytest
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from checks.classes import k_anonymity, k_link, table_diversity
+from checks import (
+    FULL,
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+    Simple,
+    Verdict,
+    by_hull,
+    by_join,
+    k_combinatorial,
+    k_link,
+    maxent_diversity,
+    min_cell,
+    sensitive_tree,
+)
+from checks.classes import k_anonymity, table_diversity
 from checks.combinatorial import by_join as k_combinatorial_by_join
-from checks.combinatorial import by_programming, by_search, by_vector_sets, k_combinatorial, min_cell
-from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity, among, share_bound
-from checks.finding import FULL, Verdict
+from checks.combinatorial import by_programming, by_search, by_vector_sets
+from checks.diversity.criterion import among, share_bound
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull, by_supports, pairwise_ratios, relaxed_diversity
-from checks.maxent.maxent_diversity import by_join, by_products, fitted_diversity, maxent_diversity
-from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
+from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity
+from checks.maxent.maxent_diversity import by_products, fitted_diversity
+from checks.maxent.sensitive_tree import Outcome
+from marginals import Attribute
 from marginals.publishing.publishing import releasable
-from marginals.tables.attribute import Attribute
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from privacy_oracles import (
     base_table,
     base_values,

@@ -23,9 +23,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from marginals.tables.attribute import MISSING, Attribute
+from marginals import Attribute
+from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import GroupNaming
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "40"))
 

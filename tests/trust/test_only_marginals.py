@@ -25,7 +25,7 @@ from marginals import Attribute, NothingPublishableError, Policy, Release
 from marginals.bundle.writing import bundle_files
 from marginals.pages.release_page import report_html
 from marginals.publishing.publishing import Publication
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 from strategies import contingency_tables, domains
 
 Row = tuple[str, ...]

@@ -24,8 +24,7 @@ from checks.attacks.refusals import Outcome, Refusals, refusals
 from marginals import Attribute, Policy, Table
 from marginals.bundle.reading import over_table
 from marginals.wording import attack_lines
-from models.errors import MarginalsError
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy, MarginalsError
 from table_enumeration import all_tables
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "60"))

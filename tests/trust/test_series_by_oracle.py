@@ -19,12 +19,9 @@ from itertools import combinations, islice, permutations, product
 import numpy as np
 import pytest
 
+from checks import KLink, MaxentDiversity, Verdict, parse_diversity
 from checks.changes import Envelope, difference, settled
-from checks.claims import KLink, MaxentDiversity
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import ContingencyTable, Domain, Hierarchy, Mask
 from table_enumeration import Counts, all_tables
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))

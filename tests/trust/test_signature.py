@@ -24,9 +24,9 @@ from click.testing import CliRunner, Result
 
 import forked
 import marginals
+from command_line import main
 from marginals import BundleError, InputError, Release
 from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key, signature_of
-from marginals.commands.main import main
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import contents, marginals_command
 

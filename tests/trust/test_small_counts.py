@@ -12,12 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import marginals
-from marginals.errors import NothingPublishableError
-from marginals.publishing.policy import Policy
-from marginals.tables.attribute import Attribute
-from marginals.tables.source import read_table
-from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Hierarchy
+from marginals import Attribute, NothingPublishableError, Policy, read_table
+from models import Collection, Hierarchy
 
 Bits = NDArray[np.object_]
 Rows = NDArray[np.int64]

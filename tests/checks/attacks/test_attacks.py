@@ -6,14 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from checks import equivalence_classes
 from checks.attacks.knowledge import class_table, reconstruction, sensitive_levels, skewness, smallest_class
 from checks.attacks.minimality import accuracy, base_rate, confident, definetti, published_groups
-from checks.classes import equivalence_classes
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of({"z": Hierarchy.flat("ab"), "s": Hierarchy.flat("xyw"), "a": Hierarchy.flat("pqr")})

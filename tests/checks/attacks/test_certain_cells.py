@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 
 from brute_force import lifted
 from checks.attacks.knowledge import CertainCells, certain_cells, knowledge
-from models.deadline import NEVER
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds
-from models.tables.data_cube import DataCube
+from models import NEVER, Collection, DataCube, FrechetBounds
 from strategies import contingency_tables, decomposable_masks, domains, margins
 from table_enumeration import all_tables, margins_with, ranges
 

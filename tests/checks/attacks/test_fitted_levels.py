@@ -7,17 +7,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks import KLink
 from checks.attacks.minimality import FittedLevelDisclosure, level_told, levels_told, refinements
-from checks.claims import KLink
-from marginals.tables.attribute import Attribute
+from marginals import Attribute
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
+from models import Collection, ContingencyTable, DataCube, Domain, FrechetBounds, Hierarchy
 from models.tables.fitted_levels import FittedLadder
-from models.tables.hierarchy import Domain, Hierarchy
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 GIVEN = {

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from checks.attacks.likely_small import likely_small
-from models.deadline import NEVER, Deadline
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import NEVER, Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy, MarginalModel
 
 DOMAIN = Domain.of(
     {name: Hierarchy.flat([f"{value:02}" for value in range(size)]) for name, size in zip("abc", (9, 8, 7))}

@@ -12,15 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, parse_diversity, satisfies
 from checks.attacks.minimality import Refinement, refinements
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
-from checks.diversity.criterion import satisfies
-from checks.diversity.registry import parse_diversity
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds, MarginBounds
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, FrechetBounds, Hierarchy
+from models.inference.frechet_bounds import MarginBounds
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of(

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from checks.attacks.published_counts import published_counts
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 DOMAIN = Domain.of(
     {

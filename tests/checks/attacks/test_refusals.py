@@ -5,15 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_diversity
 from checks.attacks import refusals as module
 from checks.attacks.refusals import Outcome, Refusals, refusals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell
-from checks.diversity.registry import parse_diversity
-from models.deadline import Deadline
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy
 
 DOMAIN = Domain.of(
     {

@@ -8,13 +8,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Distinct, Functional, Induction, NegativeDisclosure, NpdRecursive, Recursive
-from checks.diversity.criterion import ZERO_LOG, Diversity, RatioBounds, cuts, loosened_to, violations
+from checks import (
+    Distinct,
+    Diversity,
+    Functional,
+    Induction,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+)
+from checks.diversity.criterion import ZERO_LOG, RatioBounds, cuts, loosened_to, violations
 from checks.diversity.cuts import EntropyCases, GroupCases, TrimmedCases
 from checks.diversity.odds import EntropyAtOdds
-from checks.maxent.sensitive_tree import LogTree, SensitiveTree
-from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Hierarchy
+from checks.maxent.sensitive_tree import LogTree
+from models import Collection, Hierarchy
 from privacy_oracles import on_boundary
 from privacy_strategies import criteria, functionals, sensitive_collections, tree_of, tree_of_classes
 

@@ -7,11 +7,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Distinct, Entropy, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import BOUNDARY, Diversity, loosened_to, satisfies, slack_of_products
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    Simple,
+    parse_diversity,
+    satisfies,
+)
+from checks.diversity.criterion import BOUNDARY, loosened_to, slack_of_products
 from checks.diversity.odds import EntropyAtOdds
-from checks.diversity.registry import parse_diversity
-from checks.errors import CriterionError
 from privacy_oracles import is_diverse, reached
 from privacy_strategies import classes, diversities, functionals, numbers
 

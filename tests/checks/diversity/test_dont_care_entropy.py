@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from checks.diversity.criteria import DontCareEntropy, Entropy
-from checks.diversity.criterion import Diversity, satisfies
-from checks.errors import CriterionError
+from checks import CriterionError, Diversity, DontCareEntropy, Entropy, satisfies
 from privacy_oracles import entropy_reaches
 from privacy_strategies import classes, numbers
 

@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import (
-    Functional,
-    Induction,
-    Recursive,
-    Simple,
-    excessive_protection,
-    excessive_protections,
-)
-from checks.diversity.criterion import Diversity, satisfies
-from checks.errors import CriterionError
-from models.tables.hierarchy import Hierarchy
+from checks import CriterionError, Diversity, Functional, Induction, Recursive, Simple, satisfies
+from checks.diversity.criteria import excessive_protection, excessive_protections
+from models import Hierarchy
 from privacy_strategies import classes
 from strategies import hierarchies
 

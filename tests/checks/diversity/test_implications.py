@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity
+from checks import CriterionError, Distinct, Diversity, Entropy, Functional, Recursive, Simple, Verdict
 from checks.diversity.implications import (
-    implies,
     recursive_implies,
     simple_implies,
     weakest_implying,
@@ -20,8 +18,7 @@ from checks.diversity.implications import (
     weakest_recursive_l,
     weakest_simple_l,
 )
-from checks.errors import CriterionError
-from checks.finding import Verdict
+from marginals import implies
 
 TINY = Fraction(1, 10**6)
 

@@ -7,19 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims import MaxentDiversity, Question
-from checks.diversity.criterion import SensitiveValues, among, satisfies
+from checks import FULL, MaxentDiversity, Question, Verdict, by_hull, parse_diversity, satisfies, sensitive_tree
+from checks.diversity.criterion import SensitiveValues, among
 from checks.diversity.known import LeavingOut
 from checks.diversity.odds import AtOdds
-from checks.diversity.registry import parse_diversity
-from checks.finding import FULL, Verdict, verdict_of
+from checks.finding import verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull
-from checks.maxent.sensitive_tree import sensitive_tree
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 TEXTS = (
     "distinct:2",

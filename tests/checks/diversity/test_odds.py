@@ -11,16 +11,26 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
-from checks.diversity.criteria import Distinct, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
-from checks.diversity.criterion import Diversity, SensitiveValues, among, satisfies
+from checks import (
+    FULL,
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+    Simple,
+    Verdict,
+    parse_diversity,
+    satisfies,
+)
+from checks.diversity.criterion import SensitiveValues, among
 from checks.diversity.odds import AtOdds, UnderOdds, odds_borne
-from checks.diversity.registry import parse_diversity
-from checks.errors import CriterionError
-from checks.finding import FULL, Verdict
 from checks.maxent.maxent_diversity import decided, largest_odds
-from checks.maxent.sensitive_tree import SensitiveTree
-from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Hierarchy
+from models import Collection, Hierarchy
 from privacy_oracles import conditionals
 from privacy_strategies import sensitive_collections, tree_of
 

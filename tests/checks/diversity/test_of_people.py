@@ -10,15 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import BOUNDARY, Diversity, share_bound
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    Recursive,
+    Simple,
+    Verdict,
+    by_hull,
+    by_join,
+)
+from checks.diversity.criterion import BOUNDARY, share_bound
 from checks.diversity.odds import OfPeople, of_people
-from checks.errors import CriterionError
-from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull
-from checks.maxent.maxent_diversity import by_join
-from models.graphs.junction_tree import Collection
+from models import Collection
 from privacy_oracles import is_diverse
 from privacy_strategies import classes, diversities, sensitive_collections, tree_of
 

@@ -3,9 +3,7 @@
 import pytest
 from hypothesis import given
 
-from checks.diversity.criterion import Diversity
-from checks.diversity.registry import parse_diversity, spellings
-from checks.errors import CriterionError
+from checks import CriterionError, Diversity, parse_diversity, spellings
 from privacy_strategies import diversities, functionals
 
 

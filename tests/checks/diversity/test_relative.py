@@ -9,9 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Recursive
-from checks.diversity.criterion import Diversity, SensitiveValues, among, satisfies, stated_among
-from checks.diversity.registry import parse_diversity
+from checks import FULL, CriterionError, Diversity, Recursive, Verdict, maxent_diversity, parse_diversity, satisfies
+from checks.diversity.criterion import SensitiveValues, among, stated_among
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
@@ -23,11 +22,7 @@ from checks.diversity.relative import (
     ProtectedValues,
     ShareRange,
 )
-from checks.errors import CriterionError
-from checks.finding import FULL, Verdict
-from checks.maxent.maxent_diversity import maxent_diversity
-from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Hierarchy
+from models import Collection, Hierarchy
 from privacy_oracles import conditionals
 from privacy_strategies import sensitive_collections, tree_of, tree_of_classes
 

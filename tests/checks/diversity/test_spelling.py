@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criterion import MAY_DISCLOSE, MUST_PROTECT, OR_EQUAL, Phrase, spelled, spelled_labels
+from checks import spelled
+from checks.diversity.criterion import MAY_DISCLOSE, MUST_PROTECT, OR_EQUAL, Phrase, spelled_labels
 
 CONFUSING = ["of", "may disclose", "or equal", 'a "b"', "flu, cold", " ", '"', "\\", "a of b", "must protect x"]
 """Labels that read like something else."""

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import marginals
-from checks.claims import MaxentDiversity, Register, claims_from_text
-from checks.diversity.registry import Uninstalled, parse_diversity, stated_diversity, uninstalled_in
-from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks import CriterionError, MaxentDiversity, Register, Verdict, parse_diversity
+from checks.claims import claims_from_text
+from checks.diversity.registry import Uninstalled, stated_diversity, uninstalled_in
+from marginals import Release
 from marginals.example import release
-from marginals.release.release import Release
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import checks.maxent.branch_and_bound
-from checks.diversity.criteria import Entropy, Recursive, Simple
-from checks.diversity.criterion import Cases, Cuts, Diversity, cuts, violations
+from checks import FULL, Budget, Diversity, Entropy, Recursive, SensitiveTree, Simple, Verdict
+from checks.diversity.criterion import Cases, Cuts, cuts, violations
 from checks.diversity.cuts import EntropyCases
-from checks.finding import FULL, Budget, Verdict
 from checks.maxent.branch_and_bound import (
     LookAt,
     _enumerate,
@@ -23,9 +22,8 @@ from checks.maxent.branch_and_bound import (
     _Worst,
     branch_and_bound,
 )
-from checks.maxent.sensitive_tree import LogTree, SensitiveTree
-from models.arrays import BoolArray, FloatArray, IndexArray
-from models.graphs.junction_tree import Collection
+from checks.maxent.sensitive_tree import LogTree
+from models import BoolArray, Collection, FloatArray, IndexArray
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 

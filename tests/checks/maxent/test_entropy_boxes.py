@@ -8,18 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from checks.diversity.criteria import Entropy
+from checks import Entropy, SensitiveTree, Verdict, by_join, sensitive_tree
 from checks.diversity.criterion import ZERO_LOG, cuts
 from checks.diversity.cuts import EntropyCases, lower_lambert
-from checks.finding import Verdict
 from checks.maxent.branch_and_bound import _STRETCH, Box, box_cut, branch_and_bound, roots, surviving
-from checks.maxent.maxent_diversity import by_join
-from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
-from models.arrays import FloatArray, IndexArray
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.maxent.sensitive_tree import LogTree
+from models import Collection, ContingencyTable, DataCube, Domain, FloatArray, Hierarchy, IndexArray
 from privacy_strategies import sensitive_collections, tree_of
 
 seeds = st.integers(0, 2**32 - 1)

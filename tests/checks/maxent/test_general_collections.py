@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from checks.claims import MaxentDiversity, Question
-from checks.combinatorial import by_programming, k_combinatorial
-from checks.diversity.criterion import Diversity
-from checks.diversity.registry import parse_diversity
-from checks.finding import FULL, Verdict
+from checks import FULL, Diversity, MaxentDiversity, Question, Verdict, k_combinatorial, parse_diversity
+from checks.combinatorial import by_programming
 from checks.maxent.maxent_diversity import fitted_diversity
-from models.graphs.junction_tree import Collection
-from models.inference.iterative_fitting import iterative_fit
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, iterative_fit
 from privacy_oracles import is_k_combinatorial, largest_counts
 
 

@@ -9,29 +9,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import (
+    FULL,
+    Budget,
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    Induction,
+    Recursive,
+    SensitiveTree,
+    Verdict,
+    by_hull,
+    by_join,
+    sensitive_tree,
+)
 from checks.combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial import by_search, by_vector_sets, of_tree
-from checks.diversity.criteria import Distinct, Entropy, Functional, Induction, Recursive
-from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, loosened_to, share_bound
+from checks.diversity.criterion import BOUNDARY, LargestRatio, loosened_to, share_bound
 from checks.diversity.odds import UnderOdds
-from checks.errors import CriterionError
-from checks.finding import FULL, SEARCHING, Budget, Verdict
+from checks.finding import SEARCHING
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import (
     _passes_exactly,
-    by_hull,
     by_supports,
     extreme_positions,
     marks,
     pairwise_ratios,
     relaxed_diversity,
 )
-from checks.maxent.maxent_diversity import by_join, by_products, decided, relaxed_maxent_diversity
-from checks.maxent.sensitive_tree import Outcome, SensitiveTree, sensitive_tree
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.maxent.maxent_diversity import by_products, decided, relaxed_maxent_diversity
+from checks.maxent.sensitive_tree import Outcome
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from privacy_oracles import conditionals, is_k_combinatorial, largest_counts, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 

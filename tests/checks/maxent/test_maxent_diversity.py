@@ -8,16 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import joint_array
-from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, satisfies
-from checks.finding import Algorithm, Finding, Verdict
-from checks.maxent.maxent_diversity import by_join, maxent_diversity
-from checks.maxent.sensitive_tree import sensitive_tree
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import (
+    Algorithm,
+    Distinct,
+    Diversity,
+    Entropy,
+    Finding,
+    Functional,
+    Recursive,
+    Simple,
+    Verdict,
+    by_join,
+    maxent_diversity,
+    satisfies,
+    sensitive_tree,
+)
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MaximumEntropy
 from privacy_oracles import (
     base_table,
     base_values,

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.maxent.sensitive_tree import ClassSource, SensitiveTree, sensitive_tree
-from models.errors import ContradictionError
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import SensitiveTree, sensitive_tree
+from checks.maxent.sensitive_tree import ClassSource
+from models import Collection, ContingencyTable, ContradictionError, DataCube, Domain, Hierarchy
 from privacy_oracles import Cell, cell_of, conditionals, finest, marginal, places_within, without
 from privacy_strategies import sensitive_collections
 from strategies import decomposable_masks

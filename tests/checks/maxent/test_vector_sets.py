@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
+from checks import SensitiveTree, sensitive_tree
 from checks.maxent.hull import TooManyVectorsError, distinct_positions, work_up
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 
 def path(seed: int) -> SensitiveTree:

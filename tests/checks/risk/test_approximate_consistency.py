@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import covered
-from checks.risk.attackers import AlikeValues, approximate_counts, consistent_counts
+from checks import consistent_counts
+from checks.risk.attackers import AlikeValues, approximate_counts
 from risk_strategies import dictionaries, records, spaces
 
 

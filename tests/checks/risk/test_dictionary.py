@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import checks.risk.attackers as dictionary_module
 from brute_force import covered
-from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, identification_probability
-from models.errors import DomainMismatchError
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Dictionary, Records, RecordSpace, consistent_counts
+from checks.risk.attackers import identification_probability
+from models import Domain, DomainMismatchError, Hierarchy
 from risk_strategies import dictionaries, entries_consistent_with, generalizations, records, spaces
 
 

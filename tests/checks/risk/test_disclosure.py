@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Records, RecordSpace
+from checks import DisclosureRuleError, Records, RecordSpace
 from checks.risk.disclosure import Disclosure, Rule, disclosed, generalize, hide
-from models.errors import DomainMismatchError
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, DomainMismatchError, Hierarchy
 from risk_strategies import records, spaces
 
 

@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts
-from checks.risk.disclosure import (
+from checks import (
+    Constant,
     DecisionProblem,
-    attribute_counts,
-    select_clustered,
-    select_independent,
-    selected_disclosure,
+    Dictionary,
+    DisclosureRuleError,
+    Harm,
+    Linear,
+    Multiplicative,
+    Records,
+    RecordSpace,
+    Weights,
+    consistent_counts,
+    losses,
 )
-from checks.risk.harm import Constant, Harm, Linear, Multiplicative, PerPerson, Weights, harmonic_shares, losses
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.risk.disclosure import attribute_counts, select_clustered, select_independent, selected_disclosure
+from checks.risk.harm import PerPerson, harmonic_shares
+from models import Domain, Hierarchy
 from risk_strategies import dictionaries, records, spaces
 
 

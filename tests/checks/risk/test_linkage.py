@@ -5,21 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Dictionary, Records, RecordSpace
-from checks.risk.harm import (
-    Constant,
-    Harm,
-    Linear,
-    Links,
-    Weights,
-    enlarged,
-    linkage_losses,
-    losses,
-    risk,
-    uniform_links,
-)
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Constant, Dictionary, DisclosureRuleError, Harm, Linear, Records, RecordSpace, Weights, losses
+from checks.risk.harm import Links, enlarged, linkage_losses, risk, uniform_links
+from models import Domain, Hierarchy
 from risk_strategies import (
     constant_shares,
     dictionaries,

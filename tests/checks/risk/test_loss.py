@@ -5,19 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Dictionary, Records, RecordSpace
-from checks.risk.harm import (
-    Constant,
-    Harm,
-    Linear,
-    Weights,
-    as_distribution,
-    expected,
-    losses,
-    risk,
-)
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Constant, Dictionary, DisclosureRuleError, Harm, Linear, Records, RecordSpace, Weights, losses
+from checks.risk.harm import as_distribution, expected, risk
+from models import Domain, Hierarchy
 from risk_strategies import constant_shares, dictionaries, entries_consistent_with, records, sensitivities, spaces
 
 SPACE = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob", "Cy"]), "test": Hierarchy.flat(["+", "-"])}))

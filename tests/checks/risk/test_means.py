@@ -7,11 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Dictionary, Records, RecordSpace, distance_from_root
-from checks.risk.disclosure import DecisionProblem, best_on_average, branch_and_bound
-from checks.risk.harm import Constant, Harm, LeastRisk, MostUtility, losses
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import (
+    Constant,
+    DecisionProblem,
+    Dictionary,
+    DisclosureRuleError,
+    Harm,
+    LeastRisk,
+    MostUtility,
+    Records,
+    RecordSpace,
+    losses,
+)
+from checks.risk.attackers import distance_from_root
+from checks.risk.disclosure import best_on_average, branch_and_bound
+from models import Domain, Hierarchy
 from risk_strategies import dictionaries, records
 from strategies import domains
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.risk.attackers import Dictionary, RecordSpace
-from checks.risk.disclosure import DecisionProblem, branch_and_bound
-from checks.risk.harm import Constant, Harm, LeastRisk, losses
-from models.arrays import FloatArray
+from checks import Constant, DecisionProblem, Dictionary, Harm, LeastRisk, RecordSpace, losses
+from checks.risk.disclosure import branch_and_bound
+from models import FloatArray
 from risk_strategies import dictionaries, records, sensitivities, spaces
 
 

@@ -9,20 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.errors import DisclosureRuleError
-from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts, distance_from_root
-from checks.risk.disclosure import (
+from checks import (
+    Constant,
     DecisionProblem,
-    Frontier,
-    RolledCounts,
-    best_on_average,
-    branch_and_bound,
-    brute_force,
-    frontier,
+    Dictionary,
+    DisclosureRuleError,
+    Harm,
+    LeastRisk,
+    MostUtility,
+    Records,
+    RecordSpace,
+    consistent_counts,
+    losses,
 )
-from checks.risk.harm import Constant, Harm, LeastRisk, MostUtility, Objective, TradeOff, losses
-from models.arrays import FloatArray
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.risk.attackers import distance_from_root
+from checks.risk.disclosure import Frontier, RolledCounts, best_on_average, branch_and_bound, brute_force, frontier
+from checks.risk.harm import Objective, TradeOff
+from models import Domain, FloatArray, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 from strategies import domains
 

@@ -6,14 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import base_cells
-from checks.errors import SensitivityError
-from checks.risk.attackers import Dictionary, Records, RecordSpace, consistent_counts
-from checks.risk.harm import Constant, Harm, Linear, Multiplicative, Sensitivity, Weights, losses, release_risk
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain
+from checks import (
+    Constant,
+    Dictionary,
+    Harm,
+    Linear,
+    Multiplicative,
+    Records,
+    RecordSpace,
+    Weights,
+    consistent_counts,
+    losses,
+)
+from checks.risk.harm import Sensitivity, release_risk
+from marginals import SensitivityError
+from models import Collection, DataCube, Domain, DomainMismatchError, MaximumEntropy
 from risk_strategies import constant_shares, records, sensitivities
 from strategies import data_cubes, decomposable_collections, margins, shape_cube
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checks import Constant, Dictionary, Harm, Records, RecordSpace, losses
 from checks.errors import IncomparableError
-from checks.risk.attackers import Dictionary, Records, RecordSpace
 from checks.risk.disclosure import contains, precedes, upper_bound
-from checks.risk.harm import Constant, Harm, losses, risk
-from models.tables.hierarchy import Domain, Hierarchy
+from checks.risk.harm import risk
+from models import Domain, Hierarchy
 from risk_strategies import dictionaries, generalizations, records, sensitivities, spaces
 
 

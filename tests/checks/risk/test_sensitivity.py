@@ -7,18 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.errors import SensitivityError
-from checks.risk.attackers import Records, RecordSpace, distance_from_root
-from checks.risk.harm import (
-    Constant,
-    Linear,
-    Multiplicative,
-    PerPerson,
-    Weights,
-    harmonic_shares,
-)
-from models.tables.generalized_cells import Taxonomy
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Constant, Linear, Multiplicative, Records, RecordSpace, Weights
+from checks.risk.attackers import distance_from_root
+from checks.risk.harm import PerPerson, harmonic_shares
+from marginals import SensitivityError
+from models import Domain, Hierarchy, Taxonomy
 from risk_strategies import constant_shares, generalizations, records, sensitivities, spaces
 from strategies import hierarchies
 

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Functional, Induction
-from checks.diversity.criterion import satisfies
+from checks import Functional, Induction, satisfies
 from marginals.anonymizers.local_recoding import InducedBound
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 from recoding_oracles import line_holds, requirements
 from strategies import hierarchies
 

@@ -5,11 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from marginals import InputError
 from marginals.anonymizers.local_recoding import relative_accuracy, tree_accuracy
-from marginals.errors import InputError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, GeneralizedCells, Hierarchy
 
 AGES = Hierarchy.from_intervals(map(str, range(8)), [4])
 """s is x below 4 in three of four rows, and y from 4 on."""

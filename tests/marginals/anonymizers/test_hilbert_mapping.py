@@ -7,14 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Functional, Simple
-from checks.diversity.criterion import satisfies
-from marginals.anonymizers.local_recoding import eligible_l, hilbert, hilbert_groups, spread_groups
-from marginals.errors import InputError, NothingPublishableError
-from marginals.tables.attribute import Role
-from marginals.tables.table import Table
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from checks import Functional, Simple, satisfies
+from marginals import InputError, NothingPublishableError, Role, Table, hilbert
+from marginals.anonymizers.local_recoding import eligible_l, hilbert_groups, spread_groups
+from models import ContingencyTable, Domain, Hierarchy
 from recoding_oracles import classes_hold, requirements, rows_that_fit, tables
 
 

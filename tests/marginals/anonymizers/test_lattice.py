@@ -8,23 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.diversity.criteria import (
+from checks import (
     Distinct,
+    Diversity,
     DontCareEntropy,
     Entropy,
     Functional,
     NegativeDisclosure,
     NpdRecursive,
     Recursive,
+    Requirements,
     Simple,
 )
-from checks.diversity.criterion import Diversity
+from marginals import InputError
 from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, table_satisfies
-from marginals.errors import InputError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import contingency_tables, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(

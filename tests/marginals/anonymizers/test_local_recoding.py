@@ -8,19 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.classes import equivalence_classes
-from checks.diversity.criteria import Functional
-from checks.diversity.criterion import satisfies
+from checks import Functional, Requirements, equivalence_classes, satisfies
+from marginals import NothingPublishableError, Role, Table, sweep
 from marginals.anonymizers.lattice import best_full_domain, single_table
-from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights, sweep
-from marginals.errors import NothingPublishableError
-from marginals.tables.attribute import Role
-from marginals.tables.table import Table
-from models.errors import DomainMismatchError
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import information_utility
-from models.tables.hierarchy import Domain, Hierarchy
+from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights
+from models import ContingencyTable, Domain, DomainMismatchError, Hierarchy, information_utility
 from recoding_oracles import classes_hold, requirements, tables
 
 

@@ -6,12 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals import InputError, NothingPublishableError, Policy
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Role, read_table
 from marginals.anonymizers.recoded_file import published_base
 from marginals.example import frame, table
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 LEVELS = {"age": range(4), "sex": range(2), "diagnosis": range(2)}
 

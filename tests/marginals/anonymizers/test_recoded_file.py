@@ -9,17 +9,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from checks.diversity.criteria import Functional
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
-from marginals import InputError, Policy
-from marginals.anonymizers.local_recoding import hilbert, sweep
-from marginals.anonymizers.recoded_file import verify_recoded
-from marginals.errors import NothingPublishableError
+from checks import Functional, Verdict, parse_diversity
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Policy,
+    Role,
+    Table,
+    hilbert,
+    sweep,
+    verify_recoded,
+)
 from marginals.example import attributes, table
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.table import Table
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 from recoding_oracles import line_holds, requirements, tables
 
 

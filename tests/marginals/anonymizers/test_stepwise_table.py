@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.diversity.criteria import Distinct
+from checks import Distinct, Requirements
 from marginals.anonymizers.lattice import minimal_tables, stepwise_table
-from models.tables.data_cube import DataCube
+from models import DataCube
 from strategies import data_cubes
 
 

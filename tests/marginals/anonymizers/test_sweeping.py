@@ -9,28 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.criteria import Functional
-from checks.diversity.criterion import satisfies
-from checks.diversity.registry import parse_diversity
+from checks import Functional, parse_diversity, satisfies
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Role,
+    Table,
+    hilbert,
+    read_hierarchy,
+    read_table,
+    sweep,
+)
 from marginals.anonymizers import local_recoding as class_order_module
 from marginals.anonymizers.lattice import best_full_domain
-from marginals.anonymizers.local_recoding import (
-    MOST_LOOKS,
-    LocalRecoding,
-    class_order,
-    hilbert,
-    level_combinations,
-    sweep,
-    sweeps_all,
-)
-from marginals.config.release_toml import read_hierarchy
-from marginals.errors import InputError, NothingPublishableError
-from marginals.tables.attribute import Attribute, Role
-from marginals.tables.source import read_table
-from marginals.tables.table import Table
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Domain, Hierarchy
+from marginals.anonymizers.local_recoding import MOST_LOOKS, LocalRecoding, class_order, level_combinations, sweeps_all
+from models import ContingencyTable, Domain, GeneralizedCells, Hierarchy
 from recoding_oracles import classes_hold, line_holds, requirements, rows_that_fit, tables
 
 

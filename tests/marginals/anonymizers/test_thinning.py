@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity
+from checks import Distinct, Diversity, Entropy, Functional, Recursive, Simple
+from command_line import main
 from marginals.anonymizers.thinning import kept_rows, thinned_table
-from marginals.commands.main import main
 from marginals.example import table
 from small_release import write_config
 

@@ -15,10 +15,7 @@ import marginals
 from marginals import BundleError
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import check_agreement
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
 from written_bundles import write_bundle
 

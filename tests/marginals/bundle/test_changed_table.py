@@ -10,20 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from checks import Claim, Distinct, KLink, MaxentDiversity, Verdict
 from checks.changes import CellDifference
-from checks.claims import Claim, KLink, MaxentDiversity
-from checks.diversity.criteria import Distinct
-from checks.finding import Verdict
+from command_line import main
 from marginals.bundle import together
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import content_of, union
 from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together import by_table
 from marginals.bundle.verification import BadFile
-from marginals.commands.main import main
 from marginals.publishing.publishing import releasable
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube
 from written_bundles import write_bundle
 
 JOBS, TOWNS, ILLNESSES = ["clerk", "cook", "nurse"], ["Ulm", "Jena"], ["flu", "cold"]

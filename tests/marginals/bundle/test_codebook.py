@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from command_line import main
 from html_pages import Page
 from marginals import BundleError, InputError
-from marginals.commands.main import main
 from marginals.tables.attribute import Codebook
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy
 
 WORDS = """
 [attributes.smokes.values]

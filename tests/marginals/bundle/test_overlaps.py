@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dice import Dice, Thrown
 from marginals.bundle.together import overlapping_values
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 
 def overlaps(one: list[str], other: list[str]) -> tuple[set[tuple[str, str]], bool]:

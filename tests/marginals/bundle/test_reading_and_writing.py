@@ -19,7 +19,7 @@ from marginals import Attribute, BundleError, InputError, Policy, Release
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.verification import BadFile
-from models.graphs.junction_tree import Collection
+from models import Collection
 from written_bundles import write_bundle
 
 

@@ -9,18 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from command_line import main
 from dice import Dice, Thrown
+from marginals import Role
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import ReleasedLadder, released_ladders
-from marginals.commands.main import main
 from marginals.example import release
 from marginals.publishing.publishing import releasable
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
+from models import Collection, ContingencyTable, DataCube, Hierarchy
 from strategies import contingency_tables, domains, margins
 
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from command_line import main
 from marginals import InputError
 from marginals.bundle.replacement import mark_replaced, note_beside, replacement_of
-from marginals.commands.main import main
 from marginals.example import release as another_release
 from small_release import contents, write_config
 

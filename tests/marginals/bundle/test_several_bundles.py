@@ -9,15 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import Claim, KLink
-from checks.finding import Verdict
+from checks import Claim, KLink, Verdict
+from command_line import main
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.signature import SIGNATURE
 from marginals.bundle.verification import BadFile
-from marginals.commands.main import main
 from minisign_programs import write_keys, write_stub
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube
 from written_bundles import write_bundle
 
 PEOPLE = {("a", "u", "flu"): 2, ("a", "v", "cold"): 2, ("b", "u", "cold"): 3, ("b", "v", "flu"): 3}

@@ -15,20 +15,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, undecided
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, Verdict, parse_diversity
+from checks.claims import undecided
+from command_line import main
+from marginals import IncompatibleReleasesError, Role
 from marginals.attacks import refined_certainties
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together import atoms_of, common_refinement
-from marginals.commands.main import main
-from marginals.errors import IncompatibleReleasesError
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from table_enumeration import all_tables, margins_with, ranges
 from written_bundles import write_bundle
 

@@ -11,16 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
+from checks import KCombinatorial, KLink, MaxentDiversity, Verdict, parse_diversity
+from command_line import main
 from marginals import Attribute, InputError, Table
 from marginals.bundle.content import BundleContent
-from marginals.commands.main import main
 from marginals.pages.release_page import report_html
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
+from models import Collection, DataCube, Hierarchy
 from written_bundles import write_bundle
 
 

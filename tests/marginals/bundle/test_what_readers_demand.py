@@ -7,14 +7,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.claims import Claim, MaxentDiversity, Register
-from checks.diversity.registry import parse_diversity
-from checks.finding import Finding, Verdict
+from checks import Claim, Finding, MaxentDiversity, Register, Verdict, parse_diversity
 from marginals import Attribute, InputError
 from marginals.bundle.content import BundleContent
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
+from models import Collection, DataCube, Hierarchy
 from written_bundles import write_bundle
 
 KINDS = ("diversity", "register")

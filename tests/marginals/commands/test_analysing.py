@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from marginals.commands.main import main
+from command_line import main
 from marginals.example import release
 
 

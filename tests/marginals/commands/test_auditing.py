@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 import marginals
 import shown_outputs
-from marginals.commands.main import main
+from command_line import main
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how_to" / "audit.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,7 @@ import marginals
 from marginals.commands.main import KINDS_OF_WORK, main
 from marginals.example import release as corrected
 from minisign_programs import write_keys, write_stub
-from models.errors import MarginalsError
+from models import MarginalsError
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 
 
 def run(*arguments: object) -> Result:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from marginals.commands.main import main
+from command_line import main
 
 NOTICED = "'patient_id' looks like a key and repeats: 300 values in 1,000 rows"
 

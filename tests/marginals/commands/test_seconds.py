@@ -10,15 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.claims import KCombinatorial, KLink
+from checks import KCombinatorial, KLink
+from command_line import main
 from marginals import Role
 from marginals.bundle.content import BundleContent
-from marginals.commands.main import main
-from models.deadline import Deadline
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy
 from written_bundles import write_bundle
 
 OVER = Deadline(0.0)

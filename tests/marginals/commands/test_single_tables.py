@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from small_release import write_config
 
 QUASI = ["age", "sex", "town"]

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency
 
+from marginals import Role
 from marginals.config.column_choice import MOST_COLUMNS, are_associated, associations, within_limit
 from marginals.config.column_guess import Guess
 from marginals.config.copies import Values
 from marginals.config.first_config import initial_config
 from marginals.publishing.policy import Wanted
-from marginals.tables.attribute import Role
 
 
 def guesses(**roles: str) -> dict[str, Guess]:

@@ -9,11 +9,11 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marginals import Role
 from marginals.config.column_guess import Guess
 from marginals.config.copies import Values, copies, determines, sums
 from marginals.config.first_config import initial_config
 from marginals.config.roles import Chosen
-from marginals.tables.attribute import Role
 
 
 def determined(pairs: list[tuple[int, int]]) -> bool:

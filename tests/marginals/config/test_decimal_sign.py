@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from marginals.config.column_guess import likely_decimal, missing_tokens
 from marginals.tables.attribute import Column
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
+from command_line import main
 from marginals import InputError, Role
-from marginals.commands.main import main
 from marginals.config.column_guess import Guess, guess
 from marginals.config.first_config import initial_config
 from marginals.demo import simulate_census

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from marginals.config.column_guess import keys_by_content
 from marginals.config.first_config import initial_config
 from marginals.tables.attribute import Column

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from marginals.config.release_toml import read_config, read_hierarchy
-from marginals.errors import InputError
-from models.errors import MarginalsError
+from marginals import InputError, read_config, read_hierarchy
+from models import MarginalsError
 
 GOOD = """
 [data]

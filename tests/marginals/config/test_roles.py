@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from command_line import main
 from marginals import InputError, Role
-from marginals.commands.main import main
 from marginals.config.column_guess import ColumnDescription, guess
 from marginals.config.first_config import initial_config
 from marginals.config.questions import Unconfirmed, guesses_in, unconfirmed_lines

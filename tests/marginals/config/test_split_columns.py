@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
+from marginals import Role
 from marginals.config.column_guess import guess
 from marginals.config.split_columns import as_one
-from marginals.tables.attribute import Column, Role
+from marginals.tables.attribute import Column
 
 
 def roles(chosen: Iterable[str] = (), **texts: Iterable[object]) -> dict[str, Role]:

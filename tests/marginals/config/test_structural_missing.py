@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
+from marginals import Role
 from marginals.config.first_config import initial_config
 from marginals.config.structural_missing import StructurallyMissing, structurally_missing
-from marginals.tables.attribute import Role
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))

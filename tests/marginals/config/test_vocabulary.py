@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import marginals.config.vocabulary
+from marginals import Role
 from marginals.config.column_guess import guess
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of, meaning_of_values
-from marginals.tables.attribute import Column, Role
+from marginals.tables.attribute import Column
 
 SURE = {
     "death_cause": "health or treatment",

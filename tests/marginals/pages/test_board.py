@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 
 import marginals
-from checks.claims import KLink
+from checks import KLink
 from html_pages import Page
 from marginals import Attribute, Policy, Release
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import pairs_shown, report_html
 from marginals.publishing.publishing import Publication
-from models.graphs.junction_tree import Collection
+from models import Collection
 from strategies import decomposable_collections
 
 

@@ -5,10 +5,7 @@ import numpy as np
 import pytest
 
 from marginals.pages.release_page import WIDTH, interaction_picture
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 
 def chain(length: int) -> Collection:

@@ -19,7 +19,7 @@ import marginals
 from marginals import Attribute, Policy
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import report_html
-from models.graphs.junction_tree import Collection
+from models import Collection
 from written_bundles import write_bundle
 
 CODES = ["08001", "NA", "1e3", "007"]

@@ -15,17 +15,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 
 import marginals
-from checks.claims import KLink
-from checks.finding import Algorithm, Finding, Verdict
+from checks import Algorithm, Finding, KLink, Verdict
+from command_line import main
 from html_pages import CONTRAST, Page, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
-from marginals.commands.main import main
 from marginals.pages.release_page import finest_pairs, interaction_picture, report_html, tree_picture
 from marginals.wording import in_words
-from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Domain, Margin
+from models import Collection, Domain, Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
 from written_bundles import write_bundle

@@ -8,16 +8,12 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity
-from checks.diversity.registry import parse_diversity
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, parse_diversity
 from html_pages import Page
 from marginals import Role
 from marginals.bundle.content import BundleContent
 from marginals.pages.release_page import report_html
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 VALUES = {"town": ["oak", "elm", "bay"], "sex": ["f", "m"], "job": ["x", "y"], "ill": ["flu", "cold", "gout"]}
 DOMAIN = Domain.of({name: Hierarchy.flat(values) for name, values in VALUES.items()})

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from checks import LeastRisk, MostUtility
 from checks.risk.disclosure import Frontier
-from checks.risk.harm import LeastRisk, MostUtility, TradeOff
+from checks.risk.harm import TradeOff
+from command_line import main
 from html_pages import CONTRAST, Page, assert_self_contained
-from marginals.commands.main import main
 from marginals.pages import risk_page
 from marginals.pages.risk_page import (
     Plot,

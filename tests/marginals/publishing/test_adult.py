@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from marginals.publishing.searching import Prepared, no_progress
 from marginals.publishing.searching import searched as find
-from models.deadline import NEVER
+from models import NEVER
 
 pytestmark = pytest.mark.data
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks.diversity.registry import parse_diversity
-from marginals import Attribute, Policy, publish, read_table
-from marginals.errors import InputError
+from checks import parse_diversity
+from marginals import Attribute, InputError, Policy, publish, read_table
 from marginals.publishing.proposals import WEAKER
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.publishing.searching import Prepared, Search, no_progress, searched
 from marginals.wording import search_line
-from models.deadline import NEVER
+from models import NEVER
 
 PRIVACY = {"k_link": 4, "diversity": "entropy:2"}
 

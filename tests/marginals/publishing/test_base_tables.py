@@ -6,24 +6,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checks.claims import Requirements
-from checks.diversity.criteria import Distinct
-from checks.diversity.registry import parse_diversity
-from checks.finding import Finding, Verdict
-from checks.privacy_constraint import PrivacyConstraint
-from marginals import Policy, publish
-from marginals.errors import InputError, NothingPublishableError
+from checks import Distinct, Finding, PrivacyConstraint, Requirements, Verdict, parse_diversity
+from marginals import InputError, NothingPublishableError, Policy, Role, Table, publish
 from marginals.publishing import searching
 from marginals.publishing.proposals import WEAKER, proposed_diversity
 from marginals.publishing.searching import BaseTables, Prepared, best_base, chosen_base, sensitive_levels
-from marginals.tables.attribute import Role
-from marginals.tables.table import Table
-from models.deadline import NEVER, Deadline
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import PenalizedDivergence, Problem
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    NEVER,
+    Collection,
+    ContingencyTable,
+    Deadline,
+    Domain,
+    Hierarchy,
+    MaximumEntropy,
+    PenalizedDivergence,
+    Problem,
+)
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])
 

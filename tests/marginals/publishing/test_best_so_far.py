@@ -16,9 +16,7 @@ from marginals.deadline import PROGRESS_IN_LINES
 from marginals.publishing import best_so_far
 from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.searching import no_progress
-from models.graphs.junction_tree import Collection
-from models.search import Problem, Refusal, forward
-from models.tables.hierarchy import Mask
+from models import Collection, Mask, Problem, Refusal, forward
 
 PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
 

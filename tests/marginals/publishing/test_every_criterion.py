@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.diversity.registry import parse_diversity, spellings
-from marginals.commands.main import main
+from checks import parse_diversity, spellings
+from command_line import main
 from small_release import CONFIG, write_config
 
 CRITERIA = {

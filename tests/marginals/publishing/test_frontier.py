@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import marginals
-from marginals.errors import InputError, MarginalsError
+from marginals import InputError, MarginalsError
 from marginals.example import table
 from marginals.publishing.frontier import COLUMNS
 

@@ -15,21 +15,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import InputError, NothingPublishableError, Policy, Release, interchange
+from marginals import (
+    BundleError,
+    InputError,
+    NothingPublishableError,
+    Policy,
+    Release,
+    Table,
+    WorkerLostError,
+    interchange,
+    read_config,
+)
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.writing import bundle_files
 from marginals.config.first_config import initial_config
 from marginals.config.presets import PRESETS, preset_of
-from marginals.config.release_toml import read_config
 from marginals.config.roles import Chosen as Said
-from marginals.errors import BundleError, WorkerLostError
 from marginals.publishing.publishing import Chosen, Publication, content, prepare, released_names
 from marginals.publishing.searching import no_progress
 from marginals.steward import FurtherBeside
-from marginals.tables.table import Table
 from marginals.wording import beside_lines
-from models.deadline import NEVER
+from models import NEVER
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")

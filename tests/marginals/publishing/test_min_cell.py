@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import MinCell
-from marginals import NothingPublishableError, Policy
-from marginals.commands.main import main
+from checks import MinCell
+from command_line import main
+from marginals import NothingPublishableError, Policy, read_table
 from marginals.example import attributes, frame, table
-from marginals.tables.source import read_table
 from small_release import CONFIG, write_config
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.privacy_constraint import PrivacyConstraint
+from checks import PrivacyConstraint
+from command_line import main
 from marginals import Attribute, NothingPublishableError, Policy
-from marginals.commands.main import main
 from marginals.publishing.obstacles import Obstacles, as_written, unmet_demands
 
 K = 10

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from marginals.commands.main import main
+from command_line import main
 from small_release import CONFIG, write_config
 
 

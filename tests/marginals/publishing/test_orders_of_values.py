@@ -10,12 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.claims import MaxentDiversity
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
+from checks import MaxentDiversity, Verdict, parse_diversity
+from command_line import main
 from marginals import Attribute, InputError, Policy
-from marginals.commands.main import main
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 ORDERED = "t-closeness:0.3 ordered"
 

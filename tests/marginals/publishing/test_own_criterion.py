@@ -15,16 +15,23 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import marginals
-from checks.claims import AttributeClaim, Requirements
-from checks.classes import equivalence_classes
-from checks.diversity.criterion import ShareBound, numbers, spelled
-from checks.diversity.registry import parse_diversity, spellings
-from checks.errors import CriterionError
-from checks.finding import Algorithm, Verdict
-from checks.maxent.maxent_diversity import by_join, decided
-from marginals.commands.main import main
+from checks import (
+    Algorithm,
+    CriterionError,
+    Requirements,
+    Verdict,
+    by_join,
+    equivalence_classes,
+    parse_diversity,
+    spelled,
+    spellings,
+)
+from checks.claims import AttributeClaim
+from checks.diversity.criterion import ShareBound, numbers
+from checks.maxent.maxent_diversity import decided
+from command_line import main
 from marginals.example import table
-from models.graphs.junction_tree import Collection
+from models import Collection
 from privacy_strategies import sensitive_collections, tree_of
 from small_release import CONFIG, write_config
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks import CriterionError, Verdict
 from marginals import (
     Attribute,
     BundleError,

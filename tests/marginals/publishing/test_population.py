@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from marginals.commands.main import main
-from marginals.publishing.policy import Population
+from command_line import main
+from marginals import Population
 from small_release import CONFIG, write_config
 
 

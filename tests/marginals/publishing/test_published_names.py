@@ -10,21 +10,16 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks.claims import MinCell
-from checks.finding import Verdict
+from checks import MinCell, Verdict
 from checks.labels import LabelTells
-from marginals import Attribute, Policy
+from marginals import Attribute, BundleError, NothingPublishableError, Policy, Role
 from marginals.anonymizers.lattice import published_table
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import released_ladders
 from marginals.bundle.writing import write_bundle
-from marginals.errors import BundleError, NothingPublishableError
-from marginals.tables.attribute import MISSING, Role
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from marginals.tables.attribute import MISSING
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 T = 11
 RULE = Policy(rules="cms-11", base="none")

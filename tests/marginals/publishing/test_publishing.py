@@ -13,16 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-from checks.diversity.criterion import Diversity
-from checks.finding import Budget, Finding, Verdict
-from checks.maxent.maxent_diversity import maxent_diversity
-from marginals import Attribute, InputError, Policy, Release, Table
-from marginals.commands.main import main
+from checks import Budget, Diversity, Finding, Verdict, maxent_diversity
+from command_line import main
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Release, Table
 from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
-from marginals.errors import NothingPublishableError
 from marginals.pages.release_page import report_html
-from models.graphs.junction_tree import Collection
-from models.search import STRATEGIES, Problem, SearchResult, Stop, forward
+from models import STRATEGIES, Collection, Problem, SearchResult, forward
+from models.search import Stop
 
 CONFIG = """
 [data]

@@ -9,16 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import ATTESTED, VERIFIED, KLink, MaxentDiversity, Register, Requirements
-from checks.diversity.registry import parse_diversity
-from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks import ATTESTED, CriterionError, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
+from checks.claims import VERIFIED
+from command_line import main
 from marginals import InputError, NothingPublishableError, Policy, Table
 from marginals.bundle.content import BundleContent
-from marginals.commands.main import main
 from marginals.pages.release_page import report_html
-from models.graphs.junction_tree import Collection
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube
 from small_release import contents
 from written_bundles import write_bundle
 

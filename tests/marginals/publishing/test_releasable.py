@@ -10,17 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink, MaxentDiversity, Question
-from checks.diversity.registry import parse_diversity
-from checks.finding import Verdict
-from marginals import Attribute, Policy
-from marginals.errors import InputError, NothingPublishableError
+from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, Verdict, parse_diversity
+from marginals import Attribute, InputError, NothingPublishableError, Policy
 from marginals.publishing.publishing import releasable
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from small_release import contents
 from strategies import hierarchies
 

@@ -11,7 +11,7 @@ import pytest
 
 import marginals
 from marginals.publishing.searching import Prepared, Search, _nearer, no_progress, searched
-from models.deadline import NEVER, Deadline
+from models import NEVER, Deadline
 from models.search.chance import without_chance_edges
 from models.search.cross_validation import errors_of_pairs
 from privacy_oracles import base_table

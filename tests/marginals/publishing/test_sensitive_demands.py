@@ -12,11 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, InputError, Policy
-from marginals.commands.main import main
-from marginals.errors import NothingPublishableError
+from command_line import main
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Table
 from marginals.example import table as example
-from marginals.tables.table import Table
 from marginals.wording import sensitive_lines
 
 PEOPLE = pd.DataFrame(

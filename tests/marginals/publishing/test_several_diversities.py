@@ -9,11 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import MaxentDiversity
-from checks.diversity.criteria import Distinct, Entropy
-from checks.errors import CriterionError
-from marginals.commands.main import main
-from marginals.errors import InputError, NothingPublishableError
+from checks import CriterionError, Distinct, Entropy, MaxentDiversity
+from command_line import main
+from marginals import InputError, NothingPublishableError
 
 CODES = {chapter: [f"{chapter}{number}" for number in range(1, 7)] for chapter in "AB"}
 

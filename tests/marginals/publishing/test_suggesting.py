@@ -11,8 +11,8 @@ import pytest
 import marginals
 from html_pages import Page
 from marginals import Attribute, Policy
+from marginals import Policy as PolicyClass
 from marginals.publishing import searching
-from marginals.publishing.policy import Policy as PolicyClass
 from marginals.steward import Suggestion, no_suggestions
 
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks.claims import Claim, KCombinatorial, KLink
+from checks import Claim, KCombinatorial, KLink
+from command_line import main
 from marginals import Attribute, Policy, Table
-from marginals.commands.main import main
-from models.graphs.junction_tree import Collection
+from models import Collection
 from privacy_oracles import class_sizes, largest_counts
 
 CONFIG = """

@@ -13,16 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks.privacy_constraint import PrivacyConstraint
+from checks import PrivacyConstraint
+from command_line import main
 from marginals import InputError, Policy
-from marginals.commands.main import main
 from marginals.example import table
 from marginals.publishing.policy import Wanted, finest_passing, finest_together, wanted_tables
 from marginals.publishing.proposals import WEIGHT
 from marginals.publishing.publishing import Publication
-from models.graphs.junction_tree import Collection
-from models.search import Refusal, RefusalScope, SearchResult
-from models.tables.data_cube import DataCube
+from models import Collection, DataCube, Refusal, RefusalScope, SearchResult
 from small_release import write_config
 
 

@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 
 from marginals import Release, Role
 from marginals.bundle.content import BundleContent
-from models.errors import NotFittedError
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
 
 ROWS = 5
 DOMAIN = Domain.of(

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from marginals import InputError, Release, Role
 from marginals.bundle.content import BundleContent
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 
 ROWS = 4
 TRUE_NUMBERS = {"1": [1.0], "2-4": [2.0, 2.9999999, 3.0, 4.0], "7 or missing": [7.0, nan]}

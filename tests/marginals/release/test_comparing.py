@@ -13,15 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
+from command_line import main
 from html_pages import Page
 from marginals import Attribute, InputError, Policy
 from marginals.accuracy import INDEPENDENT, LEAST_LOST, SINGLE, STEPWISE, Comparison, CountErrors, comparison
-from marginals.commands.main import main
 from marginals.example import release, table
 from marginals.publishing.publishing import Publication
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import Collection, MarginalModel, TooManyCellsError
 from small_release import write_config
 
 

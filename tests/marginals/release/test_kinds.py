@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import marginals
 from marginals import AssumptionWarning, Attribute, Mixture, Policy, Release
 from marginals.example import attributes, frame, release
-from models.graphs.basis import NOT_ASKED, Distinction, Kind, basis_of
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy, basis_of
+from models.graphs.basis import NOT_ASKED, Distinction, Kind
 from shape_releases import release_of
 from strategies import SHAPE_DOMAIN, SHAPES
 

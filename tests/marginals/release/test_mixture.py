@@ -11,15 +11,12 @@ from scipy.optimize import minimize
 
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
-from checks.finding import Verdict
-from marginals import InputError, NotFittedError, Policy
+from checks import Verdict
+from marginals import InputError, NotFittedError, Policy, Release, Role
 from marginals.bundle.content import BundleContent
 from marginals.example import frame, release
-from marginals.release.release import Release
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection
+from models import Collection, DataCube
 from models.inference.maximum_entropy import WITHIN, mixture_weights
-from models.tables.data_cube import DataCube
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_masks, domains
 

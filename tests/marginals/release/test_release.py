@@ -11,8 +11,7 @@ import pytest
 import marginals
 import marginals.example
 from brute_force import iterative_proportional_fitting, joint_array
-from models.errors import NotDecomposableError, NotFittedError, TooManyCellsError
-from models.inference.marginal_model import MarginalModel
+from models import MarginalModel, NotDecomposableError, NotFittedError, TooManyCellsError
 from shape_releases import release_of
 from strategies import SHAPE_DOMAIN, shape_cube
 

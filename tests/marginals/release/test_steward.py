@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
+from command_line import main
 from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
 from marginals.accuracy import STEPWISE, Comparison, TableErrors, comparison
-from marginals.commands.main import main
 from marginals.example import frame, publication, release, table
 from marginals.names import with_level_names
 from marginals.steward import MARK, StewardFile, beside

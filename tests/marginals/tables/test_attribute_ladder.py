@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals.config.release_toml import read_config
-from marginals.tables.attribute import Attribute
-from models.tables.hierarchy import Hierarchy
+from marginals import Attribute, read_config
+from models import Hierarchy
 
 nightly = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="takes a minute and a half; make nightly")
 TOWNS = Hierarchy.from_rows(

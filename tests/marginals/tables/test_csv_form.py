@@ -14,13 +14,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, read_config, read_rows, read_table
-from marginals.commands.main import main
+from command_line import main
+from marginals import Attribute, InputError, TableSource, read_config, read_rows, read_table
 from marginals.config.first_config import initial_config
-from marginals.errors import InputError
 from marginals.tables import engines
 from marginals.tables.files import CsvForm, likely_encoding, likely_form
-from marginals.tables.source import TableSource
 
 ROLES = {"age": "quasi-identifier", "wörk": "quasi-identifier"}
 TEXT = 'age;wörk\n31;Ärztin\n"32";"Maß; nehmen"\n33;20 €\n31;Ärztin\n'

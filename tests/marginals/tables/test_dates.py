@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, Policy, publish, read_config, read_table
-from marginals.errors import InputError
+from marginals import Attribute, InputError, Policy, publish, read_config, read_table
 from marginals.tables.values import UNITS, date_hierarchy, date_text
-from models.errors import HierarchyError
+from models import HierarchyError
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

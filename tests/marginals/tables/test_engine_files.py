@@ -18,14 +18,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import files
-from marginals.errors import InputError, TooLittleMemoryError
+from marginals import InputError, TooLittleMemoryError, files, read_table
 from marginals.tables import engines, frames
 from marginals.tables.distinct_rows import text_of
 from marginals.tables.engines import with_duckdb
 from marginals.tables.files import engine_refusals, files_of
 from marginals.tables.frames import LazyFrame
-from marginals.tables.source import read_table
 
 pytest.importorskip("duckdb")
 

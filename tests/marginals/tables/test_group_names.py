@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from marginals.tables.attribute import Attribute
+from marginals import Attribute
 from marginals.tables.group_names import GroupName, GroupNaming, KeptNames, NamedLevels, told_by_older_labels
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 FITTED = Attribute("quasi-identifier", ladder="fitted")
 COUNTRIES = Hierarchy.from_rows(

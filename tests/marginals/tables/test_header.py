@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from command_line import main
 from marginals import InputError, read_rows, read_table
-from marginals.commands.main import main
 from marginals.demo import simulate_census
 from marginals.tables.attribute import Column
 from marginals.tables.source import looks_like_record

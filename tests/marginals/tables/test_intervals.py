@@ -15,7 +15,7 @@ from marginals import Attribute, InputError, Policy
 from marginals.bundle.reading import read_bundle, union
 from marginals.tables.intervals import are_names, check_intervals, misplaced, numbers_of
 from marginals.tables.scales import whole_numbers
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 
 ARX = [("64", "60-64", "60-69", "*"), ("65", "60-64", "60-69", "*"), ("66", "65-69", "60-69", "*")]
 """Three rows of the hierarchy of ages that ARX has for Adult."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table, verify
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

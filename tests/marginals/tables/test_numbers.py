@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, Policy, publish, read_config, read_rows, read_table
-from marginals.errors import InputError
+from marginals import Attribute, InputError, Policy, publish, read_config, read_rows, read_table
 from marginals.tables.values import number_in, number_text
 from table_readers import WAYS, handed_over
 

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
-from marginals.tables.attribute import Role
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Role, Table, assess, publish, read_table
 from marginals.tables.table import finest_levels
-from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy, equal_cells
 from table_readers import spark_session
 
 CELL = 2 * 128

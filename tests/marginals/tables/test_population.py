@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, InputError
-from marginals.config.release_toml import read_config
-from marginals.tables.levels import read_population
-from models.tables.hierarchy import Hierarchy
+from marginals import Attribute, InputError, read_config, read_population
+from models import Hierarchy
 
 TOWNS = Hierarchy.from_rows([(town, country, "*") for town, country in zip("abcdef", ["north"] * 4 + ["south"] * 2)])
 KINDS = {

@@ -8,12 +8,10 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import Attribute, Role
+from marginals import Attribute, InputError, Role, TableSource, read_table
 from marginals.bundle.reading import read_bundle
 from marginals.config.first_config import initial_config
-from marginals.errors import InputError
 from marginals.tables.files import ColumnLabels, column_labels
-from marginals.tables.source import TableSource, read_table
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")

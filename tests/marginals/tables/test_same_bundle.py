@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute, Policy, publish, read_table
-from marginals.config.release_toml import read_hierarchy
+from marginals import Attribute, Policy, publish, read_hierarchy, read_table
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, InputError, Policy
-from marginals.config.release_toml import read_config
+from marginals import Attribute, InputError, Policy, read_config, read_rows
 from marginals.tables.attribute import MISSING
 from marginals.tables.sensitive_groups import CATEGORIES, in_groups
-from marginals.tables.source import read_rows
 
 ROWS = 300
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from command_line import main
 from marginals import InputError, read_config, read_rows, read_table
-from marginals.commands.main import main
 from marginals.tables.files import SEPARATORS, likely_form
 from table_readers import spark_session
 

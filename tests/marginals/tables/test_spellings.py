@@ -12,11 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, Part, Policy, publish, read_rows, read_table
+from marginals import (
+    Attribute,
+    DisclosureRule,
+    InputError,
+    Part,
+    Policy,
+    TableSource,
+    disclose,
+    publish,
+    read_rows,
+    read_table,
+)
 from marginals.audited_tables import guessed_spec, labelled_cells, read_published
-from marginals.disclosure import DisclosureRule, disclose, disclose_file
-from marginals.errors import InputError
-from marginals.tables.source import TableSource
+from marginals.disclosure import disclose_file
 from marginals.tables.values import POINT, NumberFormat, in_order, number_text
 
 WHOLE = [Decimal(n) for n in (-1200, 0, 7, 95, 1000, 1500, 12345, 100000, 1234567)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.tables import workbook
 from marginals.tables.files import ProgramFile
 

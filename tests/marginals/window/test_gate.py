@@ -20,7 +20,7 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 from werkzeug.test import Client, create_environ, run_wsgi_app
 from werkzeug.wrappers import Response
 
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.window import server
 from marginals.window.gate import POLICY, REPORT_POLICY, Gate, guarded
 from marginals.window.project import Project

@@ -15,7 +15,7 @@ from hypothesis import given
 
 import marginals
 from marginals.window.level_tree import Group, level_tree
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy
 from small_release import write_config
 from strategies import hierarchies
 from window_clients import Browser, browsing, served

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import marginals
-from marginals.errors import InputError
+from marginals import InputError
 from marginals.example import release
 from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.preview import Preview

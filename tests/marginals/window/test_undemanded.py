@@ -26,11 +26,10 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from marginals.commands.main import main
-from marginals.errors import InputError
-from marginals.release.release import Release
+from command_line import main
+from marginals import InputError, Release
 from marginals.window.jobs import Job, Jobs
-from models.errors import MarginalsError
+from models import MarginalsError
 from window_clients import Browser, browsing
 
 COLUMNS = ("age", "town", "ill", "income")

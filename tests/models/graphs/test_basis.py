@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, lifted
-from models.graphs.basis import NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models import Basis, Collection, ContingencyTable, DataCube, Domain, Hierarchy, Margin, basis_of
+from models.graphs.basis import NOT_ASKED, Distinction, Kind, bases_of_pairs
 from strategies import SHAPE_DOMAIN, SHAPES, domains
 
 Groups = Mapping[str, NDArray[np.intp]]

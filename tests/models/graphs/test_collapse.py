@@ -9,10 +9,19 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
-from models.graphs.junction_tree import Collection, JunctionTree, collapsed, maximal_masks, sides
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    DataCube,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    JunctionTree,
+    allowed_moves,
+    maximal_masks,
+)
+from models.graphs.junction_tree import collapsed, sides
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_collections, decomposable_masks, domains, maximal_cliques
 

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import DomainMismatchError, NotDecomposableError
-from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import equal_cells
+from models import Collection, DomainMismatchError, NotDecomposableError, equal_cells
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, data_cubes, margins, shape_cube
 
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection, Support, cyclic_parts
-from models.tables.contingency_table import CodedCells
-from models.tables.hierarchy import Margin
+from models import CodedCells, Collection, Margin, Support
+from models.graphs.junction_tree import cyclic_parts
 from strategies import NOT_DECOMPOSABLE, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
 
 

@@ -3,9 +3,8 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from models.errors import NotDecomposableError
-from models.graphs.junction_tree import JunctionTree, decomposable_part
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models import Domain, Hierarchy, JunctionTree, Mask, NotDecomposableError
+from models.graphs.junction_tree import decomposable_part
 from strategies import domains, margins
 
 FLAT = Domain.of({name: Hierarchy.flat("xy") for name in "abcdefghij"})

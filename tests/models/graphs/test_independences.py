@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 
 from brute_force import iterative_proportional_fitting, joint_array
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import JunctionTree, independences
-from models.tables.hierarchy import vertices_of
+from models import InteractionGraph, JunctionTree, vertices_of
+from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
 from strategies import decomposable_collections
 

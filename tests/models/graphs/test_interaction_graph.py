@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.interaction_graph import InteractionGraph
-from models.tables.hierarchy import Domain, Hierarchy, InducedAttribute
+from models import Domain, Hierarchy, InteractionGraph
+from models.tables.hierarchy import InducedAttribute
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins, maximal_cliques
 
 VERTEX_COUNT = 8

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import NotDecomposableError
-from models.graphs.interaction_graph import InteractionGraph
-from models.graphs.junction_tree import JunctionTree, maximal_masks
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Domain, Hierarchy, InteractionGraph, JunctionTree, NotDecomposableError, maximal_masks
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
 
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(7)})

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.graphs.interaction_graph import (
+from models import (
     AddEdge,
     AddVertex,
+    Collection,
+    DataCube,
+    Domain,
+    Hierarchy,
     InteractionGraph,
+    MaximumEntropy,
     RemoveEdge,
     RemoveVertex,
     allowed_moves,
     describe,
 )
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

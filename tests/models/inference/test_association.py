@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.inference.marginal_model import (
-    cramers_v,
-    mutual_information,
-    phi_squared,
-)
+from models import mutual_information
+from models.inference.marginal_model import cramers_v, phi_squared
 
 
 @given(arrays(np.float64, (2, 3, 2), elements=st.integers(0, 5)))

@@ -5,14 +5,11 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, iterative_fit
 from models.inference import clique_cells as cells_module
 from models.inference import iterative_fitting as fitting_module
 from models.inference.clique_cells import BoxedCells, CliqueCells, Projection, Script, clique_cells, do
-from models.inference.iterative_fitting import ArrayBeliefs, Beliefs, FactoredBeliefs, Layout, beliefs_in, iterative_fit
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models.inference.iterative_fitting import ArrayBeliefs, Beliefs, FactoredBeliefs, Layout, beliefs_in
 from strategies import data_cubes, margins
 
 MANY = 1_000_000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from models.arrays import FloatArray
+from models import FloatArray
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 
 CASES = min(int(os.environ.get("MARGINALS_TRIALS", "60")), 5_000)

@@ -5,15 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ContradictionError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models import (
+    CodedCells,
+    Collection,
+    ContingencyTable,
+    ContradictionError,
+    DataCube,
+    Domain,
+    Hierarchy,
+    Margin,
+    TooManyCellsError,
+    iterative_fit,
+    possible_cells,
+)
 from models.inference import clique_cells as module
 from models.inference.clique_cells import BoxedCells, ListedCells, Projection, Script, clique_cells, do
-from models.inference.iterative_fitting import ArrayBeliefs, iterative_fit
-from models.programs.consistent_tables import possible_cells
-from models.tables.contingency_table import CodedCells, ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models.inference.iterative_fitting import ArrayBeliefs
 from strategies import data_cubes, margins
 
 MANY = 1_000_000

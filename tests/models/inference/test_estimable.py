@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel, vertices_of
 from models.inference.log_linear import adjusted_degrees_of_freedom, edge_test, estimable_parameters, fitted_cells
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, vertices_of
 from strategies import decomposable_masks, maximal_cliques
 
 SHAPE = (3, 2, 3, 2)

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import DomainMismatchError
-from models.inference.calibrated_tree import CalibratedTree
-from models.inference.maximum_entropy import ExpectedCells, MaximumEntropy
+from models import CalibratedTree, DomainMismatchError, MaximumEntropy
+from models.inference.maximum_entropy import ExpectedCells
 from strategies import coarser_margins, contingency_tables, decomposable_collections, domains
 
 

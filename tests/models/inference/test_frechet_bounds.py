@@ -12,18 +12,24 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from brute_force import Array, dense_marginal, joint_array, places
-from models.arrays import BoolArray
-from models.deadline import Deadline
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, expectation, expected_counts, proportional
-from models.inference.frechet_bounds import FrechetBounds
-from models.inference.iterative_fitting import iterative_fit
-from models.inference.maximum_entropy import MaximumEntropy
-from models.programs.cell_bounds import CountBounds
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    BoolArray,
+    CalibratedTree,
+    Collection,
+    ContingencyTable,
+    CountBounds,
+    DataCube,
+    Deadline,
+    Domain,
+    DomainMismatchError,
+    FrechetBounds,
+    Hierarchy,
+    MaximumEntropy,
+    expected_counts,
+    iterative_fit,
+    proportional,
+)
+from models.inference.calibrated_tree import expectation
 from strategies import SHAPE_DOMAIN, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
 
 

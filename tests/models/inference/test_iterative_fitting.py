@@ -8,15 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.deadline import Deadline
-from models.errors import TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import expected_marginal
-from models.inference.iterative_fitting import TOLERANCE, iterative_fit
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
+    MaximumEntropy,
+    TimeOverError,
+    TooManyCellsError,
+    expected_marginal,
+    iterative_fit,
+)
+from models.inference.iterative_fitting import TOLERANCE
 from strategies import data_cubes, decomposable_collections, margins
 
 

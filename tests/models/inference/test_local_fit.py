@@ -9,13 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array, places
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel, Mask, TooManyCellsError
 from models.inference.local_fit import Kind, LocalFit
-from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import Core, cores, further_masks, margins
 
 LAID_OUT = 1 << 20

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, independent, iterative_proportional_fitting, joint_array, kl_divergence
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import Collection, MarginalModel
 from privacy_oracles import base_table
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 

@@ -19,12 +19,16 @@ from brute_force import (
     kl_divergence,
     places,
 )
-from models.errors import DomainMismatchError, NotDecomposableError
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    MaximumEntropy,
+    NotDecomposableError,
+)
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection, JunctionTree
-from models.inference.plausible_tables import PlausibleTables, canonical_correlation
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, JunctionTree, PlausibleTables
+from models.inference.plausible_tables import canonical_correlation
 
 DOMAIN = Domain.of(
     {

@@ -5,8 +5,7 @@ from itertools import product
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import Collection, MarginalModel
 from strategies import decomposable_collections, margins
 
 

@@ -7,13 +7,16 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import AliasTable, CalibratedTree, Sampler, drawn_leaves
-from models.inference.iterative_fitting import iterative_fit
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
+from models import (
+    CalibratedTree,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    DomainMismatchError,
+    MaximumEntropy,
+    iterative_fit,
+)
+from models.inference.calibrated_tree import AliasTable, Sampler, drawn_leaves
 from strategies import SHAPE_DOMAIN, SHAPES, shape_cube
 
 ROWS = 200_000

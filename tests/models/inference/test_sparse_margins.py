@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, expectation, expected_marginal
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    CalibratedTree,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    MaximumEntropy,
+    expected_marginal,
+)
+from models.inference.calibrated_tree import expectation
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 
 DECOMPOSABLE = [shape for shape in SHAPES if shape not in NOT_DECOMPOSABLE]

@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import base_cells, iterative_proportional_fitting, joint_array
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
+from models import Collection, CountBounds, DomainMismatchError, FrechetBounds, MaximumEntropy
 from models.inference.calibrated_tree import CellExpectations
-from models.inference.frechet_bounds import FrechetBounds
-from models.inference.maximum_entropy import MaximumEntropy
-from models.programs.cell_bounds import CountBounds, bounds_of_cells
+from models.programs.cell_bounds import bounds_of_cells
 from strategies import NOT_DECOMPOSABLE, SHAPES, decomposable_collections, shape_cube
 
 

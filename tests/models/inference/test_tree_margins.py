@@ -8,15 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array
-from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, MarginCache, expected_counts, proportional
-from models.inference.frechet_bounds import FrechetBounds
-from models.inference.iterative_fitting import iterative_fit
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    CalibratedTree,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    FrechetBounds,
+    Hierarchy,
+    MaximumEntropy,
+    TooManyCellsError,
+    expected_counts,
+    iterative_fit,
+    proportional,
+)
+from models.inference.calibrated_tree import MarginCache
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ContradictionError
+from models import ContradictionError
 from models.inference.two_by_two import (
     ODDS_RATIO,
     RISK_DIFFERENCE,

@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import NotFittedError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    MarginalModel,
+    MaximumEntropy,
+    NotFittedError,
+    TooManyCellsError,
+)
 from models.inference import log_linear as module
 from models.inference.log_linear import u_terms
-from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from strategies import decomposable_collections
 
 

@@ -12,10 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from label_oracles import LabelledTables, random_labelled_tables
 from linked_labels import linked_labels
-from models.errors import ContradictionError
-from models.intervals.contradictions import disagreements, joint_contradiction
-from models.intervals.proofs import proven_bounds
-from models.programs.consistent_tables import UNBOUNDED
+from models import UNBOUNDED, ContradictionError, disagreements, joint_contradiction, proven_bounds
 
 MANY = 10_000
 """People of a kind, more than any table has; so many stand for no end."""

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 from interval_oracles import random_published
-from models.errors import ContradictionError
-from models.intervals.contradictions import disagreements, joint_contradiction
-from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
-from models.intervals.proofs import proven_bounds
-from models.programs.consistent_tables import UNBOUNDED
+from models import (
+    UNBOUNDED,
+    Classification,
+    ContradictionError,
+    IntervalTable,
+    disagreements,
+    joint_contradiction,
+    linked_tables,
+    proven_bounds,
+)
 
 SEX = Classification("sex", ("f", "m"))
 AGE = Classification("age", ("young", "old"))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from label_oracles import LabelledTables, random_labelled_tables
 from linked_labels import linked_labels
+from models import proven_bounds
 from models.intervals.linked_tables import JOINT_LIMITS, JointLimits
-from models.intervals.proofs import proven_bounds
 
 NOTHING_WIDE = JointLimits(wide=0)
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 from interval_oracles import random_published
+from models import Classification, IntervalTable, linked_tables, proven_bounds
 from models.intervals.contradictions import estimated_counts
-from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
-from models.intervals.proofs import proven_bounds
 
 
 def test_of_two_margins_the_estimate_is_independence() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from interval_oracles import Published, random_published
-from models.intervals.linked_tables import Classification, IntervalTable, linked_tables
-from models.intervals.proofs import explained, proven_bounds
+from models import Classification, IntervalTable, linked_tables, proven_bounds
+from models.intervals.proofs import explained
 
 AREA = Classification("area", ("Aurora", "Boone"))
 AGE = Classification("age", ("under 65",), others=True)

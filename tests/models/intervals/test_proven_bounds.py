@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interval_oracles import Published, random_published
-from models.deadline import Deadline
-from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import proven_bounds
+from models import Deadline, LinkedTables, linked_tables, proven_bounds
 
 
 def sets_of(linked: LinkedTables, cell: int) -> list[int]:

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
 
-from models.intervals.linked_tables import Classification, Interval, IntervalTable, linked_tables
-from models.intervals.proofs import proven_bounds
-from models.programs.consistent_tables import UNBOUNDED
+from models import UNBOUNDED, Classification, Interval, IntervalTable, linked_tables, proven_bounds
 
 Cell = Mapping[str, str]
 SUPPRESSED: Interval = (0, UNBOUNDED)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.programs.all_tables import all_tables
+from models import all_tables
 
 
 @st.composite

@@ -5,12 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from models.graphs.junction_tree import Collection
-from models.programs.cell_bounds import extreme_count
-from models.programs.consistent_tables import possible_cells
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, extreme_count, possible_cells
 
 
 @pytest.mark.slow

@@ -9,14 +9,19 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import ContradictionError
-from models.graphs.junction_tree import Collection
-from models.inference.frechet_bounds import FrechetBounds
-from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    Collection,
+    ContingencyTable,
+    ContradictionError,
+    CountBounds,
+    DataCube,
+    Domain,
+    FrechetBounds,
+    Hierarchy,
+    extreme_count,
+    possible_cells,
+)
+from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least
 
 INFEASIBLE = SimpleNamespace(status=2, x=None, fun=None, mip_dual_bound=np.inf)
 """What scipy returns for such a program."""

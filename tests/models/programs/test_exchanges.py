@@ -5,11 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.arrays import CountArray
-from models.programs.all_tables import all_tables
+from models import ContingencyTable, CountArray, Domain, Hierarchy, Mask, all_tables
 from models.programs.exchanges import ExchangedRows, Exchanges, Move, _grouped
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import Core, cores, further_masks
 
 

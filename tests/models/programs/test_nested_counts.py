@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ContradictionError, DomainMismatchError
+from models import ContradictionError, DomainMismatchError
 from models.programs.nested_counts import Bounded, NestedCounts
 
 COSTS = st.integers(-3, 3)

@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
 from dice import Dice, Thrown
-from models.errors import TooManyCellsError
+from models import ContingencyTable, DataCube, Domain, Hierarchy, TooManyCellsError
 from models.programs.consistent_tables import WholeNumbers
 from models.programs.packing import Packing
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from strategies import hierarchies, margins
 
 UNLIMITED = WholeNumbers()

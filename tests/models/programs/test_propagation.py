@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.programs.consistent_tables import UNBOUNDED, Equations, propagated
+from models import UNBOUNDED
+from models.programs.consistent_tables import Equations, propagated
 
 
 def one_by_one(sums: list[tuple[int, list[int]]], low: list[float], high: list[float]) -> None:

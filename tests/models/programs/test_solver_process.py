@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from models.graphs.junction_tree import Collection
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, extreme_count, possible_cells
 from models.programs import consistent_tables
-from models.programs.cell_bounds import extreme_count
-from models.programs.consistent_tables import PossibleCells, milp_until_killed, possible_cells
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models.programs.consistent_tables import PossibleCells, milp_until_killed
 
 
 def all_pairs(size: int) -> PossibleCells:

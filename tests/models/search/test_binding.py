@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import event, given, settings
 
-from models.graphs.interaction_graph import InteractionGraph, allowed_moves, describe
-from models.search import STRATEGIES
+from models import STRATEGIES, InteractionGraph, allowed_moves, describe
 from search_oracles import Countdown, all_collections, never, random_searches_of, value
 from search_strategies import private_problems, problems
 from strategies import maximal_cliques

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.deadline import Deadline
-from models.search import MarginLimits, Problem, forward, with_bound
+from models import Deadline, MarginLimits, Problem, forward, with_bound
 from models.search.lattice_bounds import BlockLattices, block_bound, joined_blocks, of_blocks, related_blocks
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, of_margins, whole_grid
 from search_oracles import Countdown, allowed_values, equal_pairs, never

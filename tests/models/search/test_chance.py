@@ -9,29 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import free_parameter_count
-from models.graphs.interaction_graph import allowed_moves
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import (
+from models import (
     KL,
+    Collection,
+    ContingencyTable,
+    Domain,
+    Hierarchy,
     LikelihoodRatio,
+    MaximumEntropy,
     PenalizedDivergence,
+    Position,
     Problem,
     Refusal,
     SearchResult,
-    by_divergence,
-    by_pairs,
+    allowed_moves,
     exact,
     forward,
-    portfolio,
-    settled,
-    without_chance_edges,
 )
-from models.search.problem import Position, Stop
+from models.search import by_divergence, by_pairs, portfolio, settled, without_chance_edges
+from models.search.problem import Stop
 from models.search.variable_depth import by_reinsertion
-from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import InteractionCube
-from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, never
 from search_strategies import private_problems, problems
 from strategies import decomposable_collections

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import SelectionError
-from models.graphs.interaction_graph import allowed_moves
-from models.graphs.junction_tree import Collection, JunctionTree
-from models.search import (
+from models import (
     STRATEGIES,
-    BDeu,
-    CliqueScore,
+    Collection,
+    JunctionTree,
     LikelihoodRatio,
     PenalizedDivergence,
     Problem,
+    SelectionError,
+    allowed_moves,
     with_bound,
 )
+from models.search import BDeu, CliqueScore
 from models.search.problem import additive
 from models.tables.data_cube import InteractionCube, ScoredInteractions
 from search_oracles import all_collections, never, random_searches_of

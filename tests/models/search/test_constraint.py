@@ -4,12 +4,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import NotDecomposableError, SelectionError
-from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
-from models.graphs.junction_tree import Collection
-from models.search import MarginLimits, Problem, Refusal, RefusalScope, Unconstrained, from_independence
-from models.search.problem import Position
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    MarginLimits,
+    NotDecomposableError,
+    Position,
+    Problem,
+    Refusal,
+    RefusalScope,
+    SelectionError,
+    Unconstrained,
+    allowed_moves,
+    from_independence,
+)
 from search_oracles import all_collections, is_finer, shows
 from search_strategies import limits, private_problems, problems, small_domains
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube

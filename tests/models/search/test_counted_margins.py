@@ -7,9 +7,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from checks.claims import Requirements
-from checks.privacy_constraint import PrivacyConstraint
-from models.search import KL, MarginLimits, Problem, Unconstrained, lattice_bounds, lower_bound
+from checks import PrivacyConstraint, Requirements
+from models import KL, MarginLimits, Problem, Unconstrained
+from models.search import lattice_bounds, lower_bound
 from models.search.lattice_bounds import BlockLattices, block_bound, joined_blocks, related_blocks
 from models.search.lower_bound import allowed_margins, finest_alone, of_margins, of_sets
 from models.search.problem import ClassSize

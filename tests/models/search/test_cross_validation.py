@@ -9,12 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from models.search.cross_validation import errors_of_pairs
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, never
 from strategies import contingency_tables, decomposable_masks, domains

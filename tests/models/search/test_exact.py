@@ -10,23 +10,25 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.errors import NothingAllowedError, SelectionError
-from models.search import (
+from models import (
     KL,
     STRATEGIES,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
     LikelihoodRatio,
     MarginLimits,
+    NothingAllowedError,
     Problem,
-    PruningConstraint,
     Refusal,
+    SelectionError,
     Unconstrained,
     exact,
     forward,
 )
+from models.search import PruningConstraint
 from models.search.exact import keeps_to_its_pivot
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import (
     Countdown,
     all_collections,

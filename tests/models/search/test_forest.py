@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graphs.junction_tree import Collection
-from models.search import STRATEGIES, MarginLimits, Problem, forward
+from models import STRATEGIES, Collection, MarginLimits, Problem, forward
 from models.search.greedy import _finest, forest, from_forest
 from search_oracles import Countdown, all_collections, equal_pairs, never
 from search_strategies import private_problems, problems

@@ -8,15 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.accuracy import total_variation
-from models.deadline import Deadline
-from models.errors import NotDecomposableError, SelectionError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
+    MarginalModel,
+    Mask,
+    NotDecomposableError,
+    SelectionError,
+    total_variation,
+)
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables, maximal_allowed
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
 from strategies import Core, cores, domains, margins
 
 ANY = FurtherLimits(least_gain=0.0)

@@ -9,33 +9,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
-from models.graphs.interaction_graph import (
+from models import (
+    STRATEGIES,
     AddEdge,
     AddVertex,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
     InteractionGraph,
-    RemoveEdge,
-    RemoveVertex,
-    allowed_moves,
-    describe,
-)
-from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import (
-    STRATEGIES,
+    MaximumEntropy,
     PenalizedDivergence,
     Problem,
     Refusal,
     RefusalScope,
-    RefusedMove,
+    RemoveEdge,
+    RemoveVertex,
     Unconstrained,
-    backward,
+    allowed_moves,
     both,
+    describe,
     forward,
+    maximal_masks,
 )
+from models.search import RefusedMove, backward
 from models.search.greedy import Climb
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused, private_problems, problems

@@ -8,23 +8,25 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.errors import SelectionError
-from models.graphs.interaction_graph import AddEdge, AddVertex, allowed_moves
-from models.search import (
+from models import (
+    AddEdge,
+    AddVertex,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
     LikelihoodRatio,
     MarginLimits,
     Problem,
     Refusal,
     RefusalScope,
+    SelectionError,
+    allowed_moves,
     exact,
     forward,
-    look_ahead,
-    polished,
 )
+from models.search import look_ahead, polished
 from models.search.greedy import Prospects
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, never
 from search_strategies import private_problems, problems
 

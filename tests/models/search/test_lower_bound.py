@@ -10,8 +10,20 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.deadline import Deadline
-from models.search import KL, LikelihoodRatio, MarginLimits, Problem, RefusalScope, forward, with_bound
+from models import (
+    KL,
+    ContingencyTable,
+    DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
+    LikelihoodRatio,
+    MarginLimits,
+    Problem,
+    RefusalScope,
+    forward,
+    with_bound,
+)
 from models.search.lower_bound import (
     allowed_margins,
     coarse_grid,
@@ -21,9 +33,6 @@ from models.search.lower_bound import (
     score,
     whole_grid,
 )
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, goes_on_from, never
 from search_strategies import private_problems, problems
 

@@ -5,12 +5,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from models.errors import SelectionError
-from models.graphs.interaction_graph import allowed_moves
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import KL, STRATEGIES, LikelihoodRatio, PenalizedDivergence, Problem, aic, bic
-from models.search.problem import Position
+from models import (
+    KL,
+    STRATEGIES,
+    Collection,
+    LikelihoodRatio,
+    MaximumEntropy,
+    PenalizedDivergence,
+    Position,
+    Problem,
+    SelectionError,
+    allowed_moves,
+    bic,
+)
+from models.search import aic
 from search_oracles import never
 from strategies import decomposable_collections
 

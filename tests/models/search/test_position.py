@@ -5,14 +5,21 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from models.errors import NotDecomposableError
-from models.graphs.interaction_graph import AddEdge, AddVertex, RemoveEdge, RemoveVertex, allowed_moves
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search.problem import Position
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    MaximumEntropy,
+    NotDecomposableError,
+    Position,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+)
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,

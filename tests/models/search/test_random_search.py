@@ -5,10 +5,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from models.search import Problem, anneal, bic, exact, forward, genetic
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, DataCube, Domain, Hierarchy, Problem, bic, exact, forward
+from models.search import anneal, genetic
 from search_oracles import never
 from search_strategies import AtMost
 

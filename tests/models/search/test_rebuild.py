@@ -7,14 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import SelectionError
-from models.graphs.junction_tree import Collection
-from models.search import STRATEGIES, LikelihoodRatio, Problem, Unconstrained, exact, forward, rebuild, rebuilt
+from models import (
+    STRATEGIES,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    LikelihoodRatio,
+    Position,
+    Problem,
+    SelectionError,
+    Unconstrained,
+    exact,
+    forward,
+)
+from models.search import rebuild, rebuilt
 from models.search.greedy import _Cut, _Rounds, _taken_apart
-from models.search.problem import Position
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from search_oracles import Countdown, all_collections, allowed_values, is_finer, never
 from search_strategies import AtMost, private_problems, problems
 from strategies import decomposable_collections

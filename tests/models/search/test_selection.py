@@ -10,14 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.deadline import Deadline
-from models.errors import MarginalsError, SelectionError
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import KL, STRATEGIES, LikelihoodRatio, Limits, both, exact, fitted, forward, select, window
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    KL,
+    STRATEGIES,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
+    LikelihoodRatio,
+    MarginalsError,
+    MaximumEntropy,
+    SelectionError,
+    both,
+    exact,
+    forward,
+    select,
+)
+from models.search import Limits, fitted, window
 from search_oracles import never
 from strategies import contingency_tables, domains
 

@@ -9,11 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
-from models.errors import NothingAllowedError
-from models.graphs.interaction_graph import InteractionGraph, allowed_moves, describe
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.search import STRATEGIES, Problem, Refusal, stepwise, with_bound
+from models import (
+    STRATEGIES,
+    Collection,
+    InteractionGraph,
+    MaximumEntropy,
+    NothingAllowedError,
+    Problem,
+    Refusal,
+    allowed_moves,
+    describe,
+    stepwise,
+    with_bound,
+)
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, allowed_values, is_finer, never, random_searches_of
 from search_strategies import private_problems, problems

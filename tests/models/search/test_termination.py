@@ -6,10 +6,8 @@ from itertools import count, product
 import numpy as np
 import pytest
 
-from models.deadline import Deadline
-from models.search import OBJECTIVES, STRATEGIES, select, stepwise
-from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
+from models import STRATEGIES, ContingencyTable, Deadline, Domain, Hierarchy, select, stepwise
+from models.search import OBJECTIVES
 from search_oracles import random_searches_of
 
 NIGHTLY = "MARGINALS_TIMES" in os.environ

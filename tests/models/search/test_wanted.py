@@ -10,16 +10,27 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
-from models.errors import SelectionError, TooManyCellsError
-from models.graphs.interaction_graph import allowed_moves
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.search import STRATEGIES, Measure, Problem, Refusal, RefusalScope, exact, forward, with_bound
-from models.search.problem import Position
+from models import (
+    STRATEGIES,
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    Hierarchy,
+    MarginalModel,
+    Position,
+    Problem,
+    Refusal,
+    RefusalScope,
+    SelectionError,
+    TooManyCellsError,
+    allowed_moves,
+    exact,
+    forward,
+    with_bound,
+)
+from models.search import Measure
 from models.search.wanted import WantedAnalyses, WantedMargin
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from privacy_oracles import base_table
 from search_oracles import Countdown, all_collections, is_finer, never, value
 from search_strategies import private_problems, problems

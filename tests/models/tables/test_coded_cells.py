@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ContradictionError, DomainMismatchError
-from models.tables.contingency_table import CodedCells, look_up, match
-from models.tables.hierarchy import Domain, Hierarchy
+from models import CodedCells, ContradictionError, Domain, DomainMismatchError, Hierarchy
+from models.tables.contingency_table import look_up, match
 from strategies import coarser_margins, contingency_tables, domains, margins
 
 DOMAIN = Domain.of({"a": Hierarchy.flat("xyz"), "b": Hierarchy.flat("uv")})

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, entropy, joint_array, lifted
-from models.errors import ContradictionError, DomainMismatchError
+from models import ContingencyTable, ContradictionError, Domain, DomainMismatchError, Hierarchy, Margin, equal_cells
 from models.tables import contingency_table
-from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.hierarchy import Domain, Hierarchy, Margin
 from strategies import coarser_margins, contingency_tables, domains, margins
 
 DOMAIN = Domain.of(

@@ -8,11 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, entropy, joint_array, lifted
-from models.errors import DomainMismatchError
+from models import ContingencyTable, DataCube, Domain, DomainMismatchError, Hierarchy, equal_cells
 from models.tables import data_cube
-from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
 from strategies import contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 AGE = Hierarchy.from_rows([("1", "young", "*"), ("2", "young", "*"), ("3", "old", "*")])

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import lifted
-from models.errors import DomainMismatchError
-from models.tables.hierarchy import Domain, Hierarchy, InducedAttribute, vertices_of
+from models import Domain, DomainMismatchError, Hierarchy, vertices_of
+from models.tables.hierarchy import InducedAttribute
 from strategies import coarser_margins, domains, hierarchies, margins
 
 DOMAIN = Domain.of(

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.tables.fitted_levels import SEVERAL, WITH_APART, Partition, partitions_in_order, partitions_in_tree
+from models import partitions_in_order, partitions_in_tree
+from models.tables.fitted_levels import SEVERAL, WITH_APART, Partition
 
 COUNTS = st.lists(st.one_of(st.integers(0, 4), st.integers(0, 30)), min_size=2, max_size=9).filter(any)
 

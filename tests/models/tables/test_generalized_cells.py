@@ -6,13 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import covered
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
-from models.tables.generalized_cells import GeneralizedCells
-from models.tables.hierarchy import Domain, Hierarchy
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    GeneralizedCells,
+    Hierarchy,
+    MaximumEntropy,
+)
 from strategies import contingency_tables, domains, margins
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import lifted
-from models.errors import HierarchyError, MarginalsError
-from models.tables.hierarchy import SUPPRESSED, Hierarchy
+from models import Hierarchy, HierarchyError, MarginalsError
+from models.tables.hierarchy import SUPPRESSED
 from strategies import hierarchies
 
 SECRET = "unspeakable"

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.contingency_table import ContingencyTable
-from models.tables.generalized_cells import (
-    information,
-    information_utility,
-    level_information,
-    sweep_chains,
-    sweep_order,
-)
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, Domain, Hierarchy, information_utility
+from models.tables.generalized_cells import information, level_information, sweep_chains, sweep_order
 from strategies import coarser_margins, contingency_tables, domains, hierarchies
 
 TWO = Hierarchy.from_rows([("1", "*"), ("2", "*")])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.hierarchy import Margin
+from models import Margin
 
 LEVELS = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tables.contingency_table import ContingencyTable, entropy
-from models.tables.data_cube import DataCube, OccupiedCube, pair_entropies
-from models.tables.hierarchy import Domain, Hierarchy
+from models import ContingencyTable, DataCube, Domain, Hierarchy
+from models.tables.contingency_table import entropy
+from models.tables.data_cube import OccupiedCube, pair_entropies
 
 
 def counted(first, second, sizes):

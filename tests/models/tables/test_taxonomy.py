@@ -3,8 +3,7 @@
 from hypothesis import given
 
 from brute_force import covered
-from models.tables.generalized_cells import Taxonomy
-from models.tables.hierarchy import Hierarchy
+from models import Hierarchy, Taxonomy
 from strategies import hierarchies
 
 
