@@ -1,18 +1,20 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
 EXTRAS ?= dev
 ENGINES ?= build/engines
 LOWEST ?= build/lowest
+TIER ?= test
 ENGINE_TESTS = spark or engine or made_table or adult or every_way
+READERS = $(sort $(wildcard marginals/tables/*.py))
 BIN = $(VENV)/bin
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test engines lowest nightly coverage mutants bench docs notebooks release
+.PHONY: help demo setup lint quick test costs engines readers lowest nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,22 +32,29 @@ lint: $(VENV)/.ready  ## format, style, types, floors and wings
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-quick: $(VENV)/.ready  ## the tests that are not slow, with few examples: under a minute
-	MARGINALS_EXAMPLES=3 $(PYTEST) -q -m "not slow and not data" tests
+quick: $(VENV)/.ready  ## the cheapest tests, with few examples: under a minute
+	MARGINALS_TIER=quick $(PYTEST) -q -m "not data" tests
 
-test: lint  ## lint, then all tests
-	$(PYTEST)
+test: lint  ## lint, then the tests whose cases take up to a second: six minutes; TIER=ci for those up to five, too
+	MARGINALS_TIER=$(TIER) $(PYTEST)
+
+costs: $(VENV)/.ready  ## measure what each test costs, and write the list from which the tiers are made
+	MARGINALS_EXAMPLES=40 $(PYTEST) --costs
 
 engines: $(ENGINES)/.ready  ## the same table and bundle from every engine, also from Spark in one process and in several; needs Java 17
 	OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider tests/marginals/tables -k '$(ENGINE_TESTS)'
 	MARGINALS_SPARK='local-cluster[2,1,1024]' OPENBLAS_NUM_THREADS=1 $(ENGINES)/bin/python -m pytest -p no:cacheprovider \
 		tests/marginals/tables/test_same_bundle.py -k 'test_a_made_table or test_adult'
+	cat $(READERS) | sha256sum > tests/engines.sha256
+
+readers: ## the engines, if the code that reads tables differs from what they were last compared with
+	if ! cat $(READERS) | sha256sum | cmp -s - tests/engines.sha256; then $(MAKE) engines; fi
 
 lowest: $(LOWEST)/.ready  ## the tests of `quick` with the lowest versions of libraries that pyproject.toml allows
-	MARGINALS_EXAMPLES=3 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider --numprocesses auto \
-		-m "not slow and not data" tests/checks tests/models tests/marginals
+	MARGINALS_TIER=quick OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q -p no:cacheprovider --numprocesses auto \
+		-m "not data" tests/checks tests/models tests/marginals
 
-nightly: lint lowest  ## all tests with ten times the examples, others each time, then some mutants; hours
+nightly: lint lowest engines  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
 	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
 	MARGINALS_TRIALS=2000 MARGINALS_SEED=$$(date +%Y%m%d)0000 $(PYTEST) tests/trust/test_fuzzing.py

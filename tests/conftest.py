@@ -1,14 +1,16 @@
-"""Where tests find the real tables and published vectors, how Hypothesis runs, and what the end of a run says.
+"""Where tests find the real tables and published vectors, which tests run and how, and what the end of a run says.
 
-Hypothesis draws new examples in every run; with CI in the environment it draws the same ones each time. Two numbers change
-how many a test tries:
-- MARGINALS_EXAMPLES bounds them for every test, makes them the same each time, and does without the smallest one that
-  fails: for `make quick` and `make mutants`;
+Hypothesis draws new examples in every run; with CI in the environment it draws the same ones each time. Three numbers change
+which tests run and how many examples each tries:
+- MARGINALS_TIER names a tier of `tiers.py`: its tests, each with at most the examples of the tier, the same each time, and
+  without looking for the smallest example that fails; tests/trust has its own numbers in the tier `ci`;
+- MARGINALS_EXAMPLES bounds the examples of every test, as a tier does: for `make mutants`;
 - MARGINALS_TIMES multiplies them: for `make nightly`.
 """
 
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +25,9 @@ import marginals
 from command_line import main
 from project import NO_DATA, data_folder
 from small_release import write_config
+from tiers import NAME, TIER, Costs
 
-SLOW = 1.0
-"""Seconds from which on a test that is not marked slow is named: with all its cases and few examples. It should be marked
-from 0.4 on; what it takes varies with the machine and with which test makes what they share."""
+TRUST = Path(__file__).parent / "trust"
 
 settings.register_profile("local", deadline=None, max_examples=100)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
@@ -52,7 +53,8 @@ def _as_many_examples(most: int | None, times: int) -> None:
 
     class Changed(settings):
         def __init__(self, parent: settings | None = None, *, max_examples: int = 100, **others: Any) -> None:
-            number = max_examples * times if most is None else min(max_examples, most)
+            trusted = NAME == "ci" and TRUST in Path(sys._getframe(1).f_code.co_filename).parents
+            number = max_examples * times if most is None or trusted else min(max_examples, most)
             super().__init__(parent, max_examples=number, **others)
 
     hypothesis.settings = Changed
@@ -60,8 +62,18 @@ def _as_many_examples(most: int | None, times: int) -> None:
 
 if "MARGINALS_EXAMPLES" in os.environ:
     _as_many_examples(int(os.environ["MARGINALS_EXAMPLES"]), 1)
+elif TIER is not None:
+    _as_many_examples(TIER.examples, 1)
 elif "MARGINALS_TIMES" in os.environ:
     _as_many_examples(None, int(os.environ["MARGINALS_TIMES"]))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", action="store_true", help="measure what each test costs, and write tests/costs.csv")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Costs(config.getoption("--costs")))
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +133,7 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What was skipped, by reason: nothing is left out unseen. And in a quick run, what it should not have run."""
+    """What was skipped, by reason: nothing is left out unseen."""
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", ()):
         _, _, reason = report.longrepr if isinstance(report.longrepr, tuple | list) else ("", 0, str(report.longrepr))
@@ -130,12 +142,3 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section(f"skipped: {reasons.total()}")
         for reason, number in sorted(reasons.items()):
             terminalreporter.write_line(f"{number:5}  {reason}")
-    if "not slow" in terminalreporter.config.option.markexpr:
-        seconds: Counter[str] = Counter()
-        for report in (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())):
-            seconds[report.nodeid.partition("[")[0]] += report.duration
-        slow = [(name, total) for name, total in seconds.most_common(10) if total > SLOW]
-        if slow:
-            terminalreporter.section(f"took more than {SLOW:g} s with all its cases, and is not marked slow")
-            for name, total in slow:
-                terminalreporter.write_line(f"{total:5.1f}  {name}")

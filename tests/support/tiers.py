@@ -1,0 +1,119 @@
+"""Which tests a run takes, by what they were measured to cost: MARGINALS_TIER is quick, test or ci; without it, all of them.
+
+`tests/costs.csv` has the processor seconds of each test's dearest case, including the processes that it starts, with the
+examples of the tier `ci`. `make costs` measures again, and fails if a case takes more than twice what its tier allows.
+"""
+
+import csv
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+COSTS = Path(__file__).parent.parent / "costs.csv"
+LISTED = 0.04
+"""Seconds from which on a test is listed: those of most are far below."""
+
+
+class Tier(NamedTuple):
+    """Examples of Hypothesis for each test, and the most processor seconds of a case."""
+
+    examples: int
+    seconds: float
+
+
+TIERS = {"quick": Tier(3, 0.1), "test": Tier(20, 1.0), "ci": Tier(40, 5.0)}
+NAME = os.environ.get("MARGINALS_TIER", "")
+TIER = TIERS[NAME] if NAME else None
+
+
+def read_costs() -> dict[str, float]:
+    """The seconds of each test that is listed, by its name without the parameters of a case."""
+    with COSTS.open(encoding="utf-8", newline="") as file:
+        return {row["test"]: float(row["seconds"]) for row in csv.DictReader(file)}
+
+
+def tier_of(test: str, seconds: float) -> str:
+    """The first tier that takes a test; all of tests/trust belongs to `ci`, whatever it costs."""
+    fitting = (name for name, tier in TIERS.items() if seconds <= tier.seconds)
+    return next(fitting, "ci" if test.startswith("tests/trust/") else "nightly")
+
+
+def without_case(node: str) -> str:
+    """The name of a test without the parameters of its case."""
+    return node.partition("[")[0]
+
+
+class Costs:
+    """A plugin of pytest that leaves out what a tier does not take and, if asked to, measures each case."""
+
+    def __init__(self, measured: bool) -> None:
+        self.measured = measured
+        self.shared = 0.0
+        self.seconds: dict[str, float] = {}
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the tests of the tier and of those before it."""
+        if TIER is None:
+            return
+        costs, taken = read_costs(), list(TIERS)[: list(TIERS).index(NAME) + 1]
+        kept: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
+        for item in items:
+            test = without_case(item.nodeid)
+            fits = tier_of(test, costs.get(test, 0)) in taken and not item.get_closest_marker("nightly")
+            (kept if fits else left_out).append(item)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
+        """Count what several tests share for none of them."""
+        before = _processor_seconds()
+        result = yield
+        if fixturedef.scope != "function":
+            self.shared += _processor_seconds() - before
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Hand the cost of a case to the process that collects the reports."""
+        before, self.shared = _processor_seconds(), 0.0
+        item.user_properties.append(("cost", lambda: _processor_seconds() - before - self.shared))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
+        """Replace the clock that started with a case by what it shows when the case is done."""
+        report: Any = yield
+        report.user_properties = [(key, value() if key == "cost" else value) for key, value in report.user_properties]
+        return report
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep the dearest case of each test."""
+        if report.when == "teardown":
+            test = without_case(report.nodeid)
+            self.seconds[test] = max(self.seconds.get(test, 0.0), dict(report.user_properties)["cost"])
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Write the list, and name what has grown beyond twice its tier."""
+        if not self.measured:
+            return
+        old = read_costs() if COSTS.exists() else {}
+        for test, seconds in self.seconds.items():
+            tier = TIERS.get(tier_of(test, old.get(test, 0)))
+            if test in old and tier and seconds > 2 * tier.seconds and not test.startswith("tests/trust/"):
+                terminalreporter.write_line(f"{seconds:.1f} s of {tier.seconds} s that its tier allows: {test}")
+                terminalreporter._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        with COSTS.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["test", "seconds"])
+            writer.writerows((t, f"{s:.2f}") for t, s in sorted(self.seconds.items()) if s >= LISTED)
+
+
+def _processor_seconds() -> float:
+    """Of this process and of the children that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
