@@ -85,8 +85,8 @@ def write(folder: Path, rows: int) -> float:
     return sum(file.stat().st_size for file in folder.glob("*.parquet")) / 1e9
 
 
-def config(folder: Path, engine: str = "duckdb", memory: str = MEMORY) -> str:
-    sections = [f"[data]\npath = '{folder}'\nengine = '{engine}'\nmemory = '{memory}'"]
+def config(folder: Path) -> str:
+    sections = [f"[data]\npath = '{folder}'\nengine = 'duckdb'\nmemory = '{MEMORY}'"]
     for name, values in list(VALUES.items())[:-1]:
         coarser = "intervals = [5, 10, 20, 40]\n" if name == "age" else ""
         if values > 10 and name != "age":

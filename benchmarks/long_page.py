@@ -190,7 +190,7 @@ def _cells(row: Row, one: Measurement) -> list[str]:
 
 def _measurements_csv(runs: Runs) -> str:
     """A line for each measurement: what and how large, seconds and megabytes, when and at which commit."""
-    facts = ("processor_seconds", "processor_ratio", "quality", "earlier", "busy")
+    facts = ("processor_seconds", "processor_ratio", "quality", "busy")
     sizes = sorted(SIZES)
     names = ["benchmark", "case", *sizes, "seconds", "megabytes", "yardstick", "yardstick_seconds", "ratio", *facts]
     return _csv(

@@ -23,8 +23,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from earlier import earlier
-
 SIZES = ("rows", "attributes", "cells", "margins")
 """What a measurement can grow with."""
 
@@ -133,8 +131,6 @@ class Measurement:
             line |= {"ratio": None if self.ratio is None else _rounded(self.ratio)}
         if self.processor_ratio is not None:
             line["processor_ratio"] = _rounded(self.processor_ratio)
-        if before := earlier(self.benchmark, self.case, self.sizes):
-            line["earlier"] = before
         return line | dict(self.facts)
 
     def print(self) -> None:
@@ -164,24 +160,6 @@ def busyness() -> dict[str, Any]:
         return told
     others = now.others(BEGAN)
     return told | {"others": round(others, 2), "busy": others > BUSY}
-
-
-class Lines:
-    """JSON lines, printed at once and kept."""
-
-    def __init__(self) -> None:
-        self.kept: list[str] = []
-
-    def say(self, **line: Any) -> None:
-        """Print and keep one."""
-        self.kept.append(json.dumps(line))
-        print(self.kept[-1], flush=True)
-
-    def write(self, path: Path) -> None:
-        """All lines, or nothing."""
-        half = path.with_suffix(".part")
-        half.write_text("\n".join([*self.kept, ""]), encoding="utf-8")
-        half.replace(path)
 
 
 def circumstances() -> dict[str, Any]:

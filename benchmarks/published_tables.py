@@ -4,16 +4,15 @@ The census is simulated: people of a block by sex, age group, ethnicity and hous
 of sex by age, of ethnicity by household and of sex by ethnicity, with counts from 1 to 4 suppressed. For some blocks every
 claim is compared with integer programming (HiGHS), two programs for each count.
 
-    python benchmarks/published_tables.py [--blocks 75 150 300] [--programs 8] [--seeds 101 102 103] [--keep FILE]
+    python benchmarks/published_tables.py [--blocks 75 150 300] [--programs 8] [--seeds 101 102 103]
 """
 
 import time
 from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from measurement import Lines, Measurement, circumstances, options
+from measurement import Measurement, circumstances, options, say
 
 from checks import FactCriteria, FactKind, certain_facts
 from models import UNBOUNDED, Classification, Interval, IntervalTable, LinkedTables, linked_tables, proven_bounds
@@ -203,22 +202,21 @@ def large_table(seed: int = 0, *, careful: bool = False) -> tuple[list[IntervalT
     return [IntervalTable.of("large", ["row", "column"], ranges)], classifications
 
 
-def measured_growth(lines: Lines, blocks: int, seed: int) -> float:
+def measured_growth(blocks: int, seed: int) -> None:
     """Seconds of the audit of a census."""
     seconds, linked, bounds = audited(census(blocks, seed))
     facts = certain_facts(linked, bounds, FactCriteria(SMALL))
     told = {kind.value: sum(fact.kind is kind for fact in facts) for kind in FactKind}
     more = {"blocks": blocks, "seed": seed, "undecided": int((~bounds.decided).sum()), "facts": told}
-    lines.say(**Measurement("published tables", f"{blocks} blocks", {"cells": len(linked)}, seconds, facts=more).line())
-    return seconds
+    Measurement("published tables", f"{blocks} blocks", {"cells": len(linked)}, seconds, facts=more).print()
 
 
-def against_programs(lines: Lines, blocks: int, seed: int) -> None:
+def against_programs(blocks: int, seed: int) -> None:
     """Every claim on the first blocks of a census, beside integer programming's."""
     counts = census(blocks, seed)
     seconds, linked, bounds = audited(counts)
     cells, wrong, programs = compared(counts, linked, bounds, blocks)
-    lines.say(
+    say(
         benchmark="published tables",
         case="claims against integer programming",
         seed=seed,
@@ -231,7 +229,7 @@ def against_programs(lines: Lines, blocks: int, seed: int) -> None:
     )
 
 
-def measured_table(lines: Lines, case: str, *, careful: bool) -> None:
+def measured_table(case: str, *, careful: bool) -> None:
     """One large table, all bounds."""
     tables, classifications = large_table(careful=careful)
     begin = time.process_time()
@@ -244,7 +242,7 @@ def measured_table(lines: Lines, case: str, *, careful: bool) -> None:
         "sharp": bool(bounds.sharp.all()),
         "recovered": int((bounds.exact & open_cells).sum()),
     }
-    lines.say(**Measurement("published tables", case, {"cells": len(tables[0])}, seconds, facts=more).line())
+    Measurement("published tables", case, {"cells": len(tables[0])}, seconds, facts=more).print()
 
 
 def main() -> None:
@@ -254,20 +252,16 @@ def main() -> None:
         "--programs", type=int, default=2, help="blocks of each seed, compared with integer programming"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=[101], help="of the simulated censuses")
-    parser.add_argument("--keep", type=Path, help="file that all lines are written to in the end")
     given = parser.parse_args()
     from scipy import optimize, sparse  # noqa: F401 - what all programs import is not measured
 
-    lines = Lines()
-    lines.say(benchmark="published tables", **circumstances())
-    measured_table(lines, "one table with subtotals, carelessly suppressed", careful=False)
-    measured_table(lines, "one table with subtotals, carefully suppressed", careful=True)
+    say(benchmark="published tables", **circumstances())
+    measured_table("one table with subtotals, carelessly suppressed", careful=False)
+    measured_table("one table with subtotals, carefully suppressed", careful=True)
     for seed in given.seeds:
         for blocks in given.blocks:
-            measured_growth(lines, blocks, seed)
-        against_programs(lines, given.programs, seed)
-    if given.keep:
-        lines.write(given.keep)
+            measured_growth(blocks, seed)
+        against_programs(given.programs, seed)
 
 
 if __name__ == "__main__":

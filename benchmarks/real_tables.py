@@ -1,7 +1,6 @@
 """Real tables of people, for what must hold of all.
 
-Adult and Nursery are those of ../shared/data, the others come with statsmodels and scikit-learn. Each has some ten columns;
-numbers are labelled as a release does by default, and the other values are public.
+Adult and Nursery are those of ../shared/data, the others come with statsmodels and scikit-learn. Each has some ten columns.
 """
 
 import os
@@ -10,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-
-from marginals import Attribute, Hierarchy, Policy, Release, publish, read_table
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -23,16 +20,6 @@ class RealTable:
     name: str
     frame: pd.DataFrame
     numbers: tuple[str, ...]
-
-    def published(self, k: int, seconds: float) -> Release:
-        """A release in which every published group has k rows. Numbers have the labels of a release, others public ones."""
-        texts = self.frame.astype(str)
-        columns = {name: Attribute("quasi-identifier", ladder="fitted") for name in self.numbers}
-        for name in texts.columns.difference(self.numbers, sort=False):
-            values = Hierarchy.flat(sorted(set(texts[name])))
-            columns[name] = Attribute("quasi-identifier", values, ladder="fitted", labels="public")
-        table = read_table(texts, columns, k=k, rows_per_person=1)
-        return publish(table, Policy(k_link=k, diversity="none", time_limit=seconds)).release
 
 
 def _adult() -> tuple[pd.DataFrame, tuple[str, ...]]:

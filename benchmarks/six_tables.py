@@ -404,7 +404,6 @@ def aim(sample: Sample, epsilon: float, checkout: Path, python: Path, seconds: f
     with tempfile.TemporaryDirectory() as folder:
         task = {
             "mechanisms": str(checkout / "mechanisms"),
-            "mechanism": "AIM",
             "codes": f"{folder}/codes.csv",
             "sizes": sample.sizes,
             "epsilon": epsilon,

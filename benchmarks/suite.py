@@ -57,28 +57,19 @@ SCRIPTS = (
     Script("privacy_checks", quick=("--quick",)),
     Script("publish_adult"),
     Script("start_up"),
-    Script("fitted_search", quick=("--strategy", "greedy", "--limit", "10")),
-    Script("fitted_bounds", quick=("--strategy", "look-ahead", "--limit", "20")),
     Script("release_queries"),
-    Script("certain_bounds", long=("--questions", "10002")),
     Script("published_tables", quick=("--blocks", "20", "40", "--programs", "1")),
-    Script("risk_frontier"),
-    Script("wide_sweep"),
     Script("iterative_fitting"),
     Script("large_releases"),
     Script("wide_publishing", quick=("--quick",)),
     Script("anonymity_peers", options=("--peer-python", "--make-peer-environment")),
     Script("hundred_million", quick=("1e7",)),
-    Script("engine_counting", quick=("1e5",)),
-    Script("reading_columns"),
     Script("lands_end", quick=None),
-    Script("yardsticks", quick=None),
     Script("chance_gains", quick=None),
     Script("similarity_foreground", quick=None),
     Script("six_tables", quick=None),
     Script("plausible_coverage", quick=None),
     Script("proven_optima", quick=None),
-    Script("selected_networks", quick=None),
 )
 
 
@@ -121,7 +112,6 @@ def table(measurements: Sequence[Measurement]) -> str:
             "ratio": number(measurement.ratio),
             "MB": number(measurement.megabytes),
             "quality": measurement.facts.get("quality", ""),
-            "earlier": measurement.facts.get("earlier", ""),
         }
         for measurement in measurements
     ]

@@ -30,7 +30,6 @@ from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 from selection_peers import CHORDALYSIS, ESS
 from suite import SCRIPTS, Script, growth_table, remarks, run, table
-from yardstick_tables import KEPT, tables
 
 from checks import equivalence_classes
 from checks.attacks.minimality import Groups, kept_to_counts, published_groups
@@ -262,7 +261,6 @@ def test_tables_have_a_row_for_each_measurement_and_each_series() -> None:
         "ratio",
         "MB",
         "quality",
-        "earlier",
     ]
     assert rows[1].split() == ["b", "case", "100", "rows", "0.02", "copy", "0.0001", "200", "300"]
     _, row = growth_table(all_series(points)).splitlines()
@@ -375,14 +373,9 @@ def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
     assert "| A decomposable model of Adult | 45,222 rows | 1.5 | pyAgrum | 3 | 2 |  |" in text, (
         "a line of another program"
     )
-    assert f'lattice_search,"{case}",,,,1000000,1.0,,ARX,2.0,0.5,0.5,,,,True,2026-01-01,abc\n' in measurements
+    assert f'lattice_search,"{case}",,,,1000000,1.0,,ARX,2.0,0.5,0.5,,,True,2026-01-01,abc\n' in measurements
     assert "b,case,,rows,10,10000,1.0,1.0,1.0,1.0\n" in growth
     assert "old" not in text + measurements
-
-
-def test_the_page_of_yardsticks_shows_what_was_kept() -> None:
-    page = (ROOT / "docs" / "yardsticks.md").read_text()
-    assert f"--page -->\n\n{tables(KEPT)}\n\n<!-- end -->" in page
 
 
 def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
@@ -504,67 +497,3 @@ def test_similar_values_count_together() -> None:
     attribute, guess = similarity_foreground.foreground(people, groups)
     assert attribute == "a"
     assert guess == pytest.approx(people.counts)
-
-
-def test_a_way_that_makes_records_or_stops_has_dashes(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    lines: list[dict[str, object]] = [
-        {"benchmark": "yardsticks", "date": "2026-01-01"},
-        {"table": "T", "records": 1000, "sizes": {"a": 2}},
-        {"table": "T", "way": "ours", "two_way": 0.1, "three_way": 0.2, "two_way_of_records": 0.3}
-        | {"three_way_of_records": 0.4, "regressions": [0.5], "seconds_of_way": 6.0},
-        {"table": "T", "way": "MST", "two_way": 0.1, "three_way": 0.2, "regressions": [0.5, 1], "seconds_of_way": 6},
-        {"table": "T", "way": "AIM, epsilon 10", "stopped": "not done after 5 seconds"},
-        {"table": "T", "way": "AIM, epsilon 0.3", "stopped": "not done after 3 seconds"},
-        {"table": "T", "records": 1000, "sizes": {"a": 2}},
-        {"table": "T", "way": "AIM, epsilon 0.3", "stopped": "not begun"},
-        {"settings": {"private_pgm": "abc", "megabytes": 10.0, "iterations": 100, "seconds": 5}},
-    ]
-    kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    settings, _, *table = tables(kept).splitlines()
-    assert settings.startswith("MST and AIM are those of private-pgm abc. AIM's models have at most 10 MB, each of its")
-    assert table[4:] == [
-        "| ours | 0.100 | 0.200 | 0.300 | 0.400 | 0.50 | 6 |",
-        "| MST | - | - | 0.100 | 0.200 | 0.50, 1.00 | 6 |",
-        "| AIM, epsilon 0.3 | not begun | - | - | - | - | - |",
-        "| AIM, epsilon 10 | not done after 5 seconds | - | - | - | - | - |",
-    ]
-
-
-def test_the_kept_audits_claim_what_integer_programming_claims_and_grow_like_the_blocks() -> None:
-    """The file is as the benchmark wrote it: its options `--seeds 101 102 103 --programs 8`."""
-    file = ROOT / "benchmarks" / "results" / "published_tables.jsonl"
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    compared = [line for line in lines if line.get("case") == "claims against integer programming"]
-    assert sum(line["counts"] for line in compared) == 7_992
-    assert all(line["other_claims"] == 0 and line["times_faster"] >= 50 for line in compared)
-    census = {(line["seed"], line["blocks"]): line for line in lines if "undecided" in line}
-    assert len(census) == 9
-    assert all(line["undecided"] == 0 for line in census.values())
-    for seed in (101, 102, 103):
-        assert census[seed, 300]["seconds"] < 1.5 * 4 * census[seed, 75]["seconds"]
-    tables = [line for line in lines if line.get("sizes") == {"cells": 2107}]
-    assert len(tables) == 2
-    assert all(line["seconds"] < 10 and line["sharp"] for line in tables)
-
-
-def test_the_kept_frontiers_took_no_longer_than_was_asked() -> None:
-    """Under 5 seconds of the processor for the demo, under 20 for Adult; `risk_frontier.py --keep` wrote the file."""
-    file = ROOT / "benchmarks" / "results" / "risk_frontier.jsonl"
-    where, *lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert {"date", "processor", "commit", "clock"} <= set(where)
-    assert {line["case"]: line["level vectors"] for line in lines} == {
-        "demo": 5120,
-        "Adult, occupation weighs": 4320,
-        "Adult, all weigh": 4320,
-    }
-    assert all(line["seconds"] < (5 if line["case"] == "demo" else 20) for line in lines)
-
-
-def test_the_kept_sweeps_of_wide_tables_took_no_longer_than_was_asked() -> None:
-    """Four public tables with 15 to 20 quasi-identifiers as `marginals init` guesses them, under 30 seconds each."""
-    file = ROOT / "benchmarks" / "results" / "wide_sweep.jsonl"
-    where, *lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert {"date", "processor", "commit", "clock"} <= set(where)
-    assert {"rwm5yr", "RandHIE", "labsup", "STAR"} <= {line["case"] for line in lines}
-    assert all(line["sizes"]["attributes"] >= 15 and line["seconds"] < 30 for line in lines)
