@@ -9,6 +9,11 @@ Each runs in a fork of this process. Those of `checks` first on the collections 
 function, up to the first answer that is not that of brute force; one that survives runs the tests of its module, as those of
 `marginals` do at once, with few examples of Hypothesis each: first the quick ones, then those that are marked slow. A JSON
 line for each mutant says what noticed it, or that it survived, and what it changed; the last lines count.
+
+Constants of a module and properties are not changed, and functions that only put findings into words are left out. Read each
+mutant that survives. It is a gap if it lets a check hold where brute force finds a violation; then it gets a test. It is no
+gap if it changes a text, a dtype, which of equal classes is shown, which candidates are proposed before an exact step, or a
+budget: the check then says the same, says it later, or is undecided.
 """
 
 import argparse
