@@ -10,7 +10,7 @@ this order, that age then comes in ranges of 5 years, and that the best collecti
 
 All of that is so with the hierarchies of Incognito, which the paper names. With the others C shows ages in ranges of 5
 years already, so that the last addition is missing; the rest is the same. What the paper says of B and C fits one table
-each; A is what is left. `notebooks/injecting_utility.ipynb` goes through it all, on a simulated table where Adult is not.
+each; A is what is left.
 """
 
 import argparse
@@ -23,14 +23,12 @@ from math import inf
 from pathlib import Path
 from string import ascii_uppercase
 
-import numpy as np
 import pandas as pd
 from bars import draw
 from figures import Figure
 
 from checks import PrivacyConstraint, Recursive
 from marginals import Attribute, Policy, Table, anonymize, publish, read_hierarchy, read_table
-from marginals.demo import census_hierarchies, simulate_census
 from models import Collection, Hierarchy, Margin, Mask, MaximumEntropy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -52,20 +50,6 @@ def adult(hierarchies: str) -> Table:
         for name in QUASI_IDENTIFIERS
     }
     return read_table(DATA / "adult" / "adult.csv", attributes | {SENSITIVE: "sensitive"}, ["?", ""], "observed")
-
-
-def simulated() -> Table:
-    """A simulated census of about as many attributes, for where Adult is not; the diagnosis is never generalized."""
-    hierarchies = {name: Hierarchy.from_rows(rows) for name, rows in census_hierarchies().items()}
-    attributes: dict[str, Attribute | str] = {
-        "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
-        "sex": "quasi-identifier",
-        "education": Attribute("quasi-identifier", hierarchies["education"]),
-        "marital-status": Attribute("quasi-identifier", hierarchies["marital_status"]),
-        "diagnosis": "sensitive",
-    }
-    people = simulate_census(np.random.default_rng(0), rows=24_000).rename(columns={"marital_status": "marital-status"})
-    return read_table(people, attributes, ["?", ""], "observed")
 
 
 def policy(base: str | Mapping[str, int]) -> Policy:

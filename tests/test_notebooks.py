@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import forked
-from project import NO_DATA, data_folder
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks are read with nbformat")
 pytest.importorskip("ipykernel", reason="notebooks are run with IPython")
@@ -28,8 +27,6 @@ NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(path: Path, tmp_path: Path) -> None:
     """`make notebooks` runs them all and keeps what comes out."""
-    if "MARGINALS_DATA" in path.read_text(encoding="utf-8") and not data_folder().is_dir():
-        pytest.skip(NO_DATA)
     stored = nbformat.read(path, as_version=4)
     for before, after in zip(stored.cells, run(path, tmp_path), strict=True):
         if before.cell_type == "code":
@@ -63,12 +60,6 @@ def test_an_output_that_is_stale_is_noticed() -> None:
     for other in ([], [("display_data", (), fresh[0][2])]):
         with pytest.raises(AssertionError):
             assert_same(fresh, other)
-
-
-@pytest.mark.slow
-def test_a_notebook_about_a_real_table_runs_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("MARGINALS_DATA", str(tmp_path))
-    run(FOLDER / "injecting_utility.ipynb", tmp_path)
 
 
 CELLS = """
