@@ -17,31 +17,26 @@ from models.graphs.junction_tree import Collection
 class LabelTells:
     """What a label tells of the values that it stands for.
 
-    occurring: of how many of them readers know that they occur, each with a row at least. large: how many of these are known
-    to have the least count each, since no others are named; what is not named is then known to be small.
+    occurring: of how many of them readers know that they occur, each with a row at least.
 
-    >>> LabelTells(2).most(12, 11), LabelTells(2, large=1).most(12, 11)
-    (11, 1)
+    >>> LabelTells(2).most(12)
+    11
     """
 
     occurring: int
-    large: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.large <= self.occurring:
-            raise ValueError(f"of {self.occurring} values that occur {self.large} cannot be large")
+        if self.occurring < 0:
+            raise ValueError(f"{self.occurring} values cannot occur")
 
-    def most(self, rows: int, least: int) -> int:
-        """The most rows that one of those that are not large can have, of so many rows. least: that of those that are."""
-        return rows - self.large * least - max(self.occurring - self.large - 1, 0)
+    def most(self, rows: int) -> int:
+        """The most rows that one of the values can have, of so many rows."""
+        return rows - max(self.occurring - 1, 0)
 
     def verdict(self, rows: int, least: int) -> Verdict:
-        """Whether no small count follows of one of the values, where they have so many rows together."""
-        if self.occurring == self.large or least <= 1 or not rows:
-            return Verdict.HOLDS
-        if self.most(rows, least) < least:
-            return Verdict.FAILS
-        return Verdict.UNDECIDED if self.large else Verdict.HOLDS
+        """Whether no count below `least` follows for one of the values, if they have so many rows together."""
+        is_small = self.occurring > 0 and rows > 0 and self.most(rows) < least
+        return Verdict.FAILS if is_small and least > 1 else Verdict.HOLDS
 
 
 ToldByLabels = Mapping[str, Mapping[str, LabelTells]]
@@ -70,7 +65,7 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
                 examined += 1
                 verdict = tells.verdict(number, least)
                 if DECISIVE.index(verdict) < DECISIVE.index(worst[0]):
-                    most = max(tells.most(number, least), 0)
+                    most = max(tells.most(number), 0)
                     worst_class = WorstClass({attribute: label}, {attribute: level}, count=most)
                     worst = verdict, worst_class, _in_words(attribute, label, tells, number, most)
     verdict, cell, note = worst
@@ -90,11 +85,6 @@ def crowded(collection: Collection, least: int) -> tuple[str, ...]:
 
 
 def _in_words(attribute: str, label: str, tells: LabelTells, rows: int, most: int) -> str:
-    if tells.large:
-        return (
-            f"the label {label!r} of {attribute!r} names values because they are large, and so says of the others that they "
-            f"are small: of its {rows:,} rows these have at most {most:,}; publish the table again"
-        )
     return (
         f"the label {label!r} of {attribute!r} tells that {tells.occurring:,} values occur, with {rows:,} rows together, so "
         f"none of them has more than {most:,}"

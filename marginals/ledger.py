@@ -20,10 +20,9 @@ from checks.claims import MaxentDiversity, MinCell, Requirements
 from checks.finding import Finding, Verdict
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
-from marginals.bundle.reading import read_bundle
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering, release_at
-from marginals.errors import BundleError, InputError, NothingPublishableError, system_reason
+from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.files import (
     OTHERS,
     PRIVATE,
@@ -40,7 +39,7 @@ from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import Role
-from marginals.tables.group_names import GroupNaming, KeptNames, told_by_older_labels
+from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.arrays import IndexArray
 from models.errors import MarginalsError
@@ -595,7 +594,8 @@ class Continuation:
         shown_counts = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         change = Change.between(shown_counts, now)
         waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
-        table = replace(today, counts=shown_counts, ladders={}, naming=_kept_names(ledger, today), fitted=frozenset())
+        naming = dict.fromkeys(today.naming, KeptNames())
+        table = replace(today, counts=shown_counts, ladders={}, naming=naming, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
         if not series.shown.rows:
             raise NothingPublishableError(
@@ -717,21 +717,6 @@ def _entering(
     ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
 ) -> AbstractContextManager[None]:
     return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
-
-
-def _kept_names(ledger: Ledger, today: Table) -> dict[str, GroupNaming | KeptNames]:
-    """The names of groups, all of which are those of the first release, by the rules that it was made by."""
-    if ledger.domain is None:
-        raise ValueError("a ledger without entries has no names")
-    try:
-        first = read_bundle(ledger.path / _name(1) / BUNDLE)
-    except BundleError:
-        raise _damaged(ledger.path, f"{_name(1)}/{BUNDLE} is no release that can be read") from None
-    namings: dict[str, GroupNaming | KeptNames] = {}
-    for name in today.naming:
-        is_older = first.labels is None or any(tells.large for tells in first.known_labels.get(name, {}).values())
-        namings[name] = KeptNames(told_by_older_labels(ledger.domain.hierarchy(name)) if is_older else {})
-    return namings
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:

@@ -22,7 +22,7 @@ from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
-from marginals.tables.group_names import lists_several, told_by_older_labels
+from marginals.tables.group_names import lists_several
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 
@@ -149,12 +149,8 @@ class BundleContent:
 
     @cached_property
     def known_labels(self) -> ToldByLabels:
-        """What labels tell of the values that they stand for, as the release says, else as older releases gave names."""
-        stated = self.labels or {}
-        known = {
-            name: {**told_by_older_labels(hierarchy), **stated.get(name, {})} for name, hierarchy in self.domain.items()
-        }
-        return {name: told for name, told in known.items() if told}
+        """What the release says that labels tell of the values behind them, by attribute and label."""
+        return {name: told for name, told in (self.labels or {}).items() if told}
 
     @property
     def least_count(self) -> int:

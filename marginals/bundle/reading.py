@@ -636,7 +636,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     release = package["release"]
     yield from (key for key, value in package.items() if key not in _OWN or not _OWN[key](value))
     stated = {"format", "rows", "rows_per_person", "attributes", "privacy", "rules", "turnover", "where", "occurring"}
-    known = {*stated, "imprint", "utility", "information", "report"}
+    known = {*stated, "imprint", "information", "report"}
     yield from (f"release.{key}" for key in release if key not in known)
     yield from _others("release.imprint", release.get("imprint", {}), NAMES[1:])
     yield from _others("release.report", release.get("report"), ("path", "mediatype", "bytes", "hash"))
@@ -791,9 +791,7 @@ def _told_together(told: Sequence[ToldByLabels]) -> ToldByLabels:
         for name, label_tells in labels.items():
             known = together.setdefault(name, {})
             for label, tells in label_tells.items():
-                known[label] = max(
-                    tells, known.get(label, tells), key=lambda telling: (telling.large, telling.occurring)
-                )
+                known[label] = max(tells, known.get(label, tells), key=lambda telling: telling.occurring)
     return together
 
 

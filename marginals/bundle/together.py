@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations, pairwise, product
@@ -21,7 +21,6 @@ from marginals.bundle.reading import counted_hierarchy, read_bundle, union
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.published_values import Part, inside_all
 from marginals.tables.attribute import MISSING, Role
-from marginals.tables.group_names import KeptNames
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, Support
@@ -737,13 +736,9 @@ def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLadder:
-    """The levels of an attribute from the finest published one on, to be put above the base values of another table.
-
-    names: those of its groups, as the release gave them.
-    """
+    """The levels of an attribute from the finest published one on, to be put above the base values of another table."""
 
     released: Hierarchy
-    names: KeptNames = field(default_factory=KeptNames)
 
     def __call__(self, given: Hierarchy) -> Hierarchy:
         """The base values of a hierarchy, in their order, and above them the levels of the release.
@@ -813,12 +808,10 @@ def _without_missing(label: str) -> str:
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
     """The ladders of the attributes that a release shows."""
     collection = published.everything
-    ladders = {}
-    for attribute in filter(collection.shows, collection.domain.attributes):
-        told = published.known_labels.get(attribute, {})
-        names = KeptNames({label: tells for label, tells in told.items() if tells.large})
-        ladders[attribute] = ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy, names)
-    return ladders
+    return {
+        attribute: ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy)
+        for attribute in filter(collection.shows, collection.domain.attributes)
+    }
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:

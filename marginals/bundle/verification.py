@@ -49,10 +49,6 @@ _UNCHECKED = (
     "it is signed, but the signature was not checked, so anybody may have made it; "
     "verify it with the public key of its publisher: --key PUBLICKEY (in Python key=)"
 )
-_OF_THE_DATA = ("kl_divergence", "kl_suppressed")
-"""Stated numbers that tell the entropy of the data: what must be added to it follows from the marginals."""
-_OF_ANOTHER_TABLE = "kl_best_table"
-"""A stated number that tells, beside those, the entropy of a table that is not published."""
 _NOBODY = (
     "an attestation without a checked signature names nobody; whoever made these files can have written it. Verify with the "
     "public key of the publisher: --key PUBLICKEY (in Python key=)"
@@ -95,12 +91,11 @@ def verify(
     of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
     Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
     or only one calls the attribute sensitive, the joint check is undecided, and each is checked separately, its name
-    among the parameters. A warning names stated numbers that tell more of the data than the marginals do. key: the public
-    key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is undecided;
-    files are read to the end all the same, and each claim has an equal share of what is left. rules: named ones, or TOML
-    files with one, whose demands are checked beside the claims given, instead of those of the bundles. Raises InputError
-    where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be checked because minisign
-    is not installed.
+    among the parameters. key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what
+    is not decided by then is undecided; files are read to the end all the same, and each claim has an equal share of what is
+    left. rules: named ones, or TOML files with one, whose demands are checked beside the claims given, instead of those of
+    the bundles. Raises InputError where there is no bundle, for a claim or key that cannot be read, or where signatures
+    cannot be checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -151,7 +146,6 @@ def _contents(
 
     Raises BundleError; the warnings before it stand.
     """
-    warnings += (w for folder, snapshot in zip(folders, snapshots) for w in _warnings(folder, snapshot.descriptor))
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
         if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
@@ -178,23 +172,6 @@ def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> 
             snapshot.check_signature(signer)
         return []
     return [*([] if all(seals) else [_UNSEALED]), *([_UNCHECKED] if any(signatures) else [])]
-
-
-def _warnings(folder: str, descriptor: Descriptor) -> Iterator[str]:
-    """What the numbers of `release.utility` tell, which older bundles state and nothing reads."""
-    utility = descriptor.release.get("utility")
-    stated = utility if isinstance(utility, dict) else {}
-    numbers = {name: value for name, value in stated.items() if _is_number(value)}
-    entropies = [f"{name} to {_decimals(numbers[name])} decimals" for name in _OF_THE_DATA if name in numbers]
-    if entropies:
-        more = f", {_OF_ANOTHER_TABLE} that of a table that is not published" if _OF_ANOTHER_TABLE in numbers else ""
-        yield (
-            f"{folder}: release.utility tells the entropy of the data ({', '.join(entropies)}){more}. That does not follow "
-            "from the marginals: of all tables that fit them few may have it, of a small table one. Nothing reads these "
-            "numbers; publish the release again without them, and withdraw this one"
-        )
-    elif utility:
-        yield f"{folder}: release.utility states what does not follow from the marginals; nothing reads it"
 
 
 def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:

@@ -29,7 +29,7 @@ from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
 from marginals.tables.attribute import MISSING
-from marginals.tables.group_names import KeptNames, NamedLevels, told_by_older_labels
+from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
@@ -384,7 +384,7 @@ def _content(
             for rule in prepared.policy.named_rules
         ),
         deadline=deadline,
-        labels=told_by_labels(table, named, marginals.domain),
+        labels=told_by_labels(named, marginals.domain),
         further=tuple(map(anew, margins.further)),
     )
 
@@ -405,22 +405,16 @@ def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) 
     return table.names(finest, prepared.requirements.least_count)
 
 
-def told_by_labels(table: Table, named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
+def told_by_labels(named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
     """What labels let readers know of the values that they stand for, by attribute.
 
-    A label that is not among them is that of one value, or of values that may have no rows. One that only looks like those
-    of older releases is among them; what was named by their rules is not, so that readers ask it itself.
+    A label that is not among them is that of one value, or of values that may have no rows.
     """
-    told: dict[str, dict[str, LabelTells]] = {}
-    for name, hierarchy in domain.items():
-        naming = table.naming.get(name)
-        older = naming.older if isinstance(naming, KeptNames) else {}
-        label_tells = {label: LabelTells(0) for label in told_by_older_labels(hierarchy) if label not in older}
-        if name in named:
-            label_tells |= {label: LabelTells(number) for label, number in named[name].occurring.items()}
-        if label_tells:
-            told[name] = label_tells
-    return told
+    return {
+        name: {label: LabelTells(number) for label, number in named[name].occurring.items()}
+        for name in domain.attributes
+        if name in named and named[name].occurring
+    }
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

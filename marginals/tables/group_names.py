@@ -10,14 +10,13 @@ one group on all levels.
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from itertools import count, pairwise
 
 import numpy as np
 
-from checks.labels import LabelTells
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.scales import (
     DECIMALS,
@@ -266,11 +265,8 @@ class GroupNaming:
 class KeptNames:
     """The names that another release gave: those of a series were made for its first one, and stay.
 
-    What they named then may have no rows now, so that nothing is known to occur. older: what those of them tell that were
-    given by the rules of older releases, of the values that are not named.
+    What they named then may have no rows now, so that nothing is known to occur.
     """
-
-    older: Mapping[str, LabelTells] = field(default_factory=dict)
 
     def named(self, ladder: Hierarchy, finest: int, _counts: CountArray, _least: int) -> NamedLevels:
         """The levels as they are; values of the finest published one without members stand at the end, as in the first."""
@@ -391,25 +387,7 @@ class _Namer:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
 
 
-# Names of older releases. They named the members of a group that had at least k rows, and said "and others" of the rest; and
-# missing values joined a group that had k rows without them. So the rest is known to be small.
-
-_AND_OTHERS = re.compile(r"(?P<named>.+) and others(?P<missing> or missing)?(?: \([0-9]+\))?", re.DOTALL)
-_OR_MISSING = re.compile(r"(?P<named>.+) or missing(?: \([0-9]+\))?", re.DOTALL)
-
-
-def told_by_older_labels(hierarchy: Hierarchy) -> dict[str, LabelTells]:
-    """What labels tell that look like those of older releases, which named large values and called the others so.
-
-    >>> told_by_older_labels(Hierarchy.flat(["clerk", "cook and others", "22 or missing", "other"]))
-    {'cook and others': LabelTells(occurring=2, large=1), '22 or missing': LabelTells(occurring=2, large=1)}
-    """
-    told = {}
-    for label in dict.fromkeys(label for labels in hierarchy.labels[:-1] for label in labels):
-        if match := _AND_OTHERS.fullmatch(label) or _OR_MISSING.fullmatch(label):
-            large = match["named"].count(", ") + 1
-            told[label] = LabelTells(large + 1, large)
-    return told
+_OR_MISSING = re.compile(r".+ or missing(?: \([0-9]+\))?", re.DOTALL)
 
 
 def lists_several(label: str) -> bool:

@@ -74,11 +74,7 @@ if TYPE_CHECKING:
 
 
 class Ladder(Protocol):
-    """Levels of another release, to be put above the base values of a hierarchy. names: those that it gave to its groups."""
-
-    @property
-    def names(self) -> KeptNames:
-        """The names, as that release gave them."""
+    """Levels of another release, to be put above the base values of a hierarchy."""
 
     def __call__(self, given: Hierarchy, /) -> Hierarchy:
         """The base values of a hierarchy, and above them these levels."""
@@ -337,7 +333,7 @@ class Reading:
         naming: dict[str, GroupNaming | KeptNames] = {}
         for column, attribute in self.attributes.items():
             if column in self.ladders:
-                naming[column] = self.ladders[column].names
+                naming[column] = KeptNames()
             elif attribute.is_fitted and is_in_groups(attribute):
                 bands = Hierarchy.flat(domain.hierarchy(column).labels[0])
                 naming[column] = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginals import Attribute
-from marginals.tables.group_names import GroupName, GroupNaming, KeptNames, NamedLevels, told_by_older_labels
+from marginals.tables.group_names import GroupName, GroupNaming, KeptNames, NamedLevels
 from models import Hierarchy
 
 FITTED = Attribute("quasi-identifier", ladder="fitted")
@@ -159,14 +159,6 @@ def test_kept_names_stay_and_tell_of_no_value_that_it_occurs() -> None:
     assert found.hierarchy == ladder
     assert [ladder.labels[0][code] for code in found.order] == ["clerk", "cook, driver", "other job"]
     assert found.occurring == {}
-
-
-def test_names_of_older_releases_tell_that_the_rest_is_small() -> None:
-    older = Hierarchy.flat(
-        ["clerk", "cook, nun and others (2)", "cook or missing", "under 20 or missing", "other Europe"]
-    )
-    told = {label: (tells.occurring, tells.large) for label, tells in told_by_older_labels(older).items()}
-    assert told == {"cook, nun and others (2)": (3, 2), "cook or missing": (2, 1), "under 20 or missing": (2, 1)}
 
 
 def test_the_text_of_a_name() -> None:

@@ -160,7 +160,7 @@ def test_two_releases_have_names_where_one_has(tmp_path: Path) -> None:
 
 
 def test_a_bundle_whose_labels_do_not_hold_what_is_under_them_is_read_as_names_and_says_so(tmp_path: Path) -> None:
-    """As older versions wrote them: nothing in it says that its labels are names."""
+    """Nothing in it says that its labels are names."""
     ages = Attribute("quasi-identifier", Hierarchy.from_rows(ARX), labels="public", label_form="names")
     frame = pd.DataFrame({"age": ["64", "65", "65", "66"] * 10, "ill": ["a", "b"] * 20})
     table = marginals.read_table(frame, {"age": ages, "ill": "sensitive"})
