@@ -1,6 +1,6 @@
 """Random published tables of a small population, and all populations that fit them, one by one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
@@ -114,9 +114,3 @@ def _interval(rng: np.random.Generator, count: int, style: int) -> Interval:
         base = 3
         return max(0, 3 * round(count / base) - 1), 3 * round(count / base) + 1
     return (0, UNBOUNDED) if rng.random() < 0.3 else (count, count)
-
-
-def true_counts(published: Published, sets: Mapping[int, Members]) -> int:
-    """People with values in the sets of some attributes, by their place."""
-    wanted = [sets.get(place, c.everything) for place, c in enumerate(published.classifications)]
-    return int(published.count(published.truth[None], wanted)[0])
