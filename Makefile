@@ -1,4 +1,4 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`), RENEW and AGAINST (of `make same`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
@@ -14,7 +14,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --di
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test costs engines readers lowest nightly coverage mutants bench docs notebooks release
+.PHONY: help demo setup lint quick test same lines costs engines readers lowest nightly coverage mutants bench docs notebooks release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,12 @@ quick: $(VENV)/.ready  ## the cheapest tests, with few examples: under a minute
 
 test: lint  ## lint, then the tests whose cases take up to a second: six minutes; TIER=ci for those up to five, too
 	MARGINALS_TIER=$(TIER) $(PYTEST)
+
+same: $(VENV)/.ready  ## answers that have changed, within two minutes; RENEW=1 keeps the new ones, AGAINST names the revision to compare with
+	$(BIN)/python tests/same/same.py $(if $(RENEW),--renew) $(if $(AGAINST),--against $(AGAINST))
+
+lines:  ## files, lines, lines of code and classes, which all budgets mean
+	$(PYTHON) tests/support/count_lines.py
 
 costs: $(VENV)/.ready  ## measure what each test costs, and write the list from which the tiers are made
 	MARGINALS_EXAMPLES=40 $(PYTEST) --costs
