@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from marginals.bundle.signature import SEAL, seal_of
+from written_bundles import sealed
 
 Tree = Any
 """What JSON can say, and TOML."""
@@ -403,6 +403,6 @@ def _malform_bundle(folder: Path, make: Malformer, times: int) -> None:
     text = make.text(text) if rng.random() < 0.2 else text
     descriptor.write_bytes(make.content(text) if rng.random() < 0.2 else text.encode("utf-8", "replace"))
     if rng.random() < 0.9:
-        (folder / SEAL).write_bytes(seal_of(descriptor.read_bytes()))
+        (folder / "datapackage.json.sha256").write_bytes(sealed(descriptor.read_bytes()))
     if rng.random() < 0.3:
-        (folder / SEAL).unlink()
+        (folder / "datapackage.json.sha256").unlink()

@@ -1,12 +1,45 @@
 """Bundles of whatever content, written with the page that releases have."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from checks import Claim
+from marginals import Role
 from marginals.bundle import writing
 from marginals.bundle.content import BundleContent
+from marginals.bundle.signature import seal_of
 from marginals.pages.release_page import report_html
+from models import Collection
+
+Content = BundleContent
+"""What a bundle says: `Release.published`."""
+
+DESCRIPTOR, SEAL, SIGNATURE = "datapackage.json", "datapackage.json.sha256", "datapackage.json.minisig"
 
 
-def write_bundle(content: BundleContent, folder: Path) -> None:
+def bundle_content(
+    collection: Collection, roles: Mapping[str, Role], claims: Sequence[Claim] = (), **stated: Any
+) -> Content:
+    """The content of a bundle with these marginals."""
+    return BundleContent(collection, roles, tuple(claims), **stated)
+
+
+def write_bundle(content: Content, folder: Path) -> None:
     """Write what is published, unsigned."""
     writing.write_bundle(content, folder, report_html(content))
+
+
+def report_of(content: Content) -> bytes:
+    """The page that goes with a bundle."""
+    return report_html(content)
+
+
+def sealed(descriptor: bytes) -> bytes:
+    """The file beside a descriptor by which everybody sees that it was not changed."""
+    return seal_of(descriptor)
+
+
+def seal(folder: Path) -> None:
+    """Seal a bundle anew whose descriptor was changed."""
+    (folder / SEAL).write_bytes(sealed((folder / DESCRIPTOR).read_bytes()))

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 import marginals
 from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity, spelled
 from checks.diversity.criterion import numbers
-from marginals.bundle.reading import read_bundle
+from marginals import open_release
 from marginals.bundle.writing import bundle_files
 from marginals.publishing.publishing import Chosen, content, prepare, released_names
 from marginals.publishing.searching import no_progress
@@ -197,7 +197,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
             (bundle / path).parent.mkdir(parents=True, exist_ok=True)
             (bundle / path).write_bytes(file)
         judged(marginals.verify(bundle).checks, t, worst)
-        read = read_bundle(bundle)
+        read = open_release(bundle).published
         rmtree(bundle)
         assert read.domain == published.domain
         # Whoever asks for a criterion that is not claimed needs no more than the files, either.

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 import forked
 import marginals
 from command_line import main
-from marginals.bundle.signature import SEAL, seal_of
 from models import MarginalsError
 from small_release import contents
+from written_bundles import sealed
 
 Package = dict[str, Any]
 SECONDS = 20
@@ -39,7 +39,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory, small_release: marginals.Rel
     folder = tmp_path_factory.mktemp("whole")
     small_release.write(folder / "release")
     # Who makes a hostile bundle seals it as well; without a seal what it says is looked at.
-    return {path: content for path, content in contents(folder / "release").items() if path != SEAL}
+    return {
+        path: content for path, content in contents(folder / "release").items() if path != "datapackage.json.sha256"
+    }
 
 
 def write(folder: Path, files: dict[str, bytes]) -> Path:
@@ -489,7 +491,7 @@ def test_no_bytes_of_a_bundle_make_a_traceback(
     whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, bytes]], honest: bool
 ) -> None:
     """Hashes and seal are made right where `honest`; otherwise they are those of the bundle before."""
-    sealed = whole | {SEAL: seal_of(whole["datapackage.json"])}
-    files = rehashed(flipped(whole, edits)) if honest else flipped(sealed, edits)
+    with_seal = whole | {"datapackage.json.sha256": sealed(whole["datapackage.json"])}
+    files = rehashed(flipped(whole, edits)) if honest else flipped(with_seal, edits)
     refused = judge(write(tmp_path_factory.mktemp("fuzz") / "release", files))
     assert refused or honest or files == sealed, "a changed byte is noticed unless hashes and seal are changed with it"

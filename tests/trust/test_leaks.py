@@ -26,8 +26,7 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from marginals import Attribute, Policy, publish
-from marginals.bundle.reading import read_bundle
+from marginals import Attribute, Policy, open_release, publish
 from models import MarginalsError
 from small_release import contents, marginals_command
 
@@ -155,7 +154,7 @@ def test_nothing_is_said_of_what_is_suppressed_and_totals_do_not_give_it_back(tm
     release = marginals.read_config(write(tmp_path, frame))
     bundle = publish(release.read_table(), release.policy).write(tmp_path / "release").release.path
     assert bundle is not None
-    published = read_bundle(bundle)
+    published = open_release(bundle).published
     assert published.collection.cube.total == ROWS - 7
     assert {table.total for table in published.collection.tables} == {ROWS - 7}
     text = (bundle / "datapackage.json").read_text()

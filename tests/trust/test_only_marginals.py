@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 import marginals
 from marginals import Attribute, NothingPublishableError, Policy, Release
 from marginals.bundle.writing import bundle_files
-from marginals.pages.release_page import report_html
 from marginals.publishing.publishing import Publication
 from models import Domain, Hierarchy
 from strategies import contingency_tables, domains
+from written_bundles import report_of
 
 Row = tuple[str, ...]
 Margins = Sequence[dict[str, int]]
@@ -117,7 +117,7 @@ def test_of_1944_tables_that_fit_a_stated_divergence_leaves_one_and_a_bundle_of_
 
 def files_of(release: Release) -> dict[str, bytes]:
     """Every byte of a release, the report among them."""
-    return bundle_files(release.published, report_html(release.published))
+    return bundle_files(release.published, report_of(release.published))
 
 
 def shown(domain: Domain, margins: Margins, rows: Sequence[Row]) -> list[Counter[Row]]:

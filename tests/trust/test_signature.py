@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import random
+import re
 import select
 import shutil
 import signal
@@ -26,9 +27,10 @@ import forked
 import marginals
 from command_line import main
 from marginals import BundleError, InputError, Release
-from marginals.bundle.signature import SIGNATURE, check_signature, public_key, secret_key, signature_of
+from marginals.bundle.signature import check_signature, public_key, secret_key, signature_of
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import contents, marginals_command
+from written_bundles import SIGNATURE
 
 SEED = 20260103
 MISSING = "minisign 0.10 or newer is not installed: apt install minisign"
@@ -127,7 +129,7 @@ def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: Ke
     contents += [whole + b"\n", whole + b" ", whole[:-1] + b"\r\n", whole * 2, b"\n" + whole, whole.replace(b"=", b"")]
     slow = (tmp_path / "bin").exists()  # the stub, which Python runs
     for content in contents[:: 29 if slow else 1]:
-        with pytest.raises(BundleError, match=SIGNATURE):
+        with pytest.raises(BundleError, match=re.escape(SIGNATURE)):
             check_signature(descriptor, content, key)
     check_signature(descriptor, whole, key)
     with pytest.raises(BundleError, match=r"it is not the signature of this datapackage\.json"):
@@ -146,7 +148,9 @@ def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, 
     descriptor.write_text(descriptor.read_text().replace('"k": 5', '"k": 2'))
     (folder / "datapackage.json.sha256").unlink()
     assert marginals.verify(folder).ok
-    assert problem(folder, ours.text) == f"{SIGNATURE}: it is not the signature of this datapackage.json; " + (
+    assert problem(
+        folder, ours.text
+    ) == f"{'datapackage.json.minisig'}: it is not the signature of this datapackage.json; " + (
         "one of them was changed"
     )
     release.write(folder, sign=keys("theirs").secret)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import marginals
-from marginals.bundle.reading import read_bundle
-from marginals.bundle.signature import SEAL
+from marginals import open_release
 
 SEED = 20260102
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "15"))
@@ -55,16 +54,16 @@ def test_a_changed_descriptor_that_reads_well_is_noticed(bundle: Path) -> None:
     """Claims, utilities and titles have no hash of their own; anybody who rewrites them must seal them anew."""
     descriptor = bundle / "datapackage.json"
     descriptor.write_text(descriptor.read_text().replace('"k": 5', '"k": 2'))
-    read_bundle(bundle)
+    open_release(bundle)
     found = marginals.verify(bundle).checks
     assert [finding.criterion for finding in found] == ["integrity"]
     assert not found[0].holds
     assert found[0].worst is not None
-    assert found[0].worst.file == SEAL
+    assert found[0].worst.file == "datapackage.json.sha256"
 
 
 def test_a_bundle_of_another_program_needs_no_seal_and_verify_says_so(bundle: Path) -> None:
-    (bundle / SEAL).unlink()
+    (bundle / "datapackage.json.sha256").unlink()
     verification = marginals.verify(bundle)
     assert verification.ok
     assert "no seal" in verification.checks[0].note
@@ -72,8 +71,8 @@ def test_a_bundle_of_another_program_needs_no_seal_and_verify_says_so(bundle: Pa
 
 @pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")])
 def test_a_seal_that_is_none_is_refused(bundle: Path, make: object) -> None:
-    (bundle / SEAL).unlink()
-    make(bundle / SEAL)  # type: ignore[operator]
+    (bundle / "datapackage.json.sha256").unlink()
+    make(bundle / "datapackage.json.sha256")  # type: ignore[operator]
     assert not marginals.verify(bundle).ok
 
 
@@ -84,7 +83,7 @@ def test_a_changed_file_of_another_kind_is_noticed(bundle: Path) -> None:
     digest = hashlib.sha256(b"as is").hexdigest()
     package["resources"].append({"name": "notes", "path": "notes.txt", "bytes": 5, "hash": f"sha256:{digest}"})
     (bundle / "datapackage.json").write_text(json.dumps(package))
-    (bundle / SEAL).unlink()
+    (bundle / "datapackage.json.sha256").unlink()
     verification = marginals.verify(bundle)
     assert verification.ok
     assert any(warning.endswith("look at it yourself: the file notes.txt") for warning in verification.warnings)
@@ -141,7 +140,7 @@ def test_a_report_that_the_descriptor_does_not_name_is_named(bundle: Path) -> No
     package = json.loads((bundle / "datapackage.json").read_text())
     del package["release"]["report"]
     (bundle / "datapackage.json").write_text(json.dumps(package))
-    (bundle / SEAL).unlink()
+    (bundle / "datapackage.json.sha256").unlink()
     (finding,) = marginals.verify(bundle).checks
     assert finding.worst is not None
     assert finding.worst.file == "report.html"

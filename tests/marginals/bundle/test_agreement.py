@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import BundleError
-from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import check_agreement
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
-from written_bundles import write_bundle
+from written_bundles import bundle_content, write_bundle
 
 
 def as_frame(table: ContingencyTable) -> pd.DataFrame:
@@ -104,7 +103,7 @@ def test_a_bundle_is_refused_where_tables_differ_that_do_not_follow_each_other(
     table, other = (marginals.read_table(frame, roles) for frame in (WORKERS, OTHERS))
     masks = [table.domain.mask(dict.fromkeys(names, 0)) for names in (["job", "town"], ["ill"], ["job", "ill"])]
     parts = [source.cube.table(mask) for source, mask in zip((table, table, other), masks)]
-    write_bundle(BundleContent(Collection.of(DataCube(parts), masks), table.roles), tmp_path / "release")
+    write_bundle(bundle_content(Collection.of(DataCube(parts), masks), table.roles), tmp_path / "release")
     file = tmp_path / "release" / "datapackage.json"
     package = json.loads(file.read_text())
     listed = {frozenset(r["marginal"]["levels"]): r for r in package["resources"] if "marginal" in r}
@@ -130,7 +129,7 @@ def test_hierarchies_agree_only_where_each_value_has_as_many_base_values(tmp_pat
         )
         mask = table.domain.mask({"ill": 1})
         collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-        write_bundle(BundleContent(collection, table.roles), tmp_path / name)
+        write_bundle(bundle_content(collection, table.roles), tmp_path / name)
     assert marginals.verify(tmp_path / "two", claims=[claim]).ok
     assert not marginals.verify(tmp_path / "one", claims=[claim]).ok
     for folders in (("two", "one"), ("one", "two")):

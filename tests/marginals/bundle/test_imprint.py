@@ -9,9 +9,9 @@ import pytest
 import marginals
 from marginals import BundleError, Imprint, InputError
 from marginals.bundle.imprint import NAMES
-from marginals.bundle.signature import seal_of
 from marginals.example import table
 from small_release import write_config
+from written_bundles import sealed
 
 POLICY = marginals.Policy(k_link=4, diversity="distinct:2")
 TOLD = Imprint("A <census>", "City of <Ulm>", "2026-11-26", "data@ulm.example", "CC-BY-4.0")
@@ -58,6 +58,6 @@ def test_a_config_says_it_and_a_bundle_that_says_it_badly_is_damaged(folder: Pat
     shutil.copytree(folder, tmp_path / "bad")
     content = json.dumps(package).encode()
     (tmp_path / "bad" / "datapackage.json").write_bytes(content)
-    (tmp_path / "bad" / "datapackage.json.sha256").write_bytes(seal_of(content))
+    (tmp_path / "bad" / "datapackage.json.sha256").write_bytes(sealed(content))
     with pytest.raises(BundleError, match=r"release\.imprint: release\.publisher must be one line"):
         marginals.open_release(tmp_path / "bad")

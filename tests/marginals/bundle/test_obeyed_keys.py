@@ -9,7 +9,6 @@ import frictionless
 import pytest
 
 import marginals
-from marginals.bundle.signature import SEAL
 
 Package = dict[str, Any]
 Change = Callable[[Package], object]
@@ -27,7 +26,7 @@ def changed(bundle: Path, change: Change) -> Path:
     package = json.loads((bundle / "datapackage.json").read_bytes())
     change(package)
     (bundle / "datapackage.json").write_text(json.dumps(package))
-    (bundle / SEAL).unlink(missing_ok=True)
+    (bundle / "datapackage.json.sha256").unlink(missing_ok=True)
     return bundle
 
 

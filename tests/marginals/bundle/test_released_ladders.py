@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 import marginals
 from command_line import main
 from dice import Dice, Thrown
-from marginals import Role
-from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import read_bundle
+from marginals import Role, open_release
 from marginals.bundle.together import ReleasedLadder, released_ladders
 from marginals.example import release
 from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Hierarchy
 from strategies import contingency_tables, domains, margins
+from written_bundles import bundle_content
 
 
 @Thrown
@@ -38,7 +37,7 @@ def test_the_same_table_with_the_levels_of_its_release_has_the_same_marginals(
     if not collection.masks:
         return
     published = releasable(collection, ())
-    content = BundleContent(published, dict.fromkeys(table.attributes, Role.QUASI_IDENTIFIER))
+    content = bundle_content(published, dict.fromkeys(table.attributes, Role.QUASI_IDENTIFIER))
     for name, ladder in released_ladders(content).items():
         given_before = table.domain.hierarchy(name)
         taken = ladder(given_before)
@@ -93,7 +92,7 @@ def test_a_config_takes_the_levels_of_a_release(tmp_path: Path) -> None:
     own = marginals.read_config(config(tmp_path / "first")).read_table()
     second = marginals.read_config(config(tmp_path / "second", 'ladders = "../out"'))
     table = second.read_table()
-    published = read_bundle(tmp_path / "out").domain.hierarchy("age")
+    published = open_release(tmp_path / "out").published.domain.hierarchy("age")
     assert set(published.labels) <= set(table.domain.hierarchy("age").labels)
     assert table.domain.hierarchy("age").labels != own.domain.hierarchy("age").labels
     assert "age" in own.ladders

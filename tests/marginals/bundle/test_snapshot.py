@@ -16,12 +16,11 @@ import marginals
 from file_accesses import watched
 from marginals import BundleError, InputError
 from marginals.bundle import signature
-from marginals.bundle.signature import SIGNATURE, seal_of
 from marginals.bundle.snapshot import Snapshot
-from marginals.bundle.verification import BadFile
 from marginals.example import release
 from minisign_programs import Keys, write_keys
 from small_release import contents
+from written_bundles import sealed
 
 Exchange = Callable[[Path], object]
 T = TypeVar("T")
@@ -42,7 +41,7 @@ def genuine(tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> Path
     lines = [b64encode(b"ED" + number + bytes(64)).decode(), b64encode(bytes(64)).decode()]
     comment = "comment: anonymized marginals"
     text = f"untrusted {comment}\n{lines[0]}\ntrusted {comment}\n{lines[1]}\n"
-    (folder / SIGNATURE).write_text(text)
+    (folder / "datapackage.json.minisig").write_text(text)
 
     def run(arguments: Sequence[str], asks: bool) -> int:
         assert not asks
@@ -166,7 +165,7 @@ def test_what_is_opened_while_it_is_exchanged_is_one_of_both_or_refused(
 
     bare = tmp_path / "bare"
     shutil.copytree(forged, bare)
-    for name in ("datapackage.json.sha256", SIGNATURE):
+    for name in ("datapackage.json.sha256", "datapackage.json.minisig"):
         (bare / name).unlink()
     package = json.loads((bare / "datapackage.json").read_bytes())
     package["release"]["privacy"] = []
@@ -187,7 +186,10 @@ def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine
     exchange = folder_of(other)
     for answer in outcomes(genuine, tmp_path / "place", exchange, lambda: marginals.verify(tmp_path / "place")):
         if not answer.ok:
-            assert answer.checks[0].worst == BadFile("place", "it was replaced while it was read; read it again")
+            assert answer.checks[0].worst.as_json() == {
+                "file": "place",
+                "problem": "it was replaced while it was read; read it again",
+            }
 
 
 def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
@@ -206,7 +208,7 @@ def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
 
 
 def test_a_report_is_put_into_what_was_read_once(genuine: Path) -> None:
-    (genuine / SIGNATURE).unlink()
+    (genuine / "datapackage.json.minisig").unlink()
     before = contents(genuine)
     opened = marginals.open_release(genuine)
     reads = [path for path in accesses(genuine, opened.write_report) if str(path.relative_to(genuine)) in before]
@@ -219,13 +221,12 @@ def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     package = json.loads((folder / "datapackage.json").read_bytes())
     change(package)
     (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").write_bytes(seal_of((folder / "datapackage.json").read_bytes()))
-    (folder / SIGNATURE).unlink(missing_ok=True)
+    (folder / "datapackage.json.sha256").write_bytes(sealed((folder / "datapackage.json").read_bytes()))
+    (folder / "datapackage.json.minisig").unlink(missing_ok=True)
 
 
 def problem(folder: Path) -> str:
     (finding,) = marginals.verify(folder).checks
-    assert isinstance(finding.worst, BadFile)
     return f"{finding.worst.file}: {finding.worst.problem}"
 
 

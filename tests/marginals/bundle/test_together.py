@@ -20,11 +20,10 @@ from checks.claims import undecided
 from command_line import main
 from marginals import IncompatibleReleasesError, Role
 from marginals.attacks import refined_certainties
-from marginals.bundle.content import BundleContent
 from marginals.bundle.together import atoms_of, common_refinement
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from table_enumeration import all_tables, margins_with, ranges
-from written_bundles import write_bundle
+from written_bundles import Content, bundle_content, write_bundle
 
 ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
 OTHERS = {"sex": Hierarchy.flat("fm"), "ill": Hierarchy.flat(["flu", "hiv"])}
@@ -40,14 +39,14 @@ def cut(ends: Sequence[int]) -> Hierarchy:
 
 def bundle_of(
     counts: NDArray[np.int64], ends: Sequence[int], margins: Sequence[Sequence[str]], claims: tuple[Claim, ...] = ()
-) -> BundleContent:
+) -> Content:
     """A release of a table of age by sex by ill, shape (6, 2, 2). margins: their attributes."""
     domain = Domain.of({"age": cut(ends), **OTHERS})
     within = np.digitize(np.arange(AGES), ends)
     age, sex, ill = np.indices(counts.shape).reshape(3, -1)
     codes = {"age": within[age], "sex": sex, "ill": ill}
     tables = [ContingencyTable.from_cells(domain, dict.fromkeys(m, 0), codes, counts.ravel()) for m in margins]
-    return BundleContent(Collection.of(DataCube(tables), [table.mask for table in tables]), ROLES, claims)
+    return bundle_content(Collection.of(DataCube(tables), [table.mask for table in tables]), ROLES, claims)
 
 
 def places_of(columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
@@ -161,7 +160,7 @@ def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
         codes = {"age": np.array([age for age, _ in counted]), "ill": np.array([ill for _, ill in counted])}
         table = ContingencyTable.from_cells(domain, {"age": 0, "ill": 0}, codes, list(counted.values()))
         roles = {a: ROLES[a] for a in ("age", "ill")}
-        content = BundleContent(Collection.of(DataCube([table]), [table.mask]), roles, claims)
+        content = bundle_content(Collection.of(DataCube([table]), [table.mask]), roles, claims)
         write_bundle(content, tmp_path / name)
         folders.append(tmp_path / name)
         assert marginals.verify(tmp_path / name).ok
@@ -192,7 +191,7 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
         ones = np.ones(80, dtype=np.int64)
         tables = [ContingencyTable.from_cells(domain, {a: 0}, codes, ones) for a in domain.attributes]
         roles = dict.fromkeys(domain.attributes, Role.QUASI_IDENTIFIER)
-        bundles.append((name, BundleContent(Collection.of(DataCube(tables), [t.mask for t in tables]), roles)))
+        bundles.append((name, bundle_content(Collection.of(DataCube(tables), [t.mask for t in tables]), roles)))
     refined = common_refinement(bundles)
     findings = refined.content.verify([KCombinatorial(2), KCombinatorial(1)]).checks
     assert [finding.verdict for finding in findings] == [Verdict.UNDECIDED] * 2
@@ -269,7 +268,7 @@ def test_labels_that_do_not_tell_how_they_overlap_leave_it_undecided(tmp_path: P
             {"town": marginals.Attribute("quasi-identifier", hierarchy=Hierarchy.from_rows(rows)), "ill": "sensitive"},
         )
         mask = table.domain.mask({"town": 1, "ill": 0})
-        content = BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles, (KLink(1),))
+        content = bundle_content(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles, (KLink(1),))
         write_bundle(content, tmp_path / name)
         folders.append(tmp_path / name)
     checks = marginals.verify(*folders).checks

@@ -14,10 +14,8 @@ import marginals
 from checks import KCombinatorial, KLink, MaxentDiversity, Verdict, parse_diversity
 from command_line import main
 from marginals import Attribute, InputError, Table
-from marginals.bundle.content import BundleContent
-from marginals.pages.release_page import report_html
 from models import Collection, DataCube, Hierarchy
-from written_bundles import write_bundle
+from written_bundles import bundle_content, report_of, write_bundle
 
 
 def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:
@@ -38,7 +36,7 @@ def bundle(folder: Path, table: Table, margins: Sequence[dict[str, int]]) -> Pat
     masks = [table.domain.mask(margin) for margin in margins]
     cube = DataCube([table.cube.table(mask) for mask in masks])
     claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
-    write_bundle(BundleContent(Collection.of(cube, masks), table.roles, claims), folder)
+    write_bundle(bundle_content(Collection.of(cube, masks), table.roles, claims), folder)
     return folder
 
 
@@ -143,7 +141,7 @@ def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_p
     table = table_of(people())
     mask = table.domain.mask({"job": 0, "town": 0})
     write_bundle(
-        BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare"
+        bundle_content(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare"
     )
     found = marginals.verify(tmp_path / "bare").checks
     assert ["nothing is claimed of its privacy" in check.note for check in found] == [True]
@@ -159,7 +157,7 @@ def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_pa
         table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
         mask = table.domain.mask(dict.fromkeys(shown, 0))
         collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-        write_bundle(BundleContent(collection, table.roles, (KLink(10),)), tmp_path / name)
+        write_bundle(bundle_content(collection, table.roles, (KLink(10),)), tmp_path / name)
     assert not marginals.verify(tmp_path / "two").ok
     together = marginals.verify(tmp_path / "one", tmp_path / "two")
     assert not together.ok
@@ -307,7 +305,7 @@ def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: 
     assert json.loads(CliRunner().invoke(main, ["verify", str(folder), "--json"]).stdout)["warnings"] == [warning]
     after = marginals.open_release(folder)
     assert repr(after) == repr(before)
-    assert report_html(after.published) == report_html(before.published)
+    assert report_of(after.published) == report_of(before.published)
     two = marginals.verify(folder, edited(bundle(tmp_path / "two", table_of(people()), [{"town": 0}]), utility=[1]))
     assert [str(f) in w for f, w in zip((folder, tmp_path / "two"), two.warnings)] == [True, True]
     (folder / "report.html").write_text("changed")

@@ -9,9 +9,8 @@ import pytest
 import marginals
 from checks import Claim, Finding, MaxentDiversity, Register, Verdict, parse_diversity
 from marginals import Attribute, InputError
-from marginals.bundle.content import BundleContent
 from models import Collection, DataCube, Hierarchy
-from written_bundles import write_bundle
+from written_bundles import bundle_content, write_bundle
 
 KINDS = ("diversity", "register")
 PLAIN = Hierarchy.flat(["flu", "cold", "cancer", "missing"])
@@ -30,7 +29,7 @@ def bundle(
     of = MaxentDiversity(parse_diversity(text), "ill")
     claims: tuple[Claim, ...] = (of, Register(of)) if role == "sensitive" else ()
     collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-    write_bundle(BundleContent(collection, table.roles, claims), folder)
+    write_bundle(bundle_content(collection, table.roles, claims), folder)
     return folder
 
 

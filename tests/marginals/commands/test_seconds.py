@@ -13,9 +13,8 @@ import marginals
 from checks import KCombinatorial, KLink
 from command_line import main
 from marginals import Role
-from marginals.bundle.content import BundleContent
 from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy
-from written_bundles import write_bundle
+from written_bundles import bundle_content, write_bundle
 
 OVER = Deadline(0.0)
 
@@ -37,7 +36,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     collection = Collection.of(DataCube(tables), [table.mask for table in tables])
     roles = {name: Role.SENSITIVE if name == "s" else Role.QUASI_IDENTIFIER for name in names}
     folder = tmp_path_factory.mktemp("pairs") / "release"
-    write_bundle(BundleContent(collection, roles, (KLink(1), KCombinatorial(1))), folder)
+    write_bundle(bundle_content(collection, roles, (KLink(1), KCombinatorial(1))), folder)
     return folder
 
 

@@ -17,11 +17,11 @@ import marginals
 from checks import KLink
 from html_pages import Page
 from marginals import Attribute, Policy, Release
-from marginals.bundle.content import BundleContent
-from marginals.pages.release_page import pairs_shown, report_html
+from marginals.pages.release_page import pairs_shown
 from marginals.publishing.publishing import Publication
 from models import Collection
 from strategies import decomposable_collections
+from written_bundles import bundle_content, report_of
 
 
 @given(decomposable_collections())
@@ -93,7 +93,7 @@ def release(publication: Publication) -> Release:
 
 @pytest.fixture(scope="module")
 def page(release: Release) -> Page:
-    return Page(report_html(release.published))
+    return Page(report_of(release.published))
 
 
 def test_the_report_begins_with_its_claims_what_can_be_analysed_and_what_is_published(page: Page) -> None:
@@ -154,7 +154,7 @@ def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> 
     frame = pd.DataFrame({f"q{number:02}": ["x", "y"] * 10 for number in range(30)})
     table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))
     collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in frame.columns])
-    page = Page(report_html(BundleContent(collection, table.roles, (KLink(2),))))
+    page = Page(report_of(bundle_content(collection, table.roles, (KLink(2),))))
     assert "Of the 435 pairs of attributes 0 are published in one table" in page.texts("dd")[1]
     assert not any(name.startswith("How two attributes") for name, _ in page.tables)
 
@@ -182,7 +182,7 @@ class Holders(HTMLParser):
 
 def test_pages_are_right_on_a_narrow_screen(publication: Publication) -> None:
     """Each table scrolls by itself, nothing has a width in pixels or must stay on one line, and long words break."""
-    for content in (report_html(publication.release.published), publication.steward.page(publication.steward)):
+    for content in (report_of(publication.release.published), publication.steward.page(publication.steward)):
         held = Holders(content)
         assert held.tables
         assert all("scroll" in classes for classes in held.tables)

@@ -17,10 +17,8 @@ import pytest
 
 import marginals
 from marginals import Attribute, Policy
-from marginals.bundle.content import BundleContent
-from marginals.pages.release_page import report_html
 from models import Collection
-from written_bundles import write_bundle
+from written_bundles import bundle_content, report_of, write_bundle
 
 CODES = ["08001", "NA", "1e3", "007"]
 """Postcodes that begin with 0, and labels that programs take for something else."""
@@ -36,7 +34,7 @@ def written(frame: pd.DataFrame, sensitive: str, margins: list[dict[str, int]], 
     roles = dict.fromkeys(frame.columns, "quasi-identifier") | {sensitive: "sensitive"}
     table = marginals.read_table(frame, roles, missing=())
     collection = Collection.of(table.cube, map(table.domain.mask, margins))
-    write_bundle(BundleContent(collection, table.roles), folder / "release")
+    write_bundle(bundle_content(collection, table.roles), folder / "release")
     return folder / "release"
 
 
@@ -203,6 +201,6 @@ def test_the_r_on_the_page_of_tables_of_one_attribute_only_reads_them(tmp_path: 
 def test_a_release_of_nothing_has_recipes() -> None:
     frame = pd.DataFrame({"postcode": CODES})
     table = marginals.read_table(frame, {"postcode": "quasi-identifier"})
-    page = report_html(BundleContent(Collection.of(table.cube, []), table.roles)).decode()
+    page = report_of(bundle_content(Collection.of(table.cube, []), table.roles)).decode()
     assert "jsonlite" in page
     assert "glm" not in page

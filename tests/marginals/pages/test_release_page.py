@@ -18,15 +18,13 @@ import marginals
 from checks import Algorithm, Finding, KLink, Verdict
 from command_line import main
 from html_pages import CONTRAST, Page, assert_self_contained
-from marginals import Attribute, InputError, Policy, Release, Role
-from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import read_bundle
-from marginals.pages.release_page import finest_pairs, interaction_picture, report_html, tree_picture
+from marginals import Attribute, InputError, Policy, Release, Role, open_release
+from marginals.pages.release_page import finest_pairs, interaction_picture, tree_picture
 from marginals.wording import in_words
 from models import Collection, Domain, Margin
 from small_release import write_config
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_collections, shape_cube
-from written_bundles import write_bundle
+from written_bundles import bundle_content, report_of, write_bundle
 
 SCRIPT = "<script>alert(1)</script>"
 NASTY = (SCRIPT, "</title><img src=x onerror=alert(1)>", 'a "b" & c', "{{ 7 * 7 }}", "' onload='alert(1)")
@@ -72,13 +70,13 @@ def test_the_examples_are_published_labels() -> None:
     attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
     release = marginals.publish(marginals.read_table(frame, attributes), Policy(k_link=100, diversity="none")).release
     assert release.domain.hierarchy("age").labels == (("2******", "3******", "4******", "5******"), ("*",))
-    page = report_html(release.published).decode()
+    page = report_of(release.published).decode()
     assert "2******" in page
     assert "years" not in page
 
 
 def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
-    content = report_html(release.published)
+    content = report_of(release.published)
     page = Page(content)
     assert_self_contained(page)
     assert SCRIPT not in content.decode()
@@ -90,7 +88,7 @@ def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
 
 
 def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_claims_say(release: Release) -> None:
-    page = Page(report_html(release.published))
+    page = Page(report_of(release.published))
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -106,7 +104,7 @@ def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_c
         for label in finding.worst_class.cell.values():
             assert label in text
     assert f"{release.rows:,}" in text
-    assert all(html.escape(sentence) in report_html(release.published).decode() for sentence in release.independences())
+    assert all(html.escape(sentence) in report_of(release.published).decode() for sentence in release.independences())
     for said in ("differential privacy", "deFinetti", "composition attack", "open_release", "read.csv", "no fact more"):
         assert said in text
 
@@ -114,9 +112,9 @@ def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_c
 def test_every_number_comes_from_the_published_files(release: Release, bundle: Path) -> None:
     """A report of the files alone is the one that was written with them, to the byte; twice, too."""
     written = (bundle / "report.html").read_bytes()
-    assert written == report_html(read_bundle(bundle))
-    assert written == report_html(read_bundle(bundle))
-    assert written == report_html(release.published)
+    assert written == report_of(open_release(bundle).published)
+    assert written == report_of(open_release(bundle).published)
+    assert written == report_of(release.published)
 
 
 def test_the_distributions_are_the_published_counts(bundle: Path) -> None:
@@ -214,7 +212,7 @@ def test_putting_a_report_that_fails_midway_leaves_a_bundle_that_verifies(
 
 def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
     package_with_more = Policy(k_link=400).requirements(("disease",)).claims
-    published = BundleContent(release.collection, release.published.roles, package_with_more)
+    published = bundle_content(release.collection, release.published.roles, package_with_more)
     write_bundle(published, tmp_path / "release")
     result = run("report", tmp_path / "release")
     assert result.exit_code == 1
@@ -240,7 +238,7 @@ def test_a_report_is_not_written_into_another_release_that_took_the_place_of_its
     opened = release.write(tmp_path / "release")
     opened.write_report()
     read = marginals.open_release(tmp_path / "release")
-    other = BundleContent(
+    other = bundle_content(
         release.collection, release.published.roles, Policy(k_link=2).requirements(("disease",)).claims
     )
     write_bundle(other, tmp_path / "release")
@@ -260,7 +258,7 @@ def roles(domain: Domain) -> dict[str, Role]:
 def test_collections_of_every_shape_are_drawn(shape: str) -> None:
     collection = Collection.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
     claims = Policy(k_link=2, k_combinatorial=2, diversity="distinct:2").requirements(("b",)).claims
-    page = Page(report_html(BundleContent(collection, roles(SHAPE_DOMAIN), claims)))
+    page = Page(report_of(bundle_content(collection, roles(SHAPE_DOMAIN), claims)))
     assert_self_contained(page)
     assert ("form no junction tree" in " ".join(page.text)) is (shape in NOT_DECOMPOSABLE)
 
@@ -302,7 +300,7 @@ def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
         frame, {"year": Attribute("quasi-identifier", intervals=[10, 50]), "word": "quasi-identifier"}
     )
     collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in ("year", "word")])
-    text = " ".join(Page(report_html(BundleContent(collection, table.roles))).text)
+    text = " ".join(Page(report_of(bundle_content(collection, table.roles))).text)
     assert "are published, and too fine to draw" in text
     assert "other values" in text
     assert "No diversity is claimed" in text
@@ -353,7 +351,7 @@ def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
 
 @pytest.mark.parametrize("objective", ["corrected", "kl"])
 def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, objective: str, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_bytes(report_html(published(objective).published))
+    (tmp_path / "report.html").write_bytes(report_of(published(objective).published))
     page = browser.new_page(color_scheme="dark")
     page.goto((tmp_path / "report.html").as_uri())
     page.emulate_media(media="print", color_scheme="dark")
@@ -372,7 +370,7 @@ def test_the_page_calls_a_release_as_its_config_does(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "release" / "datapackage.json").read_text())["title"] == "Falls on ward <5>, 2025"
     written = (tmp_path / "release" / "report.html").read_bytes()
     assert b"<h1>Falls on ward &lt;5&gt;, 2025</h1>" in written
-    assert written == report_html(read_bundle(tmp_path / "release"))
+    assert written == report_of(open_release(tmp_path / "release").published)
 
 
 @pytest.mark.parametrize("title", ["7", '""', r'"a\nb"', f'"{"x" * 201}"'])
@@ -385,7 +383,7 @@ def test_a_title_that_is_none_is_refused(tmp_path: Path, title: str) -> None:
 
 def test_a_single_table_is_spoken_of_in_the_singular(release: Release) -> None:
     single = Collection.of(release.collection.cube, release.collection.masks[:1])
-    text = " ".join(" ".join(Page(report_html(BundleContent(single, release.published.roles))).text).split())
+    text = " ".join(" ".join(Page(report_of(bundle_content(single, release.published.roles))).text).split())
     assert "1 table of counts, made from" in text
     assert "It shows some of the attributes" in text
 

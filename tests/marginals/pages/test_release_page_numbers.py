@@ -11,9 +11,8 @@ import marginals
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, parse_diversity
 from html_pages import Page
 from marginals import Role
-from marginals.bundle.content import BundleContent
-from marginals.pages.release_page import report_html
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from written_bundles import Content, bundle_content, report_of
 
 VALUES = {"town": ["oak", "elm", "bay"], "sex": ["f", "m"], "job": ["x", "y"], "ill": ["flu", "cold", "gout"]}
 DOMAIN = Domain.of({name: Hierarchy.flat(values) for name, values in VALUES.items()})
@@ -38,9 +37,9 @@ def published(
     *claims: Claim,
     tables: Mapping[tuple[str, str], Sequence[Sequence[int]]] = TABLES,
     roles: Mapping[str, Role] = ROLES,
-) -> BundleContent:
+) -> Content:
     parts = [counted(names, counts) for names, counts in tables.items()]
-    return BundleContent(Collection.of(DataCube(parts), [part.mask for part in parts]), roles, claims)
+    return bundle_content(Collection.of(DataCube(parts), [part.mask for part in parts]), roles, claims)
 
 
 def diverse(text: str) -> MaxentDiversity:
@@ -48,7 +47,7 @@ def diverse(text: str) -> MaxentDiversity:
 
 
 def page_of(*claims: Claim) -> Page:
-    return Page(report_html(published(*claims)))
+    return Page(report_of(published(*claims)))
 
 
 def article(page: Page, beginning: str) -> str:
@@ -68,7 +67,7 @@ def test_the_tiles_tell_claims_the_smallest_sensitive_count_pairs_and_content() 
     assert holding.texts("li", class_="tile") == ["2 of 2 privacy claims hold", *plain]
     assert nothing.texts("li", class_="tile none") == ["No claims about privacy"]
     unlinked = published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))
-    assert Page(report_html(unlinked)).texts("li", class_="tile") == plain
+    assert Page(report_of(unlinked)).texts("li", class_="tile") == plain
 
 
 def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_where_something_is_sensitive() -> None:
@@ -78,7 +77,7 @@ def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_wher
         ["town job", "5", "3"],
     ]
     nothing_sensitive = published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))
-    assert sorted(Page(report_html(nothing_sensitive)).rows("The tables.")) == [
+    assert sorted(Page(report_of(nothing_sensitive)).rows("The tables.")) == [
         ["sex ill", "6", "2"],
         ["town ill", "9", "1"],
         ["town job", "5", "3"],
@@ -91,7 +90,7 @@ def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_wher
 def test_a_distribution_tells_rows_their_share_of_all_and_draws_them_beside_the_most_frequent(
     attribute: str, rows: list[int]
 ) -> None:
-    content = report_html(published())
+    content = report_of(published())
     heading = "ill <span" if attribute == "ill" else attribute
     (table,) = (cells for _, cells in Page(content).tables if [row[0] for row in cells[1:]] == VALUES[attribute])
     assert table[0] == ["Value", "Rows", "Share", ""]
@@ -137,7 +136,7 @@ def test_the_worst_class_of_a_diversity_is_told_by_its_shares_beside_those_of_ev
     ratio = shares.max(axis=1) / (1 - shares.max(axis=1))
     town, sex = ratio.idxmax()
     assert (town, sex) == ("oak", "f")
-    content = report_html(published(diverse("recursive:3,2")))
+    content = report_of(published(diverse("recursive:3,2")))
     text = article(Page(content), "Maximum-entropy diversity of ill, recursive:3,2")
     assert f"Closest case: town oak sex f {ratio.max():.4g} times as probable (limit: less than 3 times)." in text
     worst = shares.loc[town, sex]
@@ -153,7 +152,7 @@ def test_the_worst_class_of_a_diversity_is_told_by_its_shares_beside_those_of_ev
 def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
     """Nobody of oak has gout, and no man has a cold: of the men there only flu is left."""
     tables = TABLES | {("town", "ill"): [[6, 4, 0], [5, 5, 5], [4, 9, 2]], ("sex", "ill"): [[8, 18, 2], [7, 0, 5]]}
-    page = Page(report_html(published(diverse("distinct:2"), tables=tables)))
+    page = Page(report_of(published(diverse("distinct:2"), tables=tables)))
     text = article(page, "Maximum-entropy diversity of ill, distinct:2")
     assert "Worst case: sex m town oak" in text or "Worst case: town oak sex m" in text
     assert re.search(r"1 values? \(limit: at least 2\)", text)
@@ -172,7 +171,7 @@ def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
 )
 def test_as_many_facts_protect_as_the_weakest_diversity_claimed_bears(claimed: list[str], said: str) -> None:
     one_table = {names: counts for names, counts in TABLES.items() if names != ("sex", "ill")}
-    page = Page(report_html(published(*map(diverse, claimed), tables=one_table)))
+    page = Page(report_of(published(*map(diverse, claimed), tables=one_table)))
     told = dict(zip(page.texts("dt"), page.texts("dd")))
     assert said in told["People who know a lot already"]
 
@@ -196,7 +195,7 @@ def test_the_information_is_what_the_entropies_of_the_published_counts_say() -> 
     by_itself = sum(np.log(len(counts)) - entropy(counts) for counts in alone.values())
     together = sum(map(entropy, alone.values())) - sum(map(entropy, TABLES.values()))
     together += entropy(alone["town"]) + entropy(alone["ill"])
-    content = report_html(published())
+    content = report_of(published())
     (told,) = (rows for name, rows in Page(content).tables if name == "Information in nats")
     assert [nats for _, nats, _ in told] == [f"{by_itself:.3f}", f"{together:.3f}"]
     assert f"taken together, {np.exp(together):.3g} times as likely" in " ".join(content.decode().split())
@@ -205,20 +204,20 @@ def test_the_information_is_what_the_entropies_of_the_published_counts_say() -> 
     assert lengths == pytest.approx([100 * n / max(by_itself, together) for n in (by_itself, together)], abs=0.01)
 
 
-def many(values: int) -> tuple[BundleContent, dict[str, int]]:
+def many(values: int) -> tuple[Content, dict[str, int]]:
     """So many values, of which the n-th has n rows, in an order that is none of their frequency."""
     rows = {f"v{n:03}": n for n in range(1, values + 1)}
     order = sorted(rows, key=lambda label: (int(label[1:]) * 37 % 101, label))
     frame = pd.DataFrame({"word": [label for label in order for _ in range(rows[label])]})
     table = marginals.read_table(frame, {"word": "quasi-identifier"})
     mask = table.domain.mask({"word": 0})
-    return BundleContent(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), rows
+    return bundle_content(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), rows
 
 
 def test_of_very_many_values_the_most_frequent_are_told_and_how_many_rows_the_others_have() -> None:
     content, rows = many(130)
     total = sum(rows.values())
-    told = Page(report_html(content)).rows("130 values; the 16 most frequent values")
+    told = Page(report_of(content)).rows("130 values; the 16 most frequent values")
     most = sorted(rows, key=lambda label: -rows[label])[:16]
     assert told[:-1] == [[label, f"{rows[label]}", f"{100 * rows[label] / total:.1f} %", ""] for label in most]
     others = total - sum(rows[label] for label in most)
@@ -227,7 +226,7 @@ def test_of_very_many_values_the_most_frequent_are_told_and_how_many_rows_the_ot
 
 def test_a_histogram_has_a_column_for_each_value_as_high_as_its_rows_and_names_the_highest() -> None:
     content, rows = many(40)
-    page = report_html(content).decode()
+    page = report_of(content).decode()
     columns = re.findall(r'<rect class="column"[^>]*height="([\d.]+)"/?><title>(v\d+): ([\d,]+)</title>', page)
     assert {label: int(count) for _, label, count in columns} == rows
     assert [float(height) for height, *_ in columns] == pytest.approx(
@@ -235,5 +234,5 @@ def test_a_histogram_has_a_column_for_each_value_as_high_as_its_rows_and_names_t
     )
     assert "the most frequent of 40 values is v040 with 40 rows" in page
     assert "<figcaption>40 values</figcaption>" in page
-    listed = Page(report_html(content)).tables[-1][1][1:]
+    listed = Page(report_of(content)).tables[-1][1][1:]
     assert {label: int(count) for label, count in listed} == rows
