@@ -14,7 +14,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --di
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test same lines costs engines readers lowest nightly coverage mutants bench docs notebooks release
+.PHONY: help demo setup lint quick test same lines costs engines readers lowest nightly coverage mutants bench docs notebooks words release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -80,6 +80,9 @@ docs: $(VENV)/.ready  ## the documentation, in build/docs/index.html
 
 notebooks: $(VENV)/.ready  ## run the notebooks, and keep what comes out
 	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+
+words: $(VENV)/.ready  ## write the files of all sentences for people anew, in tests/words; read the diff
+	MARGINALS_WORDS=renew OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_words.py
 
 release: $(VENV)/.ready  ## wheel and sdist in build/dist: checked, each installed where nothing else is, the demo run
 	rm -rf build/dist build/release

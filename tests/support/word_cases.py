@@ -1,0 +1,19 @@
+"""All cases of the golden files, in parts that each take a few seconds; a part can speak on several surfaces."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import word_commands
+import word_refusals
+import word_releases
+from words import Case, Stage
+
+PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
+    "releases": word_releases.releases,
+    "criteria": word_releases.criteria,
+    "commands": word_commands.commands,
+    "configs": word_refusals.configs,
+    "tables": word_refusals.tables,
+    "expressions": word_refusals.expressions,
+    "bundles": word_refusals.bundles,
+}
+"""The parts by their names, in the order of the files."""
