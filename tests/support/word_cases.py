@@ -10,7 +10,11 @@ from words import Case, Stage
 PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
     "releases": word_releases.releases,
     "criteria": word_releases.criteria,
-    "commands": word_commands.commands,
+    "analyses": word_commands.analyses,
+    "single tables": word_commands.single_tables,
+    "ledgers": word_commands.ledgers,
+    "audits": word_commands.audits,
+    "demos": word_commands.demos,
     "configs": word_refusals.configs,
     "tables": word_refusals.tables,
     "expressions": word_refusals.expressions,

@@ -1,11 +1,440 @@
 """Commands, each with its usual outcomes and with those that warn, fail or are refused."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from words import Case, Stage
+import numpy as np
+
+from word_releases import ATTRIBUTES, Variant, people, write_inputs
+from words import Case, Stage, changed
+
+_QUASI = 'role = "quasi-identifier"'
+
+ANALYSES: Sequence[str] = (
+    "--version",
+    "--help",
+    "hello",
+    "publish",
+    "publish nowhere.toml --out out",
+    "publish release.toml",
+    "publish release.toml --out .",
+    "publish release.toml --out full",
+    "publish release.toml --out people.csv",
+    "publish release.toml --out not/there",
+    "publish release.toml --out out --seconds 0",
+    "publish release.toml --out out --sign none.key",
+    "publish release.toml --out out --steward out/page.html",
+    "publish release.toml --out out --steward full",
+    "publish release.toml --out out --steward release.toml",
+    "publish release.toml --out out",
+    "publish release.toml --out out --json",
+    "publish strict.toml --out strict",
+    "publish strict.toml --out strict --json",
+    "publish coarse.toml --out coarse",
+    "publish part.toml --out part",
+    "publish persons.toml --out persons",
+    "publish further.toml --out further",
+    "verify out",
+    "verify out --json",
+    "verify out --check k-link=400",
+    "verify out --check k-combinatorial=3 --check min-cell=3 --check no-small-certain=3 --check min-published-cell=3",
+    "verify out --check diversity=distinct:2 --check register=distinct:2 --check relaxed=0.2,2 --check odds=1.05",
+    "verify out --check diversity=recursive:0.1,4 --check register=entropy:3.9 --check odds=9",
+    "verify out --check k-link",
+    "verify out --check k-link=0",
+    "verify out --check hat=3",
+    "verify out --check diversity=entropy",
+    "verify out --check 'diversity={ hat = \"distinct:2\" }'",
+    "verify out --check relaxed=2,2",
+    "verify out --check difference=10",
+    "verify out --rule cms-11",
+    "verify out --rule all-of-us-21 --rule mine.toml",
+    "verify out --rule cms",
+    "verify out --rule none.toml",
+    "verify out --key RWx",
+    "verify out --key none.pub",
+    "verify out --seconds 0",
+    "verify out coarse",
+    "verify out part",
+    "verify out part --check difference=10",
+    "verify out other",
+    "verify out out",
+    "verify persons",
+    "verify further",
+    "verify nowhere",
+    "verify people.csv",
+    "verify full",
+    "verify people.csv --config release.toml",
+    "query out age=20-29 disease=flu",
+    "query out age=20-29 disease=flu --json",
+    "query out age=22 disease=flu",
+    "query out town=Ulm disease=flu",
+    "query out sex=f disease=flu",
+    "query out sex=f age=20-29",
+    "query out",
+    "query out 'age in 20-39' 'sex=m|f'",
+    "query out hat=x",
+    "query out town=Ulmm",
+    "query out age=45-52",
+    "query out 'age >'",
+    "query out disease=flu disease=cold",
+    "query nowhere age=20-29",
+    "query part age=20-29",
+    "query part 'age>=30'",
+    "query persons disease=flu",
+    "query further sex=f job=cook",
+    "sample out --rows 3 --seed 1",
+    "sample out --rows 30 --seed 1 --out rows.csv",
+    "sample out --rows 30 --seed 1 --out rows.csv",
+    "sample out --rows 30 --seed 1 --out rows.csv --force --json",
+    "sample out --rows -1",
+    "sample out --rows 3 --out out/rows.csv",
+    "sample nowhere --rows 3",
+    "sample further --rows 3 --seed 1",
+    "attack out",
+    "attack out --truth release.toml",
+    "attack out --truth other.toml",
+    "attack out --truth nowhere.toml",
+    "attack out coarse",
+    "attack out part",
+    "attack out other",
+    "attack further",
+    "attack cells",
+    "attack persons",
+    "attack nowhere",
+    "compare release.toml out",
+    "compare release.toml out --json",
+    "compare other.toml out",
+    "compare release.toml nowhere",
+    "compare further.toml further",
+    "report out",
+    "report out --out page.html",
+    "report out --out page.html",
+    "report out --out out/page.html",
+    "report nowhere",
+    "replace out coarse --date 2026-02-01",
+    "replace out out",
+    "replace out nowhere",
+    "replace coarse out",
+    "verify out",
+    "ledger nowhere",
+    "ledger full",
+)
+"""On releases of the same people, one after the other."""
+
+SINGLE: Sequence[str] = (
+    "assess release.toml",
+    "assess release.toml --json",
+    "assess release.toml --levels age=2",
+    "assess release.toml --levels age=9",
+    "assess release.toml --levels hat=1",
+    "assess release.toml --levels age",
+    "assess release.toml --levels age=1,age=2",
+    "assess nowhere.toml",
+    "assess persons.toml",
+    "assess visits.toml",
+    "assess part.toml",
+    "assess population.toml",
+    "assess fraction.toml",
+    "assess several.toml",
+    "anonymize release.toml",
+    "anonymize release.toml --all",
+    "anonymize release.toml --json",
+    "anonymize release.toml --out table.csv",
+    "anonymize release.toml --out table.csv",
+    "anonymize release.toml --out table.csv --force --suppression 0.2",
+    "anonymize release.toml --out thinned.csv --leave-out 0.02",
+    "anonymize release.toml --suppression 2",
+    "anonymize release.toml --suppression 0.1 --leave-out 0.1",
+    "anonymize release.toml --levels age=0,sex=0,town=0 --out levels.csv",
+    "anonymize release.toml --levels age=3,sex=1,town=1 --out levels.csv",
+    "anonymize release.toml --levels age=3,sex=1,town=1",
+    "anonymize functional.toml --method sweep --out swept.csv",
+    "anonymize functional.toml --method sweep --all",
+    "anonymize functional.toml --method sweep",
+    "anonymize functional.toml --method hilbert --out hilbert.csv",
+    "anonymize distinct.toml --method hilbert --out hilbert.csv",
+    "anonymize distinct.toml --method sweep --out no.csv",
+    "anonymize strict.toml",
+    "anonymize strict.toml --out no.csv",
+    "anonymize nothing.toml --out no.csv",
+    "anonymize population.toml",
+    "anonymize several.toml",
+    "verify swept.csv --config functional.toml",
+    "verify table.csv --config release.toml",
+    "verify table.csv --config strict.toml",
+    "risk release.toml",
+    "risk release.toml --json",
+    "risk release.toml --levels age=2,town=1",
+    "risk release.toml --levels age=9",
+    "risk release.toml --utility 4",
+    "risk release.toml --utility 99",
+    "risk release.toml --utility 4 --on-average",
+    "risk release.toml --on-average",
+    "risk release.toml --utility 4 --minimax",
+    "risk release.toml --minimax",
+    "risk release.toml --loss 0.05",
+    "risk release.toml --loss 0.05 --on-average",
+    "risk release.toml --loss 0",
+    "risk release.toml --price 0.01",
+    "risk release.toml --attributes 2",
+    "risk release.toml --attributes 9",
+    "risk release.toml --utility 4 --loss 1",
+    "risk release.toml --frontier",
+    "risk release.toml --plot frontier.pdf --frontier",
+    "risk release.toml --plot frontier.txt",
+    "risk release.toml --utility 4 --out disclosed.csv --seed 1",
+    "risk release.toml --utility 4 --out disclosed.csv --seed 1",
+    "risk release.toml --out x.csv --keep-order --seed 1",
+    "risk release.toml out",
+    "risk release.toml out out-coarse",
+    "risk release.toml nowhere",
+    "risk harm.toml",
+    "risk harm.toml --utility 2",
+    "risk harm.toml --attributes 2",
+    "risk linkage.toml",
+    "risk linkage.toml --utility 4",
+    "risk linkage.toml --frontier",
+    "risk similar.toml",
+    "risk visits.toml",
+    "risk release.toml --report risk.html",
+    "risk release.toml out --report risk2.html",
+    "risk harm.toml --utility 2 --report risk3.html",
+    "risk release.toml --report risk.html",
+    "disclose release.toml --out d.csv",
+    "disclose rules.toml --out d.csv --seed 1",
+    "disclose rules.toml --out d.csv --seed 1",
+    "disclose rules.toml --out e.csv --keep-order",
+    "disclose rules.toml --out e.csv --force --keep-order --json",
+    "disclose wrong.toml --out f.csv",
+    "publish population.toml --out p",
+    "init people.csv --out i.toml",
+    "init people.csv --out i.toml",
+    "init people.csv --out i.toml --force --json",
+    "init people.csv --out more.toml --preset more-pairs",
+    "init people.csv --out w.toml --wanted disease,age",
+    "init people.csv --out w2.toml --wanted hat,age",
+    "init visits.csv --out v.toml",
+    "init visits.csv --out v2.toml --person patient --sensitive disease,pay --ignore name,left --quasi-identifiers age,sex",
+    "init people.csv --out x.toml --sensitive hat",
+    "init people.csv --out x.toml --sensitive age --ignore age",
+    "init people.csv --out x.toml --person hat",
+    "init odd.csv --out odd.toml --rare 3",
+    "init empty.csv --out x.toml",
+    "init nowhere.csv --out x.toml",
+    "publish more.toml --out more",
+    "publish i.toml --out i",
+    "publish odd.toml --out odd",
+)
+"""On single tables, one after the other."""
 
 
-def commands(stage: Stage) -> Iterator[Case]:
-    """What commands print."""
-    with stage.entered():
-        yield stage.command("--version")
+def _write_configs(folder: Path) -> None:
+    """Configs by their names, beside the tables of people."""
+    write_inputs(folder)
+    frame = people(300, seed=6)
+    frame.to_csv(folder / "other.csv", index=False)
+    frame.head(200).to_csv(folder / "voters.csv", index=False, columns=["age", "sex", "town"])
+    everybody = people(1200, seed=7)
+    everybody.to_csv(folder / "everybody.csv", index=False)
+    people().assign(weight=1.5, lost=2).to_csv(folder / "weights.csv", index=False, columns=["name", "weight", "lost"])
+    people().assign(car=np.where(people().index % 2, "red", "blue")).to_csv(
+        folder / "members.csv", index=False, columns=["age", "sex", "car"]
+    )
+    odd = people(300).assign(
+        empty="",
+        same="x",
+        id=range(300),
+        ward=[f"ward {n % 40}" for n in range(300)],
+        remark=[f"seen on day {n}, " * 9 for n in range(300)],
+    )
+    odd["children"] = np.arange(300) % 4
+    odd["race"] = np.where(odd.index % 3, "a", "b")
+    odd["postcode"] = [f"{10000 + n % 90}" for n in range(300)]
+    odd["income"] = np.arange(300) * 37.5
+    odd.loc[odd.index % 9 == 0, "children"] = 99
+    odd.to_csv(folder / "odd.csv", index=False)
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "full").mkdir()
+    (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")
+    plain = Variant("").config
+    risk = f"{plain}[risk]\n"
+    named = Variant("", attributes={"name": 'role = "identifier"'}).config
+    further = 'k_link = 5\ndiversity = "distinct:2"\nno_small_certain = 5'
+    pairs = "[search]\nfurther_tables = 'pairs'\nmax_sensitive_margins = 1\nmax_attributes = 2\n[base]\ntable = 'none'"
+    configs = {
+        "release": plain,
+        "strict": Variant("", 'k_link = 5\ndiversity = "distinct:5"').config,
+        "coarse": Variant("", attributes={"age": f"{_QUASI}\nintervals = [7]"}).config,
+        "other": Variant("", table="other.csv").config,
+        "part": Variant("", data='where = "age >= 30"').config,
+        "persons": Variant("", 'k_link = 5\ndiversity = "distinct:2"', data='person = "patient"\nrows_per_person = 2', table="visits.csv").config,
+        "visits": Variant("", table="visits.csv").config,
+        "further": Variant("", further, pairs, {"job": _QUASI}).config,
+        "functional": Variant("", 'k_link = 5\ndiversity = "functional:0.8,2"').config,
+        "distinct": Variant("", 'k_link = 5\ndiversity = "distinct:3"').config,
+        "nothing": Variant("", 'diversity = "none"').config,
+        "several": Variant("", 'k_link = 5\ndiversity = { disease = "distinct:2", grade = "none" }', "", {"grade": 'role = "sensitive"'}).config,
+        "population": plain + '[population]\npath = "everybody.csv"\nk_map = 5\ndelta_presence = [0.0, 0.9]\nbayes_optimal = [0.1, 0.9]\n',
+        "fraction": plain + "[population]\nsampling_fraction = 0.05\n",
+        "harm": named + '[risk]\nsensitivity = "multiplicative"\nweights = { age = 0.1, disease = { flu = 5.0, "*" = 1.0 } }\n'
+        'personal_weights = "weights.csv"\nmissed = "lost"\nclusters = [["age", "sex"]]\nstep_utility = { age = 2.0 }\n'
+        '[[risk.interactions]]\nattributes = ["age", "disease"]\nweight = "weight"\n',
+        "linkage": risk + '[risk.linkage]\ntable = "members.csv"\ncolumns = ["car"]\n',
+        "similar": risk + 'dictionaries = ["voters.csv"]\nsimilar = ["town"]\nthreshold = 0.8\n',
+        "rules": risk + '[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 50"\n[[risk.rules]]\nattribute = "town"\n',
+        "wrong": risk + '[[risk.rules]]\nattribute = "sex"\ncondition = "hat > 50"\n',
+    }  # fmt: skip
+    for name, text in configs.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def analyses(stage: Stage) -> Iterator[Case]:
+    """Publish, verify, query, sample, attack, compare, report and replace."""
+    with stage.entered() as folder:
+        _write_configs(folder)
+        yield stage.shortened(stage.command("publish other.toml --out other"))
+        for line in ANALYSES:
+            yield stage.shortened(stage.command(line))
+        marginal = sorted((folder / "out" / "marginals").iterdir())[0]
+        marginal.write_bytes(marginal.read_bytes().replace(b",1", b",2"))
+        for line in ("verify out", "query out", "verify out --json", "report out"):
+            yield stage.shortened(stage.command(line, note="after a count was changed"))
+
+
+def single_tables(stage: Stage) -> Iterator[Case]:
+    """Assess, anonymize, risk, disclose and init."""
+    with stage.entered() as folder:
+        _write_configs(folder)
+        yield stage.shortened(stage.command("publish release.toml --out out"))
+        yield stage.shortened(stage.command("publish coarse.toml --out out-coarse"))
+        for line in SINGLE:
+            yield stage.shortened(stage.command(line))
+        for name in ("i", "more", "v", "v2", "odd"):
+            yield stage.shortened(
+                Case(f"{name}.toml, as init wrote it", (folder / f"{name}.toml").read_text("utf-8"), "terminal")
+            )
+        for name in ("risk", "risk2", "risk3"):
+            yield stage.page("report", f"risk page: {name}", (folder / f"{name}.html").read_bytes())
+
+
+def ledgers(stage: Stage) -> Iterator[Case]:
+    """A table that changes, its ledger, and what can be wrong with one."""
+    with stage.entered() as folder:
+        _write_configs(folder)
+        config = Variant("", more="[search]\nmax_attributes = 2\n[base]\ntable = 'none'").config
+        frame = people(400)
+        for month, rows in enumerate((frame[:360], frame[3:380], frame[20:])):
+            rows.to_csv(folder / "people.csv", index=False)
+            (folder / "release.toml").write_text(config, encoding="utf-8")
+            yield stage.shortened(stage.command(f"publish release.toml --out r{month} --ledger ledger"))
+            yield stage.page(
+                "steward",
+                f"steward's page of release {month + 1} of a ledger",
+                Path(f"r{month}-steward.html").read_bytes(),
+            )
+            yield stage.page(
+                "report",
+                f"report of release {month + 1} of a ledger",
+                (folder / f"r{month}" / "report.html").read_bytes(),
+            )
+        for line in ("publish release.toml --out again --ledger ledger", "ledger ledger", "ledger ledger --json"):
+            yield stage.shortened(stage.command(line))
+        yield stage.shortened(stage.command("verify r0 r1"))
+        yield stage.shortened(stage.command("verify r0 r1 r2 --check difference=40"))
+        yield stage.shortened(stage.command("attack r0 r2"))
+        changes = {
+            "register = true": {"k_link = 5": "k_link = 5\nregister = true"},
+            "another k": {"k_link = 5": "k_link = 50"},
+            "no k": {"k_link = 5\n": ""},
+            "other levels": {"intervals = [5, 10]": "intervals = [10]"},
+            "another role": {f"[attributes.sex]\n{_QUASI}": '[attributes.sex]\nrole = "sensitive"'},
+            "no town": {f"[attributes.town]\n{_QUASI}": '[attributes.town]\nrole = "ignored"'},
+            "one more column": {"[attributes.disease]": f"[attributes.job]\n{_QUASI}\n[attributes.disease]"},
+            "another turnover": {"k_link = 5": 'k_link = 5\nturnover = "known"'},
+            "few may wait": {"max_attributes = 2": "max_attributes = 2\nmax_waiting = 0.001"},
+            "a part": {"[data]": '[data]\nwhere = "age >= 30"'},
+            "further tables": {"max_attributes = 2": "max_attributes = 2\nmax_sensitive_margins = 1\nfurther_tables = 'pairs'"},
+        }  # fmt: skip
+        for note, change in changes.items():
+            (folder / "release.toml").write_text(changed(config, change), encoding="utf-8")
+            yield stage.shortened(stage.command("publish release.toml --out again --ledger ledger", note=note))
+        (folder / "release.toml").write_text(config, encoding="utf-8")
+        for line in (
+            "--retract 9",
+            "--retract 1",
+            "--retract 1",
+            "--settle 1 out",
+            "--settle 9 out",
+            "--settle 1 maybe",
+        ):
+            yield stage.shortened(stage.command(f"ledger ledger {line}"))
+        head = folder / "ledger" / "head.json"
+        for note, content in (
+            ("a damaged head", "{"),
+            ("an older head", json.dumps({**json.loads(head.read_text("utf-8")), "entries": 1})),
+        ):
+            kept = head.read_bytes()
+            head.write_text(content, encoding="utf-8")
+            yield stage.shortened(stage.command("ledger ledger", note=note))
+            head.write_bytes(kept)
+        for path in (folder / "ledger" / "0001" / "entry.json", folder / "ledger" / "0001" / "cells.csv", head):
+            if path.exists():
+                path.write_bytes(path.read_bytes() + b"\n")
+                yield stage.shortened(stage.command("ledger ledger", note=f"a byte more in {path.relative_to(folder)}"))
+                path.write_bytes(path.read_bytes()[:-1])
+        head.unlink()
+        yield stage.shortened(stage.command("ledger ledger", note="without head.json"))
+
+
+def audits(stage: Stage) -> Iterator[Case]:
+    """Published tables of counts and what they reveal."""
+    tables = {
+        "by_age.csv": "area,age,count\nAurora,0-64,<5\nAurora,65+,3\nAurora,Total,7\nBeech,0-64,12\nBeech,65+,8\nBeech,Total,20\n",
+        "by_sex.csv": "area,f,m,Total\nAurora,4,3,7\nBeech,9,11,20\nTotal,13,14,27\n",
+        "ill.csv": "area,flu,HIV,Total\nUlm,0,<5,3\nLinz,7,<5,*\n",
+        "one.csv": "area,count\nUlm,9\nLinz,8\nTotal,17\n",
+        "two.csv": "area,f,m,Total\nUlm,3,4,7\nLinz,4,*,8\nTotal,*,*,15\n",
+        "safe.csv": "area,count\nUlm,30\nLinz,80\n",
+        "rates.csv": "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n",
+        "words.csv": "area,f\nUlm,many\nLinz,few\n",
+        "empty.csv": "",
+        "rounded.csv": "area,f,m,Total\nUlm,5,5,10\nLinz,10,15,30\n",
+    }  # fmt: skip
+    specs = {
+        "bad.toml": "[table]\n",
+        "none.toml": '[tables."nowhere.csv"]\nattributes = ["area"]\ncount = "count"\n',
+        "hat.toml": '[tables."one.csv"]\nattributes = ["hat"]\ncount = "count"\n',
+        "type.toml": '[tables."one.csv"]\nattributes = 3\n',
+        "complete.toml": '[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\ncomplete = 1\n',
+        "apart.toml": '[markers]\n"*" = "unknown"\n[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\npeople = "one"\n'
+        '[tables."safe.csv"]\nattributes = ["area"]\ncount = "count"\npeople = "two"\n',
+        "marker.toml": '[markers]\n"<5" = "few"\n[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\n',
+        "range.toml": '[markers]\n"<5" = [4, 1]\n[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\n',
+    }
+    lines = (
+        "by_age.csv by_sex.csv", "by_age.csv by_sex.csv --json", "by_age.csv by_sex.csv --init", "by_age.csv --init",
+        "by_age.csv --out x.toml", "--init", "", "by_age.csv by_sex.csv --report audit.html", "ill.csv --sensitive group --protection 9",
+        "ill.csv --sensitive illness", "one.csv two.csv", "safe.csv", "safe.csv --small 40", "rates.csv", "words.csv", "empty.csv",
+        "nowhere.csv", "rounded.csv", "--spec bad.toml", "--spec none.toml", "--spec hat.toml", "--spec type.toml",
+        "--spec complete.toml", "--spec apart.toml", "--spec marker.toml", "--spec range.toml", "--spec nowhere.toml",
+        "safe.csv --jobs 0", "safe.csv --small 0", "safe.csv --spec bad.toml", "--spec audit.toml",
+    )  # fmt: skip
+    with stage.entered() as folder:
+        for name, text in {**tables, **specs}.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        for line in lines:
+            options = f"audit {line} --jobs 1" if "--jobs" not in line else f"audit {line}"
+            yield stage.shortened(stage.command(options))
+        yield stage.page("report", "audit.html", (folder / "audit.html").read_bytes())
+        yield Case("audit.toml, as --init wrote it", (folder / "audit.toml").read_text("utf-8"), "terminal")
+
+
+def demos(stage: Stage) -> Iterator[Case]:
+    """The demo, and help of each command."""
+    with stage.entered() as folder:
+        (folder / "full").mkdir()
+        (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")
+        for line in ("demo demo --rows 1000", "demo full --rows 1000", "demo demo --rows 3"):
+            yield stage.shortened(stage.command(line))

@@ -31,7 +31,7 @@ def people(rows: int = 600, seed: int = 5) -> pd.DataFrame:
     frame["job"] = job
     frame["pay"] = (1000 + 10 * (age - 20) + rng.integers(0, 900, rows)).astype(str)
     frame["grade"] = rng.choice(["mild", "severe", "dire"], rows, p=[0.5, 0.3, 0.2])
-    frame["seen"] = [f"2023-{month:02}-{day:02}" for month, day in rng.integers(1, 13, (rows, 2))]
+    frame["seen"] = [f"2023-{month:02}-{day:02}" for month, day in rng.integers(1, 5, (rows, 2))]
     frame["family"] = np.minimum(rng.geometric(0.45, rows), 7).astype(str)
     frame.loc[[0, 1], "family"] = "18"
     frame["name"] = [f"person {number}" for number in range(rows)]

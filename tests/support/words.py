@@ -1,6 +1,6 @@
 """Sentences for people, as text files: cases of one surface, each a heading and what the program says then.
 
-A file of `tests/words` holds all sentences of a surface once, in parts. `make words` writes the files anew; their diff is read.
+A file of `tests/words` holds all sentences of a surface once, in parts. `make words` writes the files; their diff is read.
 Elsewhere tests assert verdicts, codes, keys and numbers.
 """
 
