@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import word_commands
 import word_refusals
 import word_releases
+import word_window
 from words import Case, Stage
 
 PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
@@ -15,6 +16,7 @@ PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
     "ledgers": word_commands.ledgers,
     "audits": word_commands.audits,
     "demos": word_commands.demos,
+    "window": word_window.window,
     "configs": word_refusals.configs,
     "tables": word_refusals.tables,
     "expressions": word_refusals.expressions,

@@ -164,29 +164,28 @@ SINGLE: Sequence[str] = (
     "verify swept.csv --config functional.toml",
     "verify table.csv --config release.toml",
     "verify table.csv --config strict.toml",
-    "risk release.toml",
-    "risk release.toml --json",
-    "risk release.toml --levels age=2,town=1",
-    "risk release.toml --levels age=9",
-    "risk release.toml --utility 4",
-    "risk release.toml --utility 99",
-    "risk release.toml --utility 4 --on-average",
-    "risk release.toml --on-average",
-    "risk release.toml --utility 4 --minimax",
-    "risk release.toml --minimax",
-    "risk release.toml --loss 0.05",
-    "risk release.toml --loss 0.05 --on-average",
-    "risk release.toml --loss 0",
-    "risk release.toml --price 0.01",
-    "risk release.toml --attributes 2",
-    "risk release.toml --attributes 9",
-    "risk release.toml --utility 4 --loss 1",
-    "risk release.toml --frontier",
-    "risk release.toml --plot frontier.pdf --frontier",
-    "risk release.toml --plot frontier.txt",
-    "risk release.toml --utility 4 --out disclosed.csv --seed 1",
-    "risk release.toml --utility 4 --out disclosed.csv --seed 1",
-    "risk release.toml --out x.csv --keep-order --seed 1",
+    "risk few.toml",
+    "risk few.toml --json",
+    "risk few.toml --levels age=2,town=1",
+    "risk few.toml --levels age=9",
+    "risk few.toml --utility 4",
+    "risk few.toml --utility 99",
+    "risk few.toml --utility 4 --on-average",
+    "risk few.toml --on-average",
+    "risk few.toml --utility 4 --minimax",
+    "risk few.toml --minimax",
+    "risk few.toml --loss 0.05",
+    "risk few.toml --loss 0.05 --on-average",
+    "risk few.toml --loss 0",
+    "risk few.toml --price 0.01",
+    "risk few.toml --attributes 2",
+    "risk few.toml --attributes 9",
+    "risk few.toml --utility 4 --loss 1",
+    "risk few.toml --frontier",
+    "risk few.toml --plot frontier.txt",
+    "risk few.toml --utility 4 --out disclosed.csv --seed 1",
+    "risk few.toml --utility 4 --out disclosed.csv --seed 1",
+    "risk few.toml --out x.csv --keep-order --seed 1",
     "risk release.toml out",
     "risk release.toml out out-coarse",
     "risk release.toml nowhere",
@@ -198,10 +197,10 @@ SINGLE: Sequence[str] = (
     "risk linkage.toml --frontier",
     "risk similar.toml",
     "risk visits.toml",
-    "risk release.toml --report risk.html",
+    "risk few.toml --report risk.html",
     "risk release.toml out --report risk2.html",
-    "risk harm.toml --utility 2 --report risk3.html",
-    "risk release.toml --report risk.html",
+    "risk few.toml --utility 4 --report risk3.html",
+    "risk few.toml --report risk.html",
     "disclose release.toml --out d.csv",
     "disclose rules.toml --out d.csv --seed 1",
     "disclose rules.toml --out d.csv --seed 1",
@@ -223,9 +222,6 @@ SINGLE: Sequence[str] = (
     "init odd.csv --out odd.toml --rare 3",
     "init empty.csv --out x.toml",
     "init nowhere.csv --out x.toml",
-    "publish more.toml --out more",
-    "publish i.toml --out i",
-    "publish odd.toml --out odd",
 )
 """On single tables, one after the other."""
 
@@ -258,13 +254,16 @@ def _write_configs(folder: Path) -> None:
     (folder / "empty.csv").write_text("", encoding="utf-8")
     (folder / "full").mkdir()
     (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")
+    people(60).to_csv(folder / "few.csv", index=False)
     plain = Variant("").config
-    risk = f"{plain}[risk]\n"
-    named = Variant("", attributes={"name": 'role = "identifier"'}).config
+    few = Variant("", table="few.csv").config
+    risk = f"{few}[risk]\n"
+    named = Variant("", table="few.csv", attributes={"name": 'role = "identifier"'}).config
     further = 'k_link = 5\ndiversity = "distinct:2"\nno_small_certain = 5'
     pairs = "[search]\nfurther_tables = 'pairs'\nmax_sensitive_margins = 1\nmax_attributes = 2\n[base]\ntable = 'none'"
     configs = {
         "release": plain,
+        "few": few,
         "strict": Variant("", 'k_link = 5\ndiversity = "distinct:5"').config,
         "coarse": Variant("", attributes={"age": f"{_QUASI}\nintervals = [7]"}).config,
         "other": Variant("", table="other.csv").config,
