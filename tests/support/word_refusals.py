@@ -248,6 +248,12 @@ RISKS: Sequence[str] = (
     'interactions = [{ attributes = ["age"], weight = 1 }]',
     'interactions = [{ attributes = ["age", "sex"], weight = "x" }]',
     'interactions = [{ attributes = ["age", "sex"], why = 1 }]',
+    'linkage = { table = "members.csv", columns = ["boat"] }',
+    'linkage = { table = "members.csv", columns = ["sex"] }',
+    'linkage = { table = "members.csv", colums = ["car"] }',
+    'linkage = { table = "odd.csv" }',
+    'dictionaries = ["odd.csv"]',
+    'dictionaries = ["voters.csv"]',
     "rules = [{ attribute = 3 }]",
     'rules = [{ attribute = "age", level = "x" }]',
     'rules = [{ attribute = "age", condition = 3 }]',
@@ -538,6 +544,17 @@ Imprint.of({"publisher": "two\\nlines"})
 read_population("none.csv")
 unregister_diversity("other")
 implies("entropy:2", "hat:3", 2)
+interchange.to_duckdb(RELEASE, "people.csv")
+read_table(FRAME, {"age": "quasi-identifier", "agee": "sensitive"})
+RELEASE.count({"age": 3})
+RELEASE.count("agee=3")
+RELEASE.count("height=3")
+RELEASE.count("SEX=Female")
+RELEASE.count("sex=Female and not (age > 30 and sex=Female)")
+RELEASE.count("sex=1-2")
+RELEASE.count("sex>=A")
+RELEASE.count("age > 30 and age < 20")
+publish(TABLE, Policy(k_link=4, diversity="none", strategy="exact", objective="likelihood-ratio"))
 Jobs(0)
 Similarity(("town",), 3)
 Attackers((), (1.0,))
@@ -661,6 +678,9 @@ def _write_inputs(folder: Path) -> None:
     (folder / "sex.csv").write_text("f;*\nm;*\n", encoding="utf-8")
     (folder / "people.csv").write_text(CSV, encoding="utf-8")
     (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "members.csv").write_text("age,sex,car\n31,f,red\n33,m,blue\n", encoding="utf-8")
+    (folder / "voters.csv").write_text("age,sex\n31,f\nsecret,m\n", encoding="utf-8")
+    (folder / "odd.csv").write_text("boat\nblue\n", encoding="utf-8")
 
 
 def configs(stage: Stage) -> Iterator[Case]:
@@ -723,6 +743,10 @@ def _names() -> dict[str, Any]:
         "TABLE": example.table,
         "RELEASE": example.release,
         "OTHER_TABLE": _other_table(),
+        "FURTHER": marginals.publish(
+            example.table,
+            Policy(k_link=4, diversity="none", further_tables="pairs", max_sensitive_margins=1, base="none"),
+        ).release,
         "SELECTED": marginals.select(example.frame),
         "HIERARCHY": hierarchy,
         "DOMAIN": domain,

@@ -141,7 +141,7 @@ VARIANTS: tuple[Variant, ...] = (
         "a diversity that cannot be promised of people", 'diversity = "t-closeness:0.4"', data="rows_per_person = 3"
     ),
     Variant("a person in each row", data="rows_per_person = 1"),
-    Variant("missing values", attributes={"left": _QUASI}),
+    Variant("missing values", attributes={"left": _QUASI, "job": _QUASI}),
     Variant("a part of the table", data="where = \"age >= 30 and sex == 'f'\""),
     Variant(
         "an imprint and a codebook",
@@ -197,6 +197,50 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("a diversity that fails", 'k_link = 5\ndiversity = "distinct:5"'),
     Variant("a diversity that fails for the register", 'k_link = 5\ndiversity = "entropy:3.9"\nregister = true'),
     Variant("cells that fail", 'min_cell = 300\ndiversity = "none"'),
+    Variant(
+        "two sensitive columns without a diversity",
+        attributes={"grade": _SENSITIVE},
+        privacy='k_link = 5\ndiversity = { disease = "distinct:2" }',
+    ),
+    Variant("no diversity of any", attributes={"grade": _SENSITIVE}, privacy="k_link = 5"),
+    Variant("a diversity of what is not there", 'k_link = 5\ndiversity = { area = "distinct:2" }'),
+    Variant(
+        "a diversity of a coarser level", 'k_link = 5\ndiversity = { disease = ["distinct:2", "distinct:2", "none"] }'
+    ),
+    Variant("an order that is not known", 'k_link = 5\ndiversity = "t-closeness:0.3 ordered"'),
+    Variant(
+        "levels that do not keep an order",
+        'k_link = 5\ndiversity = "t-closeness:0.3 ordered"',
+        attributes={
+            "disease": f"""{_SENSITIVE}\nhierarchy = "disease.csv"\norder = ["cold", "none, yet", "flu", 'a "b"']"""
+        },
+    ),
+    Variant(
+        "levels that are fitted", 'k_link = 5\ndiversity = "t-closeness:0.3 hierarchical"', "", {"pay": _SENSITIVE}
+    ),
+    Variant(
+        "a table that must be published and fails", more="[search]\nmust_publish = [{ age = 0, town = 0, sex = 0 }]"
+    ),
+    Variant(
+        "two rules of tables", more="[search]\nmust_publish = [{ age = 1, sex = 0 }]\nmust_not_publish = [{ sex = 0 }]"
+    ),
+    Variant("a table of too many", more="[search]\nmust_publish = [{ age = 1, sex = 0 }]\nmax_attributes = 1"),
+    Variant("further tables with min_cell", f"{_FURTHER}\nmin_cell = 3", "[search]\nfurther_tables = 'pairs'", _JOB),
+    Variant("further tables of people", _FURTHER, "[search]\nfurther_tables = 'pairs'", data="rows_per_person = 2"),
+    Variant(
+        "further tables of a sensitive column",
+        _FURTHER,
+        "[search]\nfurther_tables = [['age', 'disease']]\nmax_sensitive_margins = 1",
+    ),
+    Variant("a part that is empty", data="where = \"town == 'Rye' and sex == 'x'\""),
+    Variant("a part that cuts a value", data='where = "hat > 3"'),
+    Variant("a part of nobody", data='where = "age > 90"'),
+    Variant(
+        "an attested claim and one that fails",
+        f"{PRIVACY}\nregister = true",
+        "[base]\ntable = 'none'",
+        data='domain = "observed"',
+    ),
     Variant("nothing is demanded", 'diversity = "none"'),
     Variant("a base table that fails", "k_link = 5", "[base]\ntable = { age = 0, sex = 0, town = 0 }"),
 )
