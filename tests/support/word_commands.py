@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of commands and configs are whole
 """Commands, each with its usual outcomes and with those that warn, fail or are refused."""
 
 import json
@@ -6,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from word_releases import ATTRIBUTES, Variant, people, write_inputs
+from marginals.commands.main import KINDS_OF_WORK
+from word_releases import Variant, people, write_inputs
 from words import Case, Stage, changed
 
 _QUASI = 'role = "quasi-identifier"'
@@ -437,3 +439,5 @@ def demos(stage: Stage) -> Iterator[Case]:
         (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")
         for line in ("demo demo --rows 1000", "demo full --rows 1000", "demo demo --rows 3"):
             yield stage.shortened(stage.command(line))
+    for name in (name for names in KINDS_OF_WORK.values() for name in names):
+        yield stage.command(f"{name} --help")

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of commands and configs are whole
 """The window: its pages in their states, and what forms that cannot be taken are answered."""
 
 import re
@@ -60,7 +61,7 @@ POSTS: Sequence[tuple[str, dict[str, object]]] = (
 
 def window(stage: Stage) -> Iterator[Case]:
     """The pages of a window on a small table, on the way from the roles to a release, and on that release."""
-    with stage.entered() as folder, browsing(write_config(folder)) as browser:
+    with stage.entered("people") as folder, browsing(write_config(folder)) as browser:
         browser.window.counting.table(60)
         for address, said in (
             ("/table", "Prosecutor: "),
@@ -101,7 +102,7 @@ def _searched(stage: Stage, browser: Browser, folder: Path) -> Iterator[Case]:
     yield _page(stage, "/search with a candidate", browser.until("/search", "Candidate 1"))
     browser.post("/search", {"k_link": "5000"})
     browser.until("/search", "demands 5,000 rows")
-    yield _page(stage, "/search with k_link = 5000", browser.until("/search", "Candidate 1"))
+    yield _page(stage, "/search with k_link = 5000", browser.until("/search", "Candidate 2"))
     yield _page(stage, "/search/1/take", browser.post("/search/1/take").get_data(as_text=True))
     browser.until("/publish", "looked")
     browser.post("/publish", {"looked": "yes", "out": "release"})
