@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marginals.commands.main import KINDS_OF_WORK
+from command_line import main
 from word_releases import Variant, people, write_inputs
 from words import Case, Stage, changed
 
@@ -439,5 +439,5 @@ def demos(stage: Stage) -> Iterator[Case]:
         (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")
         for line in ("demo demo --rows 1000", "demo full --rows 1000", "demo demo --rows 3"):
             yield stage.shortened(stage.command(line))
-    for name in (name for names in KINDS_OF_WORK.values() for name in names):
+    for name in main.commands:
         yield stage.command(f"{name} --help")

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from click.testing import CliRunner
 
 import marginals
+from command_line import main
 from marginals import MarginalsError
-from marginals.commands.main import main
 from project import ROOT
 
 FOLDER = ROOT / "tests" / "words"
