@@ -1,13 +1,18 @@
 """The lattice search equals looking at every node."""
 
+import json
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from click.testing import CliRunner, Result
+from hypothesis import event, given
 from hypothesis import strategies as st
 
+import marginals
 from checks import (
     Distinct,
     Diversity,
@@ -20,10 +25,21 @@ from checks import (
     Requirements,
     Simple,
 )
+from command_line import main
 from marginals import InputError
-from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, table_satisfies
+from marginals.anonymizers.lattice import (
+    MEASURES,
+    SettledNodes,
+    minimal_tables,
+    single_table,
+    stepwise_table,
+    table_satisfies,
+)
+from marginals.anonymizers.thinning import kept_rows, thinned_table
+from marginals.example import table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
-from strategies import contingency_tables, domains
+from small_release import write_config
+from strategies import contingency_tables, data_cubes, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
     [
@@ -193,3 +209,137 @@ def test_the_best_table_by_each_measure() -> None:
     for measure in ("beauty", "classification_metric"):
         with pytest.raises(InputError, match=measure):
             result.best(measure)
+
+
+def is_finer(one, other):
+    return all(a <= b for a, b in zip(one, other))
+
+
+@given(st.data())
+def test_the_next_node_settles_most_in_the_worse_case(data):
+    """Up to 256 nodes, so that axes are summed over in one group and in several."""
+    heights = tuple(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4), label="heights"))
+    nodes = list(product(*(range(height + 1) for height in heights)))
+    settled = SettledNodes(heights)
+    passed, failed = [], []
+    for node in data.draw(st.lists(st.sampled_from(nodes), max_size=4), label="verdicts"):
+        passes = data.draw(st.booleans())
+        if any(is_finer(node, other) for other in failed) if passes else any(is_finer(other, node) for other in passed):
+            continue  # no monotone requirement says so
+        (passed if passes else failed).append(node)
+        settled.settle(node, passes)
+    still_open = [
+        node
+        for node in nodes
+        if not any(is_finer(other, node) for other in passed) and not any(is_finer(node, other) for other in failed)
+    ]
+    assert [node for node in nodes if settled.open[node]] == still_open
+    worth = {
+        node: min(
+            sum(is_finer(other, node) for other in still_open), sum(is_finer(node, other) for other in still_open)
+        )
+        for node in still_open
+    }
+    # Of equals the first one.
+    assert settled.most_telling() == max(worth, key=worth.__getitem__, default=None)
+    lowest = [node for node in nodes if any(is_finer(p, node) for p in passed)]
+    assert settled.minimal() == [n for n in lowest if not any(m != n and is_finer(m, n) for m in lowest)]
+    event("settled" if not still_open else "open")
+
+
+@given(data_cubes(max_cells=100), st.integers(1, 8), st.integers(1, 3))
+def test_it_is_one_of_the_minimal_tables_or_there_is_none(cube: DataCube, k: int, l: int) -> None:
+    *public, sensitive = cube.domain.attributes
+    requirements = Requirements((sensitive,), k_link=k, diversity=Distinct(l))
+    minimal = minimal_tables(cube, tuple(public), requirements).minimal
+    shown = cube.domain.mask({sensitive: 0})
+    found = stepwise_table(cube, tuple(public), shown, requirements)
+    assert (found is None) == (not minimal)
+    assert found is None or found in [table.mask for table in minimal]
+
+
+even = st.one_of(
+    st.builds(Distinct, st.integers(1, 4)),
+    st.builds(Simple, st.fractions(1, 4, max_denominator=4)),
+    st.builds(Entropy, st.fractions(1, 4, max_denominator=4)),
+    st.builds(Recursive, st.fractions(Fraction(1, 2), 4, max_denominator=4), st.integers(2, 4), strict=st.booleans()),
+    st.builds(Functional, st.fractions(Fraction(1, 5), Fraction(9, 10), max_denominator=10), st.integers(2, 4)),
+)
+
+
+def most_kept(row: list[int], diversity: Diversity | None, k: int) -> int:
+    """The most rows of a class that are enough and diverse, by trying all parts of it."""
+    parts = product(*(range(count + 1) for count in row))
+    return max((sum(p) for p in parts if sum(p) >= max(k, 1) and (diversity is None or diversity.decide(p))), default=0)
+
+
+@given(st.lists(st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any), min_size=1, max_size=4), even | st.none(),
+       st.integers(1, 8))  # fmt: skip
+def test_no_class_loses_more_rows_than_it_must(rows: list[list[int]], diversity: Diversity | None, k: int) -> None:
+    kept = kept_rows(np.array(rows), diversity, k)
+    assert (kept <= np.array(rows)).all()
+    assert kept.sum(axis=1).tolist() == [most_kept(row, diversity, k) for row in rows]
+    for row in kept.tolist():
+        assert not any(row) or (sum(row) >= k and (diversity is None or diversity.decide(row)))
+
+
+@pytest.mark.slow
+@given(st.sampled_from(["distinct:2", "entropy:2.5", "recursive:2,2", "simple:2", "functional:0.5,3"]), st.integers(1, 8),
+       st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0]))  # fmt: skip
+def test_the_minimal_tables_are_those_of_looking_at_every_node(diversity: str, k: int, share: float) -> None:
+    policy = marginals.Policy(k_link=k, diversity=diversity)
+    nodes = [{"age": age, "sex": sex} for age in range(4) for sex in range(2)]
+    lost = {tuple(node.values()): thinned_table(table, node, policy.requirements_of(table)).left_out for node in nodes}
+    passing = {node for node, left_out in lost.items() if left_out <= int(share * table.rows)}
+    minimal = {node for node in passing if not any(o != node and all(a <= b for a, b in zip(o, node)) for o in passing)}
+    found = marginals.thin(table, policy, share)
+    assert {tuple(one.levels.values()) for one in found} == minimal
+    assert all(one.recoding.rows + one.left_out == table.rows for one in found)
+    assert [one.kl_divergence for one in found] == sorted(one.kl_divergence for one in found)
+
+
+def test_without_rows_left_out_the_tables_are_those_of_anonymize() -> None:
+    policy = marginals.Policy(k_link=4, diversity="entropy:2.5")
+    (same,) = marginals.anonymize(table, policy).minimal
+    (found,) = marginals.thin(table, policy, 0)
+    assert (found.levels, found.left_out, found.thinned, found.dropped) == (same.levels, 0, 0, 0)
+    assert found.kl_divergence == pytest.approx(same.kl_divergence)
+    assert found.information_utility == pytest.approx(same.information_utility)
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"diversity": "entropy:2", "register": True}, "register = true"),
+        ({"k_link": 4, "diversity": "none", "min_cell": 3}, "least count of cells"),
+        ({"diversity": "t-closeness:0.3"}, "not for t-closeness"),
+        ({"diversity": "entropy:2 at odds 1.1"}, "not for entropy"),
+        ({"diversity": "pd-recursive:2,2 may disclose Flu"}, "not for pd-recursive"),
+    ],
+)
+def test_demands_that_leaving_out_does_not_keep_are_refused(policy: dict[str, object], said: str) -> None:
+    with pytest.raises(marginals.InputError, match=said):
+        marginals.thin(table, marginals.Policy(**policy), 0.1)
+    with pytest.raises(marginals.InputError, match="from 0 to 1"):
+        marginals.thin(table, marginals.Policy(k_link=2), 1.1)
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_table_that_its_file_alone_verifies(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    out = tmp_path / "thinned.csv"
+
+    def run(*options: object) -> Result:
+        return CliRunner().invoke(main, ["anonymize", str(config), *map(str, options)])
+
+    config.write_text(config.read_text().replace("entropy:2", "entropy:3"))
+    done = run("--leave-out", 0.2, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "counts the rows left out too" in done.output
+    told = json.loads(run("--leave-out", 0.2, "--out", tmp_path / "again.csv", "--json").stdout)["written"]
+    assert 0 < told["left_out"] <= 0.2 * 600
+    assert pd.read_csv(out)["count"].sum() == 600 - told["left_out"]
+    verified = CliRunner().invoke(main, ["verify", str(out), "--config", str(config)])
+    assert verified.exit_code == 0, verified.output
+    assert run("--leave-out", 0.1, "--suppression", 0.1).exit_code == 2
+    assert run("--leave-out", 0.1, "--method", "sweep").exit_code == 2

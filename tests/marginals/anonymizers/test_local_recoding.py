@@ -1,19 +1,533 @@
-"""What a locally recoded table says of itself, against counting in its published frame."""
+"""SWEEP: what it publishes is diverse, holds every row once, and retains more than the baselines."""
 
+import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import Functional, Requirements, equivalence_classes, satisfies
-from marginals import NothingPublishableError, Role, Table, sweep
+from checks import Functional, Induction, Requirements, Simple, equivalence_classes, parse_diversity, satisfies
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Role,
+    Table,
+    hilbert,
+    read_hierarchy,
+    read_table,
+    sweep,
+)
+from marginals.anonymizers import local_recoding as class_order_module
 from marginals.anonymizers.lattice import best_full_domain, single_table
-from marginals.anonymizers.local_recoding import LocalRecoding, occurrence_weights
-from models import ContingencyTable, Domain, DomainMismatchError, Hierarchy, information_utility
-from recoding_oracles import classes_hold, requirements, tables
+from marginals.anonymizers.local_recoding import (
+    MOST_LOOKS,
+    InducedBound,
+    LocalRecoding,
+    class_order,
+    eligible_l,
+    hilbert_groups,
+    level_combinations,
+    occurrence_weights,
+    relative_accuracy,
+    spread_groups,
+    sweeps_all,
+    tree_accuracy,
+)
+from models import ContingencyTable, Domain, DomainMismatchError, GeneralizedCells, Hierarchy, information_utility
+from recoding_oracles import classes_hold, line_holds, requirements, rows_that_fit, tables
+from strategies import hierarchies
+
+
+def can_be_met(table: Table, attribute: str, requirement: Functional) -> bool:
+    """Whether the values that occur are diverse when all of them are equally frequent: no distribution is more so."""
+    number = len(np.unique(table.counts.column(attribute, 0)))
+    return line_holds([Fraction(1, number)] * number, requirement)
+
+
+@given(tables(), requirements())
+def test_every_row_is_published_once_in_a_diverse_class(table: Table, requirement: Functional) -> None:
+    if not can_be_met(table, table.sensitive[0], requirement):
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement)
+        return
+    swept = sweep(table, requirement)
+    assert swept.rows == table.rows
+    assert rows_that_fit(table.counts, swept.cells) == table.rows
+    assert classes_hold(swept, table, requirement)
+    assert swept.satisfies(requirement)
+
+
+@given(tables(sensitive_count=2), requirements(3))
+def test_each_of_several_sensitive_attributes_is_diverse(table: Table, requirement: Functional) -> None:
+    if not all(can_be_met(table, attribute, requirement) for attribute in table.sensitive):
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement)
+        return
+    swept = sweep(table, requirement)
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
+@given(tables(), requirements(3), st.integers(1, 12))
+def test_classes_have_as_many_rows_as_asked_for(table: Table, requirement: Functional, k: int) -> None:
+    if not can_be_met(table, table.sensitive[0], requirement) or table.rows < k:
+        with pytest.raises(NothingPublishableError):
+            sweep(table, requirement, k=k)
+        return
+    swept = sweep(table, requirement, k=k)
+    assert swept.sizes.min() >= k
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
+@given(tables(), requirements(3))
+def test_a_table_whose_base_classes_are_diverse_stays_as_it_is(table: Table, requirement: Functional) -> None:
+    raw = LocalRecoding.full_domain(table, dict.fromkeys(table.quasi_identifiers, 0))
+    if raw.satisfies(requirement):
+        swept = sweep(table, requirement)
+        assert np.array_equal(swept.cells.nodes, raw.cells.nodes)
+        assert np.array_equal(swept.cells.counts, raw.cells.counts)
+    else:
+        assert not classes_hold(raw, table, requirement)
+
+
+@given(tables(), requirements())
+def test_some_chains_of_levels_lead_to_a_diverse_table_too(table: Table, requirement: Functional) -> None:
+    """Where all combinations of levels are too many; values of one level that equal those of another included."""
+    if not can_be_met(table, table.sensitive[0], requirement):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_order_module, "MAX_LEVELS", 1)
+        swept = sweep(table, requirement)
+    assert rows_that_fit(table.counts, swept.cells) == swept.rows == table.rows
+    assert classes_hold(swept, table, requirement)
+
+
+def test_many_attributes_or_many_rows_are_swept_along_chains_only() -> None:
+    """15 attributes have 32,768 combinations of levels; 9 of many rows take as long. What is looked at is counted."""
+    flat = Hierarchy.flat(["0", "1"])
+    bits = [tuple(f"{number:015b}") for number in range(40)]
+    wide = _table({f"q{i:02}": flat for i in range(15)} | {"s": flat}, [(*b, b[-1]) for b in bits], ["s"])
+    assert len(class_order(wide, wide.quasi_identifiers)) <= 16 * 16
+    assert (sweeps_all(wide), level_combinations(wide)) == (False, 2**15)
+    few = _table({f"q{i}": flat for i in range(4)} | {"s": flat}, [(*b[-4:], b[-1]) for b in bits], ["s"])
+    assert len(class_order(few, few.quasi_identifiers)) == 2**4
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_order_module, "MAX_LOOKS", 16 * len(few.base_counts) - 1)
+        assert len(class_order(few, few.quasi_identifiers)) < 2**4
+        # One chain is the least: from all base values to all suppressed.
+        patch.setattr(class_order_module, "MAX_LOOKS", 0)
+        assert len(class_order(few, few.quasi_identifiers)) == 1 + 4
+
+
+def test_what_would_take_minutes_is_refused_in_a_sentence_before_it_starts() -> None:
+    """One chain of levels on all distinct rows is the least that SWEEP must look at."""
+    flat = Hierarchy.flat(["0", "1"])
+    bits = [tuple(f"{number:06b}") for number in range(40)]
+    table = _table({f"q{i}": flat for i in range(6)} | {"s": flat}, [(*b, b[-1]) for b in bits], ["s"])
+    looks = (6 + 1) * len(table.base_counts)
+    assert looks < MOST_LOOKS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(class_order_module, "MOST_LOOKS", looks)
+        assert sweep(table, k=2).rows == 40
+        patch.setattr(class_order_module, "MOST_LOOKS", looks - 1)
+        with pytest.raises(InputError) as refused:
+            sweep(table, k=2)
+    said = str(refused.value)
+    assert "40 different rows at 7 combinations of levels or more" in said
+    assert "6 combinations are the most for so many rows" in said
+    assert "\n" not in said
+
+
+@given(tables(), requirements(), st.data())
+def test_any_order_of_importance_gives_a_diverse_table(
+    table: Table, requirement: Functional, data: st.DataObject
+) -> None:
+    if can_be_met(table, table.sensitive[0], requirement):
+        importance = data.draw(st.permutations(table.quasi_identifiers))
+        assert classes_hold(sweep(table, requirement, importance), table, requirement)
+
+
+def test_among_classes_of_equal_information_those_finer_in_the_more_important_attribute_come_first() -> None:
+    """TZ09 Fig. 3 and Example 7."""
+    hierarchies = {"a": Hierarchy.flat(["a1", "a2"]), "b": Hierarchy.flat(["b1", "b2"]), "s": Hierarchy.flat("xy")}
+    rows = [("a1", "b1", "x"), ("a1", "b2", "y"), ("a2", "b1", "y"), ("a2", "b2", "x")]
+    table = _table(hierarchies, rows, ["s"])
+    assert class_order(table, ("a", "b")) == class_order(table, ("b", "a")) == ((0, 0), (0, 1), (1, 0), (1, 1))
+    for importance in (("a", "b"), ("b", "a")):
+        swept = sweep(table, Functional(Fraction(1, 2), 2), importance)
+        held = [(swept.levels(i)[importance[0]], swept.distribution(i, "s")) for i in range(len(swept))]
+        assert held == [(0, {"x": 1, "y": 1})] * 2
+
+
+PATIENTS = [
+    ("20", "10000", "hepatitis"),
+    ("20", "10001", "hepatitis"),
+    ("20", "10002", "hepatitis"),
+    ("20", "10003", "hepatitis"),
+    ("29", "10004", "phthisis"),
+    ("33", "10004", "hepatitis"),
+    ("32", "10005", "phthisis"),
+    ("31", "10006", "phthisis"),
+    ("30", "10007", "phthisis"),
+    ("30", "10005", "anemia"),
+    ("28", "10019", "hepatitis"),
+    ("29", "10017", "flu"),
+]
+"""TZ09 Fig. 1 (a)."""
+
+
+DISEASES = Hierarchy.from_rows(
+    [
+        ("hepatitis", "hemal disease", "*"),
+        ("anemia", "hemal disease", "*"),
+        ("phthisis", "lung disease", "*"),
+        ("flu", "lung disease", "*"),
+    ]
+)
+
+
+HALF_THREE = Functional(Fraction(1, 2), 3)
+
+
+def _table(hierarchies: Mapping[str, Hierarchy], rows: Sequence[tuple[str, ...]], sensitive: Sequence[str]) -> Table:
+    domain = Domain.of(hierarchies)
+    codes = {
+        a: np.array([h.code(value, 0) for value in column]) for (a, h), column in zip(hierarchies.items(), zip(*rows))
+    }
+    counts = ContingencyTable.from_cells(domain, dict.fromkeys(hierarchies, 0), codes, np.ones(len(rows), dtype=int))
+    return Table(counts, {a: Role.SENSITIVE if a in sensitive else Role.QUASI_IDENTIFIER for a in hierarchies})
+
+
+@pytest.fixture
+def patients() -> Table:
+    ages = Hierarchy.from_intervals(["20", "39"], [10, 20])
+    zips = Hierarchy.from_prefixes([f"{number}" for number in range(10000, 10100)], [4])
+    return _table({"age": ages, "zip": zips, "disease": DISEASES}, PATIENTS, ["disease"])
+
+
+def test_the_published_table_of_the_paper(patients: Table) -> None:
+    """TZ09 Fig. 2 and Examples 1 to 4: induced frequencies .5, .25, .25, 0; the information of row 1 is 0.7."""
+    t = {a: GeneralizedCells.of(patients.counts).taxonomies[i] for i, a in enumerate(patients.domain.attributes)}
+    young, old, all_ages = (t["age"].labels.index(label) for label in ("20-29", "30-39", "20-39"))
+    near, all_zips = t["zip"].labels.index("1000*"), t["zip"].root
+    hepatitis, anemia, phthisis, flu, hemal = map(
+        t["disease"].labels.index, ("hepatitis", "anemia", "phthisis", "flu", "hemal disease")
+    )
+    first = [(young, near, d) for d in (hemal, hemal, hepatitis, phthisis)]
+    second = [(old, near, d) for d in (hepatitis, phthisis, phthisis, anemia)]
+    third = [(all_ages, all_zips, d) for d in (hepatitis, phthisis, hepatitis, flu)]
+    nodes = np.array(first + second + third)
+    cells = GeneralizedCells.from_rows(patients.domain, nodes, np.ones(12, dtype=int))
+    published = LocalRecoding(cells, ("age", "zip"), ("disease",))
+    order = [sorted(row, reverse=True) for row in published.induced_frequencies("disease", HALF_THREE).tolist()]
+    assert order == [[0.5, 0.25, 0.25, 0.0]] * 3
+    assert published.satisfies(HALF_THREE)
+    assert classes_hold(published, patients, HALF_THREE)
+    assert not published.satisfies(Functional(Fraction(49, 100), 3))
+    assert not published.satisfies(Functional(Fraction(1, 2), 4))
+    assert published.information_utility == pytest.approx((2 * 0.7 + 6 * 1.2 + 4 * 1.06) / 36)
+    assert rows_that_fit(patients.counts, cells) == 12
+    assert published.distribution(0, "disease") == {"hemal disease": 2, "hepatitis": 1, "phthisis": 1}
+
+
+def test_sweep_keeps_no_less_of_the_patients_than_the_paper(patients: Table) -> None:
+    """12.84 / 36 of the information (TZ09 Fig. 2); as there, two hepatitis rows are generalized before the sweep."""
+    swept = sweep(patients, HALF_THREE)
+    assert classes_hold(swept, patients, HALF_THREE)
+    assert rows_that_fit(patients.counts, swept.cells) == 12
+    assert swept.information_utility >= 12.84 / 36
+    assert sum(swept.distribution(i, "disease").get("hemal disease", 0) for i in range(len(swept))) >= 2
+
+
+def test_weights_decide_what_a_general_value_induces(patients: Table) -> None:
+    """With anemia thought impossible a hemal disease is hepatitis, and generalizing to it protects nobody."""
+    knowing = {"disease": (1, 0, 1, 1)}
+    swept = sweep(patients, HALF_THREE, weights=knowing)
+    assert swept.satisfies(HALF_THREE)
+    assert swept.weights == knowing
+    unaware = LocalRecoding(sweep(patients, HALF_THREE).cells, ("age", "zip"), ("disease",), knowing)
+    assert not unaware.satisfies(HALF_THREE)
+
+
+def test_what_cannot_be_swept_is_refused(patients: Table) -> None:
+    with pytest.raises(NothingPublishableError):
+        sweep(patients, Functional(Fraction(1, 5), 3))
+    with pytest.raises(NothingPublishableError):
+        sweep(patients, Functional(Fraction(1, 2), 5))
+    with pytest.raises(InputError, match="importance"):
+        sweep(patients, HALF_THREE, ["age"])
+    swept = sweep(patients, HALF_THREE)
+    with pytest.raises(InputError, match="induce"):
+        sweep(patients, swept.requirement_on("disease", HALF_THREE))
+    public = Table(patients.counts, dict.fromkeys(patients.domain.attributes, Role.QUASI_IDENTIFIER))
+    with pytest.raises(InputError, match="sensitive"):
+        sweep(public, HALF_THREE)
+
+
+@pytest.fixture(scope="session")
+def adult(shared_data: Path) -> Table:
+    folder = shared_data / "adult"
+    names = ("age", "sex", "race", "marital-status", "education")
+    attributes = {
+        n: Attribute(
+            Role.QUASI_IDENTIFIER,
+            read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
+            label_form="names" if n == "age" else "numbers",
+        )
+        for n in names
+    }
+    secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
+    return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], "observed")
+
+
+@pytest.fixture(scope="session")
+def nursery(shared_data: Path) -> Table:
+    names = ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health")
+    outcomes = [
+        ("not_recom", "no", "*"),
+        ("recommend", "recommended", "*"),
+        ("very_recom", "recommended", "*"),
+        ("priority", "priority", "*"),
+        ("spec_prior", "priority", "*"),
+    ]
+    secret = Attribute(Role.SENSITIVE, Hierarchy.from_rows(outcomes))
+    attributes = dict.fromkeys(names, Attribute(Role.QUASI_IDENTIFIER)) | {"class": secret}
+    return read_table(shared_data / "nursery" / "nursery.csv", attributes)
+
+
+def satisfied_by(name: str, table: Table, requirement: Functional) -> float | None:
+    """The `um` of one of the baselines, None where it returns nothing."""
+    try:
+        recoded = {"hilbert": hilbert, "lattice": best_full_domain}[name](table, requirement)
+    except NothingPublishableError:
+        return None
+    assert recoded.satisfies(requirement)
+    assert recoded.rows == table.rows
+    return recoded.information_utility
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("data", "tau", "l", "answering"),
+    [
+        ("adult", "0.9", 2, ["hilbert", "lattice"]),
+        ("adult", "0.5", 3, ["hilbert", "lattice"]),
+        ("adult", "0.3", 5, ["hilbert", "lattice"]),
+        ("adult", "0.18", 7, ["hilbert", "lattice"]),
+        ("adult", "0.2", 8, ["lattice"]),
+        ("adult", "0.12", 10, []),
+        ("adult", "0.1", 12, []),
+        ("nursery", "0.6", 3, ["hilbert", "lattice"]),
+        ("nursery", "0.4", 3, ["hilbert", "lattice"]),
+        ("nursery", "0.4", 4, []),
+        ("nursery", "0.2", 5, []),
+    ],
+)
+def test_sweep_retains_more_than_the_baselines_and_answers_where_they_do_not(
+    request: pytest.FixtureRequest, data: str, tau: str, l: int, answering: list[str]
+) -> None:
+    """TZ09 Fig. 6."""
+    table: Table = request.getfixturevalue(data)
+    requirement = Functional(Fraction(tau), l)
+    swept = sweep(table, requirement)
+    assert swept.satisfies(requirement)
+    assert classes_hold(swept, table, requirement)
+    assert swept.rows == table.rows
+    reached = {name: satisfied_by(name, table, requirement) for name in ("hilbert", "lattice")}
+    assert [name for name, utility in reached.items() if utility is not None] == answering
+    assert swept.information_utility > max((utility for utility in reached.values() if utility is not None), default=0)
+
+
+@pytest.mark.data
+def test_every_row_of_adult_is_in_one_class_that_covers_it(adult: Table) -> None:
+    swept = sweep(adult, Functional(Fraction("0.12"), 10))
+    assert swept.rows == adult.rows
+    assert rows_that_fit(adult.counts, swept.cells) == adult.rows
+
+
+@given(tables(), st.sampled_from([None, "distinct:2", "entropy:1.5", "recursive:2,2", "simple:2"]), st.integers(1, 12))
+def test_other_criteria_and_k_alone_hold_in_every_class(table: Table, diversity: str | None, k: int) -> None:
+    """By the classes of the published cells themselves; SWEEP refuses only where all rows together fail."""
+    criterion = None if diversity is None else parse_diversity(diversity)
+    (sensitive,) = table.sensitive
+    whole = np.bincount(table.counts.column(sensitive, 0), table.counts.counts).astype(np.int64)[None]
+    possible = table.rows >= k and (criterion is None or bool(satisfies(criterion, whole).all()))
+    for recode in (sweep, hilbert):
+        try:
+            recoded = recode(table, diversity, k=k)
+        except NothingPublishableError:
+            assert not possible or (recode is hilbert and criterion is not None)
+            continue
+        assert possible
+        assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows
+        for number in range(len(recoded)):
+            held = recoded.distribution(number, sensitive)
+            assert sum(held.values()) >= k
+            assert criterion is None or satisfies(criterion, np.array([list(held.values())])).all()
+
+
+@given(tables(sensitive_count=2), st.integers(1, 12))
+def test_k_alone_needs_no_single_sensitive_attribute(table: Table, k: int) -> None:
+    for recode in (sweep, hilbert):
+        with pytest.raises(InputError, match="2 sensitive attributes"):
+            recode(table, "distinct:2")
+        if table.rows >= k:
+            recoded = recode(table, k=k)
+            assert recoded.sizes.min() >= k
+            assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows
+
+
+def bound_on(hierarchy: Hierarchy, requirement: Functional, rows: int = 1000) -> InducedBound:
+    """For classes counted by the values of all levels, the most general first."""
+    values = [(level, code) for level in range(hierarchy.height + 1) for code in range(hierarchy.size(level))][::-1]
+    induction = Induction.of_values(hierarchy, values)
+    return InducedBound(
+        Functional(requirement.tau, requirement.l, induction), np.array([level for level, _ in values]), rows
+    )
+
+
+def class_counts(columns: int) -> st.SearchStrategy[np.ndarray]:
+    """1 .. 6 classes with up to 9 rows of a value.
+
+    [[0, 3, 1], [9, 0, 0]]
+    """
+    row = st.lists(st.just(0) | st.integers(0, 9), min_size=columns, max_size=columns)
+    return st.lists(row, min_size=1, max_size=6).map(np.array)
+
+
+def thinned_one_by_one(counts: list[int], requirement: Functional) -> list[int]:
+    """TZ09 Fig. 4, steps 10 to 13, for base values."""
+    counts = list(counts)
+    while any(counts) and not line_holds([Fraction(c, sum(counts)) for c in counts], requirement):
+        counts[max(range(len(counts)), key=lambda value: counts[value])] -= 1
+    return counts
+
+
+@given(class_counts(5), requirements())
+def test_thinning_leaves_what_removing_the_dominant_rows_one_by_one_leaves(
+    counts: np.ndarray, requirement: Functional
+) -> None:
+    """Which of several equally frequent values gives up a row is free, so the sorted counts are compared."""
+    identity = Induction(tuple(tuple(Fraction(i == j) for j in range(5)) for i in range(5)))
+    bound = InducedBound(Functional(requirement.tau, requirement.l, identity), np.zeros(5, dtype=np.intp), 1000)
+    left = bound.thinned(counts)
+    assert (left <= counts).all()
+    for before, after in zip(counts.tolist(), left.tolist()):
+        assert sorted(after) == sorted(thinned_one_by_one(before, requirement))
+
+
+@given(st.data(), hierarchies(), requirements())
+def test_masses_are_rows_times_what_each_counts_for(
+    data: st.DataObject, hierarchy: Hierarchy, requirement: Functional
+) -> None:
+    """The product of matrices, and the verdict of the criterion on each class."""
+    bound = bound_on(hierarchy, requirement)
+    counts = data.draw(class_counts(len(bound.levels)))
+    assert bound.masses(counts).tolist() == (counts @ bound.shares).tolist()
+    assert bound.holds(counts).tolist() == [not any(row) or bound.requirement.decide(row) for row in counts.tolist()]
+
+
+@given(st.data(), hierarchies(), requirements())
+def test_what_is_left_of_generalized_classes_is_diverse(
+    data: st.DataObject, hierarchy: Hierarchy, requirement: Functional
+) -> None:
+    bound = bound_on(hierarchy, requirement)
+    counts = data.draw(class_counts(len(bound.levels)))
+    left = bound.thinned(counts)
+    assert ((left >= 0) & (left <= counts)).all()
+    some = left[left.any(axis=1)]
+    assert satisfies(bound.requirement, some).all()
+    whole = counts[counts.any(axis=1)]
+    passing = satisfies(bound.requirement, whole)
+    assert (bound.thinned(whole[passing]) == whole[passing]).all()
+
+
+@given(st.data(), hierarchies(), requirements())
+def test_verdicts_are_those_of_the_criterion_and_stay_exact_for_any_number_of_rows(
+    data: st.DataObject, hierarchy: Hierarchy, requirement: Functional
+) -> None:
+    bound = bound_on(hierarchy, requirement)
+    counts = data.draw(class_counts(len(bound.levels)).filter(lambda drawn: drawn.any(axis=1).all()))
+    expected = [bound.requirement.decide(row) for row in counts.tolist()]
+    assert bound.holds(counts).tolist() == expected
+    huge = bound_on(hierarchy, requirement, 2**70)
+    assert huge.shares.dtype == object
+    assert huge.holds(counts).tolist() == expected
+    assert np.array_equal(huge.thinned(counts), bound.thinned(counts))
+
+
+@given(hierarchies(), requirements())
+def test_fewer_values_than_the_fewest_cannot_pass(hierarchy: Hierarchy, requirement: Functional) -> None:
+    bound = bound_on(hierarchy, requirement)
+    size = hierarchy.size(0)
+    level_shares = [line_holds([Fraction(1, n)] * n, requirement) for n in range(1, size + 1)]
+    assert level_shares == [n >= bound.fewest_values for n in range(1, size + 1)]
+
+
+def test_a_class_on_the_line_passes() -> None:
+    """(0.5, 3) on frequencies .5, .25, .25: F(1) and F(2) equal psi (TZ09 Example 3)."""
+    bound = bound_on(Hierarchy.flat("abcd"), Functional(Fraction(1, 2), 3))
+    assert bound.holds(np.array([[0, 2, 1, 1, 0], [0, 3, 1, 1, 0], [0, 2, 1, 0, 0]])).tolist() == [True, False, False]
+    assert bound.thinned(np.array([[0, 9, 1, 1, 0]])).tolist() == [[0, 2, 1, 1, 0]]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.data())
+def test_groups_have_l_rows_or_more_all_different(values: list[int], data: st.DataObject) -> None:
+    l = data.draw(st.integers(1, eligible_l(np.array(values))))
+    group_of = spread_groups(np.array(values), l)
+    for group in range(int(group_of.max()) + 1):
+        held = [value for value, own in zip(values, group_of) if own == group]
+        assert len(held) == len(set(held)) >= l
+
+
+def test_a_value_that_must_be_in_every_group_is() -> None:
+    """Four of the eight rows are 0, so each of the four pairs takes one; the others come in their order."""
+    assert spread_groups(np.array([1, 2, 1, 2, 0, 0, 0, 0]), 2).tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+@given(tables(), st.data())
+def test_every_row_is_published_once_in_a_class_that_is_simple_l_diverse(table: Table, data: st.DataObject) -> None:
+    values = np.repeat(table.counts.column(table.sensitive[0], 0), table.counts.counts)
+    l, k = data.draw(st.integers(1, eligible_l(values))), data.draw(st.integers(1, table.rows))
+    recoded = hilbert_groups(table, l, k=k)
+    assert recoded.sizes.min() >= k
+    assert rows_that_fit(table.counts, recoded.cells) == recoded.rows == table.rows
+    assert satisfies(Simple(Fraction(l)), recoded.class_counts(table.sensitive[0])).all()
+    with pytest.raises(NothingPublishableError):
+        hilbert_groups(table, eligible_l(values) + 1)
+    with pytest.raises(NothingPublishableError):
+        hilbert_groups(table, l, k=table.rows + 1)
+
+
+@given(tables(), requirements())
+def test_the_first_l_that_satisfies_the_requirement_is_taken(table: Table, requirement: Functional) -> None:
+    values = np.repeat(table.counts.column(table.sensitive[0], 0), table.counts.counts)
+    tried = [hilbert_groups(table, l) for l in range(2, eligible_l(values) + 1)]
+    passing = [recoded for recoded in tried if classes_hold(recoded, table, requirement)]
+    if passing:
+        assert np.array_equal(hilbert(table, requirement).cells.nodes, passing[0].cells.nodes)
+    else:
+        with pytest.raises(NothingPublishableError):
+            hilbert(table, requirement)
+
+
+def test_groups_are_published_under_the_nearest_values_that_cover_them() -> None:
+    domain = Domain.of({"age": Hierarchy.from_intervals(map(str, range(8)), [2, 4]), "s": Hierarchy.flat("xy")})
+    codes = {"age": np.array([0, 1, 4, 6]), "s": np.array([0, 1, 0, 1])}
+    counts = ContingencyTable.from_cells(domain, {"age": 0, "s": 0}, codes, np.ones(4, dtype=int))
+    recoded = hilbert_groups(Table(counts, {"age": Role.QUASI_IDENTIFIER, "s": Role.SENSITIVE}), 2)
+    assert [recoded.labels(i) for i in range(len(recoded))] == [{"age": "0-1"}, {"age": "4-7"}]
+    assert [recoded.levels(i) for i in range(len(recoded))] == [{"age": 1}, {"age": 2}]
+    both = Table(counts, dict.fromkeys(domain.attributes, Role.SENSITIVE))
+    with pytest.raises(InputError, match="one sensitive attribute"):
+        hilbert_groups(both, 2)
 
 
 @given(tables(), st.data())
@@ -112,3 +626,40 @@ def test_every_attribute_needs_a_role(table: Table) -> None:
     cells = LocalRecoding.full_domain(table, dict.fromkeys(table.quasi_identifiers, 0)).cells
     with pytest.raises(DomainMismatchError):
         LocalRecoding(cells, table.quasi_identifiers, ())
+
+
+AGES = Hierarchy.from_intervals(map(str, range(8)), [4])
+"""s is x below 4 in three of four rows, and y from 4 on."""
+
+
+TABLE = ContingencyTable.from_cells(
+    Domain.of({"age": AGES, "sex": Hierarchy.flat("fm"), "s": Hierarchy.from_rows([("x", "*"), ("y", "*")])}),
+    {"age": 0, "sex": 0, "s": 0},
+    {"age": np.repeat(np.arange(8), 4), "sex": np.tile([0, 1], 16), "s": np.array([0, 0, 0, 1] * 4 + [1, 1, 1, 0] * 4)},
+    np.full(32, 500),
+)
+
+
+@pytest.mark.slow
+def test_a_tree_learns_what_the_generalized_values_still_tell() -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    told = {level: GeneralizedCells.of(TABLE.rolled_up({"age": level, "s": 0})) for level in (0, 1, 2)}
+    reached = {level: tree_accuracy(cells, TABLE, "s", np.random.default_rng(0)) for level, cells in told.items()}
+    assert reached == {0: 0.75, 1: 0.75, 2: pytest.approx(0.5, abs=0.2)}, "the interval tells as much as the age"
+    assert relative_accuracy(told[2], TABLE, TABLE, "s", np.random.default_rng(0)) == pytest.approx(0.5 / 0.75, abs=0.2)
+
+
+@pytest.mark.slow
+def test_half_of_the_labels_suppressed_leaves_the_rule() -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    told = GeneralizedCells.of(TABLE).nodes
+    untold = np.where(np.arange(3) == 2, 2, told)
+    blurred = GeneralizedCells.from_rows(TABLE.domain, np.concatenate([told, untold]), np.tile(TABLE.counts // 2, 2))
+    assert tree_accuracy(blurred, TABLE, "s", np.random.default_rng(0)) == 0.75
+
+
+def test_without_scikit_learn_one_sentence_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    with pytest.raises(InputError, match="scikit-learn"):
+        tree_accuracy(GeneralizedCells.of(TABLE), TABLE, "s", np.random.default_rng(0))
