@@ -1,6 +1,5 @@
-"""The command of the benchmarks knows every script, and tables, fits, projections and pictures are right."""
+"""Pages show what was measured, the command knows every script, and fits, projections and estimates are right."""
 
-import argparse
 import json
 import os
 import subprocess
@@ -20,16 +19,15 @@ import pytest
 import similarity_foreground
 import six_tables
 from arx import CLONE as ARX
-from growth import PowerLaw, Series, all_series, fitted, projected
-from growth_plots import draw
+from growth import fitted, projected
 from hypothesis import given
 from hypothesis import strategies as st
-from measurement import BUSY, Machine, Measurement, Seconds, interleaved, measurement_of, peak_megabytes
-from peer_program import Clone, started
+from measurement import Measurement, interleaved, measurement_of
+from peer_program import Clone
 from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 from selection_peers import CHORDALYSIS, ESS
-from suite import SCRIPTS, Script, growth_table, remarks, run, table
+from suite import SCRIPTS, run
 
 from checks import equivalence_classes
 from checks.attacks.minimality import Groups, kept_to_counts, published_groups
@@ -54,17 +52,6 @@ def test_a_fit_finds_the_power_law_that_made_the_values(exponent: float, factor:
     assert law.spread == pytest.approx(1, abs=1e-6)
 
 
-def test_a_fit_is_the_least_squares_line_and_its_spread_the_standard_deviation() -> None:
-    """By the normal equations; one value is off by a factor of two."""
-    values = [1.0, 10, 200, 1_000]
-    x, y = np.log10(SIZES), np.log10(values)
-    slope = ((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum()
-    residuals = y - y.mean() - slope * (x - x.mean())
-    law = fitted(SIZES, values)
-    assert law.exponent == pytest.approx(slope)
-    assert law.spread == pytest.approx(10 ** np.sqrt((residuals**2).sum() / 2))
-
-
 @pytest.mark.parametrize(
     ("sizes", "values"), [([1, 10], [1, 2]), ([1, 10, 10], [1, 2, 3]), ([1, 10, 100], [0, 1, 2]), ([1, 2, 3], [1, 2])]
 )
@@ -85,18 +72,6 @@ def test_a_projection_holds_the_truth_of_a_power_law(exponent: float) -> None:
     found = projected([1e6, 1e7, 1e8], [n**exponent for n in (1, 10, 100)], 1e9)
     assert found.low <= 1_000**exponent * (1 + 1e-9)
     assert found.high >= 1_000**exponent * (1 - 1e-9)
-
-
-def test_series_differ_in_one_size_alone() -> None:
-    points = growing(1, attributes=7) + growing(2, attributes=70) + growing(1, "other")
-    assert [(s.case, s.grows, dict(s.fixed)) for s in all_series(points)] == [
-        ("case", "rows", {"attributes": 7}),
-        ("case", "rows", {"attributes": 70}),
-        ("other", "rows", {}),
-    ]
-    (series, *_) = all_series(reversed(points))
-    assert series.values("seconds")[0] == list(SIZES)
-    assert all_series(points[:2]) == []
 
 
 def test_a_measurement_survives_its_json_line() -> None:
@@ -130,34 +105,6 @@ def test_functions_take_turns_until_the_slowest_has_had_enough() -> None:
     }
 
 
-def test_a_line_tells_median_and_processor_time_and_the_ratio_of_these() -> None:
-    ours, theirs = Seconds.of([2.0, 1.0, 6.0], [0.5, 0.6, 0.5]), Seconds.of([4.0], [2.0])
-    line = Measurement("b", "case", {"rows": 3}, ours, None, "peer", theirs).line()
-    told = {name: line[name] for name in ("seconds", "median_seconds", "processor_seconds", "ratio", "processor_ratio")}
-    assert told == {
-        "seconds": 1.0,
-        "median_seconds": 2.0,
-        "processor_seconds": 0.5,
-        "ratio": 0.25,
-        "processor_ratio": 0.25,
-    }
-
-
-def test_what_others_took_is_all_cores_but_this_process() -> None:
-    before, after = Machine(100.0, 10.0, 1000.0), Machine(116.0, 18.0, 1010.0)
-    assert after.others(before) == pytest.approx(0.8)
-    assert before.others(before) == 0
-
-
-@pytest.mark.skipif(Machine.now() is None, reason="the system does not tell how busy it is")
-def test_a_printed_measurement_says_how_busy_the_machine_was(capsys: pytest.CaptureFixture[str]) -> None:
-    growing(1)[0].print()
-    line = json.loads(capsys.readouterr().out)
-    assert line["load"] >= 0
-    assert line["others"] >= 0
-    assert line["busy"] is (line["others"] > BUSY) or abs(line["others"] - BUSY) < 0.01
-
-
 def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
     for clone in (ARX, CHORDALYSIS, ESS):
         assert clone.option in clone.missing(None)
@@ -168,69 +115,12 @@ def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path)
     assert Clone("--here", "example.org/here", "file", ()).missing(tmp_path) == ""
 
 
-def test_a_peer_program_answers_each_time_it_is_asked() -> None:
-    told = "import sys; print('ready', flush=True)\nfor number, _ in enumerate(sys.stdin): "
-    told += 'print(\'{"seconds": %d, "processor": 1}\' % (3 - number), flush=True)'
-    with started([sys.executable, "-c", told], warm_up=1) as program:
-        assert [program.run()["seconds"] for _ in range(2)] == [2, 1]
-        assert (program.seconds, program.seconds.median, program.seconds.processor) == (1, 1.5, 1)
-    with (
-        started([sys.executable, "-c", "print('ready')"]) as program,
-        pytest.raises(RuntimeError, match="ended before"),
-    ):
-        program.run()
-
-
-def test_a_script_takes_over_the_options_that_are_its_own() -> None:
-    chosen = argparse.Namespace(long=False, only=None, arx=Path("clone"), ess=None, chordalysis=None)
-    (lattice,) = (script for script in SCRIPTS if script.name == "lattice_search")
-    (stepwise,) = (script for script in SCRIPTS if script.name == "stepwise_search")
-    assert lattice.arguments(chosen) == ("--arx", "clone")
-    assert stepwise.arguments(chosen) == ("--quick",)
-    switch = Script("any", options=("--make-peer-environment",))
-    assert switch.arguments(argparse.Namespace(long=False, only=None, make_peer_environment=True)) == switch.options
-    assert Script("none", quick=None).arguments(chosen) is None
-    assert Script("none", quick=None).arguments(argparse.Namespace(long=False, only=["none"])) == ()
-    assert Script("none", quick=None).arguments(argparse.Namespace(long=True, only=["other"])) is None
-
-
 def test_the_numbers_of_written_pages_are_those_that_were_measured() -> None:
     lines = page_numbers.kept()
     assert lines
     assert all(page_numbers.is_wanted(line) for line in lines)
     pages = page_numbers.written()
     assert page_numbers.filled(pages, lines) == pages, "python benchmarks --pages puts them there"
-
-
-def test_a_target_is_no_number_of_a_page() -> None:
-    target = {"benchmark": "stepwise_search", "target": "t", "attributes": 5, "domain": "declared", "base": "none"}
-    assert not page_numbers.is_wanted({**target, "occupation": "as it is", "met": True})
-
-
-def test_a_number_that_was_measured_anew_is_put_in_its_place() -> None:
-    old = {"benchmark": "publish_adult", "case": "whole command", "megabytes": 199.4, "ratio": 3.449}
-    first, second = Path("first.md"), Path("second.md")
-    pages = {first: "Before.", second: "Then it takes 1 MB, and 2 times as long as pandas takes. 1 MB after."}
-    (new,) = page_numbers.replaced([old], [{**old, "ratio": 12.3}])
-    assert page_numbers.filled(pages, [new]) == {
-        first: "Before.",
-        second: "Then it takes 200 MB, and 12 times as long as pandas takes. 1 MB after.",
-    }
-    with pytest.raises(ValueError, match="0 sentences"):
-        page_numbers.filled({first: "No such sentence."}, [new])
-    with pytest.raises(ValueError, match="2 sentences"):
-        page_numbers.filled({first: pages[second], second: pages[second]}, [new])
-
-
-def test_an_interrupted_run_goes_on_after_its_last_script(tmp_path: Path) -> None:
-    path, told = tmp_path / "long.jsonl", {"commit": "abc", "date": "2026-01-01"}
-    assert kept_runs.kept(path, "counting", (), "abc") is None
-    assert kept_runs.keep(path, "counting", (), [{"case": 1}, {"case": 2}], told)
-    assert kept_runs.keep(path, "growing", ("--quick",), [{"case": 3}], told)
-    assert kept_runs.kept(path, "counting", (), "abc") == [{"case": 1}, {"case": 2}]
-    assert kept_runs.kept(path, "growing", ("--quick",), "abc") == [{"case": 3}]
-    others = [("growing", (), "abc"), ("growing", ("--quick",), "abd"), ("other", (), "abc"), ("counting", (), None)]
-    assert [kept_runs.kept(path, *other) for other in others] == [None] * 4
 
 
 def test_what_failed_or_has_no_commit_is_not_kept(tmp_path: Path) -> None:
@@ -241,68 +131,6 @@ def test_what_failed_or_has_no_commit_is_not_kept(tmp_path: Path) -> None:
     path.write_text("{}\n[1]\n")
     with pytest.raises(ValueError, match="line 2"):
         kept_runs.kept(path, "counting", (), "abc")
-
-
-def test_the_memory_of_a_run_is_what_it_allocates() -> None:
-    assert peak_megabytes(lambda: np.ones(1_000_000).sum()) == pytest.approx(8, rel=0.05)
-
-
-def test_tables_have_a_row_for_each_measurement_and_each_series() -> None:
-    points = growing(2)
-    header, *rows = table(points).splitlines()
-    assert header.split() == [
-        "benchmark",
-        "case",
-        "size",
-        "seconds",
-        "yardstick",
-        "its",
-        "seconds",
-        "ratio",
-        "MB",
-        "quality",
-    ]
-    assert rows[1].split() == ["b", "case", "100", "rows", "0.02", "copy", "0.0001", "200", "300"]
-    _, row = growth_table(all_series(points)).splitlines()
-    assert row.split() == ["b", "case", "rows", "10", "10,000", "2", "1", "2", "1", "1", "1"]
-    assert table([]) == growth_table([]) == ""
-
-
-def test_how_good_a_search_is_stands_beside_its_seconds() -> None:
-    good, fast = (
-        Measurement("b", name, {"rows": 10}, 1.0, None, "", None, facts)
-        for name, facts in (("good", {"quality": "BIC +0.0"}), ("fast", {"quality": "BIC +7.5"}))
-    )
-    assert [row.rstrip().endswith(end) for row, end in zip(table([good, fast]).splitlines()[1:], ("+0.0", "+7.5"))] == [
-        True
-    ] * 2
-
-
-def test_what_is_no_measurement_is_remarked() -> None:
-    lines = [
-        growing(1)[0].line(),
-        {"benchmark": "b", "target": "5 s", "met": False},
-        {"benchmark": "b", "target": "6 s", "met": True, "seconds": 5.5},
-        {"benchmark": "b", "skipped": "why"},
-        {"benchmark": "b", "said": "41"},
-    ]
-    assert remarks(lines) == ["b MISSED: 5 s", "b met: 6 s (5.5)", "b skipped: why", "b said: 41"]
-
-
-def test_what_a_script_prints_besides_measurements_is_passed_on(tmp_path: Path) -> None:
-    odd = tmp_path / "odd"
-    odd.with_suffix(".py").write_text("import sys\nprint(41)\nsys.stdout.buffer.write(b'\\xff!\\n')\nsys.exit(3)\n")
-    lines = list(run(Script(str(odd)), ()))
-    assert [line["said"] for line in lines[:-1]] == ["41", "\ufffd!"]
-    assert remarks(lines)[-1] == f"{odd} FAILED: it ended with status 3"
-
-
-@pytest.mark.slow
-def test_growth_is_drawn_once_for_each_benchmark_and_size(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    (path,) = draw(all_series(growing(1) + growing(2, "other")), tmp_path / "pictures")
-    assert path.name == "b-rows.png"
-    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def scripts() -> dict[str, Path]:
@@ -338,44 +166,11 @@ def test_without_data_a_benchmark_is_skipped_with_its_reason(tmp_path: Path, mon
     assert line == {"benchmark": "publish_adult", "skipped": "the Adult table is not here"}
 
 
-def test_a_benchmark_that_fails_says_so() -> None:
-    (script,) = (script for script in SCRIPTS if script.name == "publish_adult")
-    *_, line = run(script, ("--no-such-option",))
-    assert remarks([line]) == ["publish_adult FAILED: it ended with status 2"]
-
-
-def test_laws_are_those_of_time_and_memory() -> None:
-    series = Series("b", "case", "rows", {}, tuple(growing(1.5)))
-    laws = series.laws()
-    assert laws["seconds"] == PowerLaw(pytest.approx(1.5), pytest.approx(2e-6), pytest.approx(1))
-    assert laws["megabytes"].exponent == pytest.approx(1)
-
-
-def test_the_page_of_the_benchmarks_shows_what_was_kept(tmp_path: Path) -> None:
+def test_the_page_of_the_benchmarks_shows_what_was_kept() -> None:
     for path, text in long_page.files().items():
         assert path.read_text(encoding="utf-8") == text, "python benchmarks --page makes it"
     assert len(long_page.page().split()) <= 1_000
     assert long_page.page().count("\n| ") == len(long_page.ROWS) + 2, "each row of the page is of one measurement"
-    kept = tmp_path / "long.jsonl"
-    told = {"date": "2026-01-01", "commit": "abc", "cores": 2, "processor": "Processor"}
-    lines = [one.line() for one in growing(1)]
-    case = "census 6-anonymous beside ARX, whole processes"
-    ours = Measurement("lattice_search", case, {"rows": 1_000_000}, 1.0, None, "ARX", 2.0)
-    lines.append(ours.line() | {"busy": True, "processor_seconds": 0.5})
-    other = Measurement("stepwise_search", "Adult, pyAgrum", {"rows": 45_222}, 3.0, None, "marginals, greedy", 1.5)
-    assert kept_runs.keep(kept, "stepwise_search", (), [other.line()], told)
-    assert kept_runs.keep(kept, "lattice_search", (), [{"benchmark": "lattice_search", "skipped": "old"}], told)
-    assert kept_runs.keep(kept, "lattice_search", ("--arx", str(tmp_path / "clone")), lines, told)
-    assert str(tmp_path) not in kept.read_text()
-    text, measurements, growth = long_page.files(kept).values()
-    assert "Measured on 2026-01-01 at commit abc, on 2 cores (Processor)." in text
-    assert "| The same of a census \\* | 1,000,000 rows | 1 | ARX | 2 | 2 |  |" in text
-    assert "| A decomposable model of Adult | 45,222 rows | 1.5 | pyAgrum | 3 | 2 |  |" in text, (
-        "a line of another program"
-    )
-    assert f'lattice_search,"{case}",,,,1000000,1.0,,ARX,2.0,0.5,0.5,,,True,2026-01-01,abc\n' in measurements
-    assert "b,case,,rows,10,10000,1.0,1.0,1.0,1.0\n" in growth
-    assert "old" not in text + measurements
 
 
 def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
