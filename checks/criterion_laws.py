@@ -5,20 +5,32 @@ law is tried on all classes of a few rows, or on small tables whose combinations
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import islice, product
 
 import numpy as np
 
-from checks.diversity.criterion import BOUNDARY, ZERO_LOG, Cases, Diversity, SensitiveValues, among, cuts, violations
+from checks.diversity.criterion import (
+    BOUNDARY,
+    ZERO_LOG,
+    Cases,
+    Diversity,
+    RatioBounds,
+    SensitiveValues,
+    among,
+    cuts,
+    violations,
+)
 from checks.diversity.registry import parse_diversity, register_diversity, unregister_diversity
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull
+from checks.maxent.hull import VectorSet, extreme_vectors, judge_extremes
 from checks.maxent.maxent_diversity import by_products, decided
 from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
-from models.arrays import CodeArray, CountArray, FloatArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -206,18 +218,12 @@ def _merging(judged: _Judged) -> None:
 
 def _algorithms(judged: _Judged) -> None:
     """Every algorithm that leaves classes out comes to the verdict of all combinations of small tables."""
-    rng = np.random.default_rng(0)
-    for _ in range(_TABLES):
-        collection = _drawn(judged.hierarchy, rng)
-        tree = sensitive_tree(collection, "value")
-        if tree is None:
-            continue
-        criterion = judged.among(tuple(np.bincount(*_values(collection)).astype(int).tolist()))
-        vectors = _combinations(collection)
-        failing = [vector for vector in vectors if not criterion.decide(vector)]
+    for trial in _trials(judged.hierarchy.labels[0]):
+        criterion = judged.among(trial.rows)
+        failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
         passes = not failing
-        _require_cuts(judged, criterion, tree, failing)
-        for algorithm, verdict in _verdicts(tree, criterion):
+        _require_cuts(judged, criterion, trial, failing)
+        for algorithm, verdict in _verdicts(trial, criterion):
             if verdict is not Verdict.UNDECIDED and (verdict is Verdict.HOLDS) != passes:
                 failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
                 raise CriterionError(
@@ -226,39 +232,71 @@ def _algorithms(judged: _Judged) -> None:
                 )
 
 
-def _require_cuts(
-    judged: _Judged, criterion: Diversity, tree: SensitiveTree, failing: Sequence[Sequence[Fraction]]
-) -> None:
+@dataclass(frozen=True)
+class _Trial:
+    """A small collection of tables, with all that algorithms know of it before there is a criterion.
+
+    rows: of each sensitive value. combinations: the sensitive counts of each combination of the other values.
+    """
+
+    rows: tuple[int, ...]
+    tree: SensitiveTree
+    combinations: "list[list[Fraction]]"
+    extremes: VectorSet | None
+    bounds: RatioBounds
+
+
+@cache
+def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
+    """The small tables of some sensitive values, the same for all criteria."""
+    rng = np.random.default_rng(0)
+    trials = []
+    for _ in range(_TABLES):
+        collection = _drawn(Hierarchy.flat(labels), rng)
+        tree = sensitive_tree(collection, "value")
+        if tree is not None:
+            rows = tuple(np.bincount(*_values(collection)).astype(int).tolist())
+            bounds = LogTree(tree).ratio_bounds()
+            trials.append(_Trial(rows, tree, _combinations(collection), extreme_vectors(tree), bounds))
+    return tuple(trials)
+
+
+def _require_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
     """Every combination that fails lies within the cuts of some case, whatever their weights; else it would go unseen."""
-    kinds = violations(criterion, LogTree(tree).ratio_bounds())
-    if kinds is None:
+    kinds = violations(criterion, trial.bounds)
+    if kinds is None or not failing:
         return
-    for vector in failing:
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(np.array([float(count) for count in vector])), ZERO_LOG)
-        if not any(_is_within(cases, logs) for cases in kinds if len(cases.heads)):
-            raise CriterionError(
-                f"{judged.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
-                "violations() has cuts that let it; branch and bound would not see it"
-            )
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(np.array(failing, dtype=np.float64)), ZERO_LOG)
+    seen = np.zeros(len(failing), dtype=bool)
+    for cases in kinds:
+        if len(cases.heads):
+            seen |= _are_within(cases, logs)
+    if not seen.all():
+        vector = failing[int(seen.argmin())]
+        raise CriterionError(
+            f"{judged.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
+            "violations() has cuts that let it; branch and bound would not see it"
+        )
 
 
-def _is_within(cases: Cases, logs: FloatArray) -> bool:
-    """Whether a class lies within all cuts of one case: those with equal weights, and with falling and rising ones."""
-    within = np.ones(len(cases.heads), dtype=bool)
-    support = cases.support & (np.arange(len(logs))[:, None] != cases.heads)
-    order = np.arange(1.0, len(logs) + 1)[:, None]
+def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
+    """Whether each class lies within all cuts of one case: those with equal weights, and with falling and rising ones."""
+    within = np.ones((len(logs), len(cases.heads)), dtype=bool)
+    support = cases.support & (np.arange(logs.shape[1])[:, None] != cases.heads)
+    order = np.arange(1.0, logs.shape[1] + 1)[:, None]
     for weights in (support * 1.0, support * order, support / order):
         totals = weights.sum(axis=0)
         cut = cuts(cases, weights / np.where(totals > 0, totals, 1.0))
         within &= (logs @ cut.coefficients <= cut.bounds) | (totals == 0)
-    return bool(within.any())
+    return np.asarray(within.any(axis=1))
 
 
-def _verdicts(tree: SensitiveTree, criterion: Diversity) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(trial: _Trial, criterion: Diversity) -> Iterator[tuple[str, Verdict]]:
     """What each algorithm says that takes the criterion."""
+    tree = trial.tree
     yield "the check", decided(tree, criterion)[1].verdict
-    yield "hull pruning", by_hull(tree, criterion).verdict
+    yield "hull pruning", judge_extremes(trial.extremes, tree, criterion).verdict
     for name, algorithm in (("branch and bound", branch_and_bound), ("the join by products", by_products)):
         taken: Callable[[SensitiveTree, Diversity], object] = algorithm
         outcome = taken(tree, criterion)

@@ -196,26 +196,44 @@ class _ExtremeInBlocks:
 def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome:
     """Decide any criterion that merging cannot break.
 
-    Undecided when the vectors of a step or the linear programs would be more than the budget has. Near the boundary of
-    the criterion, where a dropped vector could matter, it is repeated with nothing but repetitions dropped.
+    Undecided when the vectors of a step or the linear programs would be more than the budget has.
     """
-    limit = budget.vectors
-    pruned = _by_vector_sets(tree, diversity, _ExtremeInBlocks(budget.programs, tree.deadline), limit)
-    if pruned is None:
-        return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    outcome, is_close = pruned
+    return judge_extremes(extreme_vectors(tree, budget), tree, diversity, budget)
+
+
+def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | None:
+    """The vectors of combinations that no others combine to, for all criteria; None when the budget has too little."""
+    return _vector_set(tree, _ExtremeInBlocks(budget.programs, tree.deadline), budget)
+
+
+def judge_extremes(
+    extremes: VectorSet | None, tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
+) -> Outcome:
+    """Decide a criterion by the extreme vectors of a tree.
+
+    Near the boundary of the criterion, where a dropped vector could matter, all that differ are judged.
+    """
+    if extremes is None:
+        return Outcome(Verdict.UNDECIDED, None, budget.vectors, proven_worst=False)
+    outcome, is_close = _judged(extremes, tree, diversity)
     if is_close and outcome.verdict is Verdict.HOLDS:
-        whole = _by_vector_sets(tree, diversity, distinct_positions, limit)
-        return whole[0] if whole else Outcome(Verdict.UNDECIDED, outcome.combination, limit, proven_worst=False)
+        whole = _vector_set(tree, distinct_positions, budget)
+        if whole is None:
+            return Outcome(Verdict.UNDECIDED, outcome.combination, budget.vectors, proven_worst=False)
+        return _judged(whole, tree, diversity)[0]
     return outcome
 
 
-def _by_vector_sets(tree: SensitiveTree, diversity: Diversity, prune: Prune, limit: int) -> tuple[Outcome, bool] | None:
-    """The outcome, and whether some vector is near the boundary; None when the sets outgrow their limit."""
+def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
+    """The vectors that are left at the root; None when the sets outgrow the budget."""
     try:
-        worked_up = work_up(tree, tree.conditional_factors, np.multiply, prune, limit)
+        return work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
     except TooManyVectorsError:
         return None
+
+
+def _judged(worked_up: VectorSet, tree: SensitiveTree, diversity: Diversity) -> tuple[Outcome, bool]:
+    """The outcome, and whether some vector is near the boundary."""
     if not len(worked_up.vectors):
         return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True), False
     slack = diversity.slack(worked_up.vectors)
