@@ -6,8 +6,6 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 import tomllib
@@ -33,6 +31,7 @@ from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.preview import Preview
 from marginals.window.project import NOTES, ConfigFile, Project, difference, put, section
+from marginals.window.starter import Process, PythonCall, start_program, start_python
 from models.errors import MarginalsError
 
 # Commands that run in processes of their own, so that pages stay quick, and each can be watched and stopped.
@@ -41,9 +40,7 @@ from models.errors import MarginalsError
 
 
 _COMMAND = "from marginals.commands.main import main; main(prog_name='marginals')"
-"""What runs a command of this project, without looking for modules in the folder where it runs."""
-
-_RUN = (sys.executable, "-P", "-c", _COMMAND)
+"""The program that runs a command of this project."""
 
 PUBLISH = "publish"
 """The kind of job whose files are for others, too."""
@@ -98,7 +95,7 @@ class Job:
     number: int
     kind: str
     shown: str
-    process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+    process: Process | None = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
     best: BestFound | None = field(default=None, repr=False)
@@ -175,34 +172,31 @@ class Jobs:
 
     def command(self, kind: str, arguments: Sequence[str], then: Callable[[Job], None] | None = None) -> Job:
         """Start a command of this project with --json. then: is called with the job when it is done."""
-        return self._start(kind, _shown(arguments), [*_RUN, *arguments, "--json"], then)
+        return self._start_python(kind, _shown(arguments), (_COMMAND, *arguments, "--json"), then)
 
     def command_in_words(self, kind: str, arguments: Sequence[str]) -> Job:
         """Start a command of this project whose answer is wanted as it prints it for people."""
-        return self._start(kind, _shown(arguments), [*_RUN, *arguments], None)
+        return self._start_python(kind, _shown(arguments), (_COMMAND, *arguments))
 
     def python(self, kind: str, program: str, command_shown: str) -> Job:
         """Start a Python program that prints one JSON object. command_shown: its part that is worth showing."""
-        return self._start(kind, command_shown, [sys.executable, "-P", "-c", program], None)
+        return self._start_python(kind, command_shown, (program,))
 
     def program(self, kind: str, arguments: Sequence[str]) -> Job:
         """Start another program."""
-        return self._start(kind, shlex.join(arguments), list(arguments), None)
+        process = start_program(list(arguments), self.folder, _environment(), _umask(kind))
+        return self._follow(self._kept(kind, shlex.join(arguments), process), None)
 
-    def _start(self, kind: str, command_shown: str, command: list[str], then: Callable[[Job], None] | None) -> Job:
-        name, value = PROGRESS_IN_LINES
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=os.environ | {name: value, "PYTHONUTF8": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            umask=-1 if kind == PUBLISH else 0o077,  # all but a release is for the steward alone
-        )
-        job = self._kept(kind, command_shown, process)
-        threading.Thread(target=_watch, args=(job, process, then), daemon=True).start()
+    def _start_python(
+        self, kind: str, command_shown: str, program: Sequence[str], then: Callable[[Job], None] | None = None
+    ) -> Job:
+        """Start a Python program with its arguments."""
+        text, *arguments = program
+        call = PythonCall(text, tuple(arguments), self.folder, _environment(), _umask(kind))
+        return self._follow(self._kept(kind, command_shown, start_python(call)), then)
+
+    def _follow(self, job: Job, then: Callable[[Job], None] | None) -> Job:
+        threading.Thread(target=_watch, args=(job, job.process, then), daemon=True).start()
         return job
 
     def at_once(self, kind: str, arguments: Sequence[str], work: Callable[[], dict[str, Any]]) -> Job:
@@ -216,7 +210,7 @@ class Jobs:
         job.done.set()
         return job
 
-    def _kept(self, kind: str, command_shown: str, process: "subprocess.Popen[bytes] | None") -> Job:
+    def _kept(self, kind: str, command_shown: str, process: Process | None) -> Job:
         with self._lock:
             job = Job(len(self._jobs) + 1, kind, command_shown, process)
             self._jobs[job.number] = job
@@ -243,19 +237,30 @@ class Jobs:
             job.done.wait(_PATIENCE + 1)
 
 
+def _environment() -> dict[str, str]:
+    """The variables of a command."""
+    name, value = PROGRESS_IN_LINES
+    return os.environ | {name: value, "PYTHONUTF8": "1"}
+
+
+def _umask(kind: str) -> int:
+    """The mask of the files of a job: all but a release is for the steward alone."""
+    return -1 if kind == PUBLISH else 0o077
+
+
 def _shown(arguments: Sequence[str]) -> str:
     """A command as somebody would type it."""
     return shlex.join(["marginals", *arguments])
 
 
-def _send(process: "subprocess.Popen[bytes]", number: int) -> None:
+def _send(process: Process, number: int) -> None:
     try:
         os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):
         return
 
 
-def _watch(job: Job, process: "subprocess.Popen[bytes]", then: Callable[[Job], None] | None) -> None:
+def _watch(job: Job, process: Process, then: Callable[[Job], None] | None) -> None:
     """Read what a process says until it has ended."""
     printed: list[bytes] = []
     reader = threading.Thread(target=lambda: printed.append(_read(process.stdout)), daemon=True)

@@ -25,6 +25,7 @@ from marginals.window.jobs import Candidates, Jobs
 from marginals.window.overview import Protection, states
 from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project, difference
 from marginals.window.rendering import FieldError, refilled, refusal_at, rendered
+from marginals.window.starter import import_ahead
 from models.errors import MarginalsError
 
 Value = TypeVar("Value")
@@ -282,7 +283,8 @@ class Window:
         return self.file.read()
 
     def begin(self) -> None:
-        """Prepare for the first page: counts are worked out while the browser opens."""
+        """Prepare for the first page and the first click: both are worked at while the browser opens."""
+        import_ahead()
         if self.has_config:
             self.candidates.clear_leftovers()
             self.counting.warm()

@@ -1,7 +1,6 @@
 """Every page of the window in every state, as axe-core and a pair of weak eyes see it: light and dark, at three widths."""
 
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,7 @@ def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.
 @SCHEMES
 def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search, a frontier and a release that never end, until they are stopped."""
-    monkeypatch.setattr(jobs, "_RUN", (sys.executable, "-c", "import time; time.sleep(600)"))
+    monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(600)")
     visitor.goto("/search")
     visitor.send("/search")
     visitor.inspect("the search is at work")
