@@ -12,12 +12,11 @@ const isInUse = (apart) => {
 // What is being worked out: the page is loaded again in the background and shown once it is there.
 async function refresh(pause) {
   await new Promise((resolve) => setTimeout(resolve, pause));
-  const isTyped = isInUse();
   const answer = await fetch(location.href);
   if (!answer.ok) return;
   const next = new DOMParser().parseFromString(await answer.text(), "text/html");
   const stillAwaited = next.body.hasAttribute("data-awaited");
-  if (stillAwaited || isTyped) {
+  if (stillAwaited || isInUse()) {
     if (stillAwaited) refresh(Math.min(pause * 1.5, 3000));
     else offer("The counts are there", document.querySelector("main"));
     return;
@@ -197,6 +196,16 @@ function forget(form) {
   if (isDraft(form)) localStorage.removeItem(draftOf(form));
 }
 
+// Whether a field differs from the page as it was sent. Of a choice in which nothing was chosen, the first option stands.
+function differs(field) {
+  if (["checkbox", "radio"].includes(field.type)) return field.checked !== field.defaultChecked;
+  if (!field.options) return "defaultValue" in field && field.value !== field.defaultValue;
+  const options = [...field.options];
+  const sent = options.filter((option) => option.defaultSelected);
+  const chosen = sent.length > 0 || field.multiple ? sent : options.slice(0, 1);
+  return options.some((option) => option.selected !== chosen.includes(option));
+}
+
 function resume(form) {
   const draft = isDraft(form) ? localStorage.getItem(draftOf(form)) : null;
   if (draft === null) return;
@@ -204,6 +213,7 @@ function resume(form) {
   const fields = typedIn(form);
   if (version !== form.elements.namedItem("version").value || values.length !== fields.length) return forget(form);
   fields.forEach((field, number) => {
+    if (differs(field)) return;
     if (["checkbox", "radio"].includes(field.type)) field.checked = values[number];
     else field.value = values[number];
   });
@@ -217,11 +227,18 @@ function resume(form) {
   button.textContent = "Discard it";
   button.addEventListener("click", () => {
     forget(form);
+    form.reset(); // some browsers put back what stood in the fields
     leaving = true;
     location.reload();
   });
   said.append(button);
   form.prepend(said);
+}
+
+// Somebody has changed a form.
+function change(form) {
+  form.setAttribute("data-changed", "");
+  keep(form);
 }
 
 addEventListener("beforeunload", (event) => {
@@ -243,11 +260,10 @@ function prepare() {
     });
   });
   document.querySelectorAll("form").forEach((form) => {
+    const isTyped = form.method === "post" && typedIn(form).some(differs); // before this script was there
     resume(form);
-    form.addEventListener("input", () => {
-      form.setAttribute("data-changed", "");
-      keep(form);
-    });
+    if (isTyped) change(form);
+    form.addEventListener("input", () => change(form));
     form.addEventListener("submit", (event) => {
       const others = [...document.querySelectorAll("form[data-changed]")].filter((other) => other !== form);
       const question = "Something else that you changed on this page is not saved, and will be lost. Go on?";

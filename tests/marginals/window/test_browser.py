@@ -18,6 +18,7 @@ import numpy as np
 import axe_core
 import marginals
 from marginals.demo import simulate_census
+from marginals.window.window import Counting, CountingResult
 from project import NO_DATA, data_folder
 from small_release import contents, marginals_command, write_config
 from window_clients import served
@@ -284,6 +285,60 @@ def test_what_is_typed_and_not_saved_is_asked_about_and_is_there_again(
         assert len(asked) == 2
         page.close()
     assert "k_link = 18" in config.read_text()
+
+
+@pytest.mark.slow
+def test_what_is_typed_before_the_script_is_there_is_a_draft_too(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a slow machine a field can be filled before the script has run."""
+    with served(write_config(tmp_path), monkeypatch) as address:
+        page = browser.new_page()
+        asked: list[str] = []
+        page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+        page.goto(address)
+        page.wait_for_url("**/table")
+        held: list[Any] = []
+        page.route("**/window.js", lambda route: held.append(route))
+        page.get_by_role("link", name="Policy", exact=True).click()
+        page.get_by_label("k_link").fill("17")
+        with page.expect_response("**/window.js"):
+            held[0].continue_()
+        page.unroute("**/window.js")
+        page.locator("form[data-changed]").wait_for()
+        assert page.locator("form[data-changed]").count() == 1
+        page.get_by_role("link", name="Search", exact=True).click()
+        assert asked == ["beforeunload"]
+        assert page.get_by_label("k_link").input_value() == "17"
+        page.close(run_before_unload=False)
+
+
+@pytest.mark.slow
+def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(write_config(tmp_path), monkeypatch) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_url("**/table")
+        held: list[Any] = []
+
+        def is_fetched(route: Any) -> bool:
+            return bool(route.request.resource_type == "fetch")
+
+        with monkeypatch.context() as counting:
+            counting.setattr(Counting, "_asked", lambda *_: CountingResult())
+            page.route("**/policy", lambda route: held.append(route) if is_fetched(route) else route.continue_())
+            page.get_by_role("link", name="Policy", exact=True).click()
+            page.locator("body[data-awaited]").wait_for(state="attached")
+            while not held:
+                page.wait_for_timeout(10)
+        page.get_by_label("k_link").fill("17")
+        held[0].continue_()
+        page.get_by_text("The counts are there: load the page again").wait_for()
+        assert page.get_by_label("k_link").evaluate("field => field === document.activeElement")
+        assert page.get_by_label("k_link").input_value() == "17"
+        page.close(run_before_unload=False)
 
 
 @pytest.mark.slow
