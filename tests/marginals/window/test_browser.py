@@ -93,13 +93,15 @@ def public(name: str) -> Callable[[Path], Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scripts", [True, False], ids=["script", "no script"])
 @pytest.mark.parametrize(
-    "table",
+    ("table", "scripts"),
     [
-        pytest.param(census, id="census"),
-        pytest.param(public("nursery"), id="nursery", marks=pytest.mark.data),
-        pytest.param(public("adult"), id="adult", marks=pytest.mark.data),
+        pytest.param(census, True, id="census"),
+        pytest.param(census, False, id="census, no script", marks=pytest.mark.nightly),
+        pytest.param(public("nursery"), True, id="nursery", marks=[pytest.mark.data, pytest.mark.nightly]),
+        pytest.param(public("adult"), True, id="adult", marks=[pytest.mark.data, pytest.mark.nightly]),
+        pytest.param(public("nursery"), False, id="nursery, no script", marks=[pytest.mark.data, pytest.mark.nightly]),
+        pytest.param(public("adult"), False, id="adult, no script", marks=[pytest.mark.data, pytest.mark.nightly]),
     ],
 )
 def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(

@@ -72,6 +72,7 @@ class Typist:
         self.page.wait_for_load_state()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_from_roles_to_the_published_release_by_keyboard_alone(
@@ -115,6 +116,7 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
     assert (policy.k_link, policy.min_cell) == (5, 2)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_after_publishing_by_keyboard_alone(
