@@ -1,6 +1,5 @@
 """The largest batch is the largest of all subsets of people that can be shown, and a million people take two seconds."""
 
-import time
 from itertools import product
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from checks.changes import Change, cells_of, settled_rows
 from models import ContingencyTable, Domain, DomainMismatchError, Hierarchy, equal_cells
 from strategies import contingency_tables, domains, margins
+from work import compare_with_sorting
 
 
 def is_shown(table: ContingencyTable, masks: list[int], least: int) -> bool:
@@ -63,7 +63,7 @@ def test_tables_of_other_cells_have_no_change_between_them() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_changes_take_less_than_two_seconds() -> None:
+def test_a_million_changes_take_as_long_as_some_sorts_of_them() -> None:
     rng = np.random.default_rng(0)
     sizes = (8, 50, 30, 12, 6, 40)
     names = "abcdef"
@@ -72,8 +72,7 @@ def test_a_million_changes_take_less_than_two_seconds() -> None:
     people = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(1_000_000, dtype=np.int64))
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]][:11]
     masks = [domain.mask(dict.fromkeys(pair, 0)) for pair in pairs]
-    begin = time.process_time()
-    batch = largest_batch(people, masks, 10)
-    assert time.process_time() - begin < 2
+    batch, sorts = compare_with_sorting(lambda: largest_batch(people, masks, 10))
+    assert sorts < 14
     assert 0 < batch.total < people.total
     assert is_shown(batch, masks, 10)

@@ -144,6 +144,7 @@ def database() -> Iterator[Any]:
         yield connection
 
 
+SPELLED_MARKS = ("-9", "-9.0", "99,0", "099", " NA\u00a0", " ", "9.9e1")
 SPELLED = st.text("0123456789+-.,'%eE_xinfa \u2212\u2019\u00a0\u202f", max_size=9)
 
 
@@ -162,9 +163,11 @@ def test_both_engines_read_the_same_numbers(database: Any, own: NumberFormat, da
 @settings(deadline=None)
 def test_both_engines_take_the_same_texts_for_missing(database: Any, text: str, decimal: str) -> None:
     marks = ["", "NA", "-9", "99", "x"]
-    query = f"SELECT {is_missing_sql('t', marks, decimal)} FROM (SELECT CAST(? AS VARCHAR) AS t)"
-    for spelled in (text, f" {text}", "-9", "-9.0", "99,0", "099", " NA\u00a0", " ", "9.9e1"):
-        [(is_missing,)] = database.execute(query, [spelled]).fetchall()
+    texts = [text, f" {text}", *SPELLED_MARKS]
+    query = f"SELECT t, {is_missing_sql('t', marks, decimal)} FROM (SELECT unnest(CAST(? AS VARCHAR[])) AS t)"
+    found = database.execute(query, [texts]).fetchall()
+    assert len(found) == len(texts)
+    for spelled, is_missing in found:
         assert bool(is_missing) == (spelled in missing_among([spelled], marks, decimal)), repr(spelled)
 
 

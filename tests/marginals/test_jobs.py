@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import time
 
 import pytest
 
@@ -20,7 +19,8 @@ def squared(number: int) -> int:
 def refused(number: int) -> int:
     if number == 2:
         raise InputError("two is refused")
-    time.sleep(60 if number > 2 else 0)
+    if number > 2:  # others are at work until they are ended
+        signal.pause()
     return number
 
 
@@ -38,10 +38,8 @@ def test_answers_come_in_the_order_of_the_parts(count: int) -> None:
 
 @forks
 def test_an_error_in_one_process_is_raised_at_once_and_no_process_is_left() -> None:
-    begin = time.monotonic()
     with pytest.raises(InputError, match="two is refused"):
         Jobs(2)(refused, range(9))
-    assert time.monotonic() - begin < 30
     assert not multiprocessing.active_children()
 
 

@@ -1,6 +1,5 @@
 """Entries are counted by generalized value exactly as walking over all pairs of record and entry would."""
 
-import time
 from collections.abc import Callable
 from unittest.mock import patch
 
@@ -15,6 +14,7 @@ from checks import Dictionary, Records, RecordSpace, consistent_counts
 from checks.risk.attackers import identification_probability
 from models import Domain, DomainMismatchError, Hierarchy
 from risk_strategies import dictionaries, entries_consistent_with, generalizations, records, spaces
+from work import compare_with_sorting
 
 
 def walked(sought: Records, dictionary: Dictionary) -> list[int]:
@@ -124,7 +124,7 @@ def few_values() -> dict[str, Hierarchy]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hierarchies", [few_values, many_values])
-def test_a_million_entries_take_less_than_five_seconds(hierarchies: Callable[[], dict[str, Hierarchy]]) -> None:
+def test_a_million_entries_take_as_long_as_some_sorts_of_them(hierarchies: Callable[[], dict[str, Hierarchy]]) -> None:
     """45,222 records, each value at a level of its own: hundreds of level vectors. With few values and with many."""
     space = RecordSpace(Domain.of(hierarchies()))
     rng = np.random.default_rng(0)
@@ -132,9 +132,8 @@ def test_a_million_entries_take_less_than_five_seconds(hierarchies: Callable[[],
     dictionary = Dictionary(Records.from_codes(space, codes))
     originals = dictionary.entries[rng.integers(0, 1_000_000, 45_222)]
     sought = originals.generalized(rng.integers(0, space.heights + 1, originals.nodes.shape))
-    start = time.process_time()  # of one thread; the machine may be shared
-    counts = consistent_counts(sought, dictionary)
-    assert time.process_time() - start < 5
+    counts, sorts = compare_with_sorting(lambda: consistent_counts(sought, dictionary))
+    assert sorts < 50
     assert counts.min() >= 1
     for row in range(3):
         assert counts[row] == entries_consistent_with(dictionary, sought[np.array([row])])

@@ -1,6 +1,5 @@
 """Releases of a table that changed: each is judged by itself, and the smallest change that both tell is named."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together import by_table
 from marginals.publishing.publishing import releasable
 from models import Collection, DataCube
+from work import count_calls
 from written_bundles import Content, bundle_content, write_bundle
 
 JOBS, TOWNS, ILLNESSES = ["clerk", "cook", "nurse"], ["Ulm", "Jena"], ["flu", "cold"]
@@ -86,6 +86,7 @@ def test_enough_people_are_no_small_difference_and_the_answer_says_what_it_is_no
     first = bundle(tmp_path / "2025", BEFORE, [JOBS_BY_TOWN])
     second = bundle(tmp_path / "2026", leaving(BEFORE, 10, job="cook", town="Ulm"), [JOBS_BY_TOWN])
     verification = marginals.verify(first, second)
+    assert calls < 100_000
     change = verification.checks[-1]
     assert verification.ok
     assert "no count is negative" in change.note
@@ -307,7 +308,7 @@ def test_a_damaged_file_is_still_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.data
-def test_three_people_of_adult_are_named_in_a_second(tmp_path: Path, shared_data: Path) -> None:
+def test_three_people_of_adult_are_named_with_little_work(tmp_path: Path, shared_data: Path) -> None:
     people = pd.read_csv(shared_data / "adult" / "adult.csv", dtype=str)[["sex", "race", "occupation"]]
     roles = {"sex": "quasi-identifier", "race": "quasi-identifier", "occupation": "sensitive"}
     gone = people[(people["sex"] == "Male") & (people["occupation"] == "Adm-clerical")].index[:1]
@@ -318,9 +319,8 @@ def test_three_people_of_adult_are_named_in_a_second(tmp_path: Path, shared_data
         policy = marginals.Policy(k_link=6, base="none", diversity="none")
         marginals.publish(table, policy).write(tmp_path / name)
         folders.append(tmp_path / name)
-    begin = time.process_time()
-    change = marginals.verify(*folders).checks[-1]
-    assert time.process_time() - begin < 1
+    verification, calls = count_calls(lambda: marginals.verify(*folders))
+    change = verification.checks[-1]
     assert change.verdict is Verdict.FAILS
     assert isinstance(change.worst, CellDifference)
     assert abs(change.worst.difference) in (1, 2)
