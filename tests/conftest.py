@@ -24,6 +24,7 @@ from hypothesis import Phase, settings
 import marginals
 from command_line import main
 from project import NO_DATA, data_folder
+from shared_folder import copy_shared
 from small_release import write_config
 from tiers import NAME, TIER, Costs
 
@@ -97,12 +98,14 @@ def shared_vectors() -> Path:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that `marginals demo` fills, of 6,000 people; a test that changes something in it puts it back."""
-    folder = tmp_path_factory.mktemp("work") / "demo"
-    result = CliRunner().invoke(main, ["demo", str(folder), "--rows", "6000"])
-    assert result.exit_code == 0, result.output
-    assert "Published" in result.output
-    assert "Relative to suppressing all quasi-identifiers, the release removes" in result.output
-    return folder
+
+    def make(folder: Path) -> None:
+        result = CliRunner().invoke(main, ["demo", str(folder / "demo"), "--rows", "6000"])
+        assert result.exit_code == 0, result.output
+        assert "Published" in result.output
+        assert "Relative to suppressing all quasi-identifiers, the release removes" in result.output
+
+    return copy_shared(tmp_path_factory, "work", make) / "demo"
 
 
 @pytest.fixture(scope="session")

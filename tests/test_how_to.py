@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import shown_outputs
 from command_line import main
 from marginals.window.project import Project
+from shared_folder import copy_shared
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "how_to").glob("*.md"))
@@ -30,9 +31,11 @@ tables that give something away."""
 @pytest.fixture(scope="module")
 def made_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `marginals demo demo` makes, with which most pages begin: once for all of them."""
-    folder = tmp_path_factory.mktemp("how_to") / "demo"
-    assert CliRunner().invoke(main, ["demo", str(folder)]).exit_code == 0
-    return folder
+
+    def make(folder: Path) -> None:
+        assert CliRunner().invoke(main, ["demo", str(folder / "demo")]).exit_code == 0
+
+    return copy_shared(tmp_path_factory, "how_to", make) / "demo"
 
 
 def run(command: str, made_demo: Path) -> str:

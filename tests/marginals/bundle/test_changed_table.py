@@ -86,7 +86,6 @@ def test_enough_people_are_no_small_difference_and_the_answer_says_what_it_is_no
     first = bundle(tmp_path / "2025", BEFORE, [JOBS_BY_TOWN])
     second = bundle(tmp_path / "2026", leaving(BEFORE, 10, job="cook", town="Ulm"), [JOBS_BY_TOWN])
     verification = marginals.verify(first, second)
-    assert calls < 100_000
     change = verification.checks[-1]
     assert verification.ok
     assert "no count is negative" in change.note
@@ -320,6 +319,7 @@ def test_three_people_of_adult_are_named_with_little_work(tmp_path: Path, shared
         marginals.publish(table, policy).write(tmp_path / name)
         folders.append(tmp_path / name)
     verification, calls = count_calls(lambda: marginals.verify(*folders))
+    assert calls < 100_000
     change = verification.checks[-1]
     assert change.verdict is Verdict.FAILS
     assert isinstance(change.worst, CellDifference)

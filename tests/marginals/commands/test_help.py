@@ -14,6 +14,7 @@ from marginals.commands.main import KINDS_OF_WORK, main
 from marginals.example import release as corrected
 from minisign_programs import write_keys, write_stub
 from models import MarginalsError
+from shared_folder import copy_shared
 
 ROOT = Path(__file__).parents[3]
 
@@ -46,7 +47,10 @@ def examples(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the examples name, made from the demo, in which enough people have each age."""
-    folder = tmp_path_factory.mktemp("help")
+    return copy_shared(tmp_path_factory, "help", make_workplace)
+
+
+def make_workplace(folder: Path) -> None:
     assert CliRunner().invoke(main, ["demo", str(folder / "demo"), "--rows", "10000"]).exit_code == 0
     shutil.copytree(folder / "demo" / "hierarchies", folder / "hierarchies")
     shutil.copy(folder / "demo" / "census.csv", folder / "people.csv")
@@ -72,7 +76,6 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_stub(folder / "programs")
     keys = write_keys(folder, "minisign")
     assert (keys.public.name, keys.secret.name) == ("minisign.pub", "minisign.key")
-    return folder
 
 
 @pytest.mark.slow
