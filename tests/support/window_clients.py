@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
+from marginals.window import starter as starter
 from marginals.window.gate import Gate
 from marginals.window.project import Project
 from marginals.window.server import Application, serve

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from marginals.window import starter
-from marginals.window.starter import Process, PythonCall, start_python
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import window_clients
+from window_clients import starter
 
 
 @pytest.fixture(params=[True, False], ids=["forked", "fresh"], autouse=True)
@@ -21,11 +24,11 @@ def is_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return bool(request.param)
 
 
-def started(folder: Path, program: str, *arguments: str, umask: int = -1) -> Process:
-    return start_python(PythonCall(program, arguments, folder, {**os.environ, "SAID": "ä"}, umask))
+def started(folder: Path, program: str, *arguments: str, umask: int = -1) -> starter.Process:
+    return starter.start_python(starter.PythonCall(program, arguments, folder, {**os.environ, "SAID": "ä"}, umask))
 
 
-def ended(process: Process) -> tuple[int, str, str]:
+def ended(process: starter.Process) -> tuple[int, str, str]:
     """The status of a process, what it printed and what it said."""
     assert process.stdout is not None
     assert process.stderr is not None
@@ -128,14 +131,15 @@ def test_the_starter_ends_with_the_process_that_started_it(tmp_path: Path, is_fo
     if not is_forked:
         pytest.skip("there is no starter")
     program = (
-        "import os, signal\n"
+        "import os, signal, sys\n"
+        "sys.path.append(sys.argv[1])\n"
         "from pathlib import Path\n"
-        "from marginals.window.starter import PythonCall, start_python\n"
-        "call = PythonCall('import os; print(os.getppid())', (), Path.cwd(), dict(os.environ))\n"
-        "print(start_python(call).stdout.read().decode(), flush=True)\n"
+        "from window_clients import starter\n"
+        "call = starter.PythonCall('import os; print(os.getppid())', (), Path.cwd(), dict(os.environ))\n"
+        "print(starter.start_python(call).stdout.read().decode(), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    status, printed, _ = ended(started(tmp_path, program))
+    status, printed, _ = ended(started(tmp_path, program, str(Path(window_clients.__file__).parent)))
     assert status == -signal.SIGKILL
     parent = Path("/proc") / printed.strip() / "cmdline"
     while parent.exists() and b"serve" in parent.read_bytes():
