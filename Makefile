@@ -64,12 +64,12 @@ nightly: lint lowest engines  ## all tests with ten times the examples, others e
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
 	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
 	MARGINALS_TRIALS=2000 MARGINALS_SEED=$$(date +%Y%m%d)0000 $(PYTEST) tests/trust/test_fuzzing.py
-	$(BIN)/python tests/trust/mutants.py --sample 100
+	$(BIN)/python tests/trust/mutants.py --sample 100 --seed $$(date +%Y%m%d)
 
 coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
 	$(BIN)/python -m pytest --cov=models --cov=checks --cov-fail-under=95 tests/models tests/checks models checks
 
-mutants: $(VENV)/.ready  ## changed checks that nothing notices; MUTANTS names some of them, all take hours
+mutants: $(VENV)/.ready  ## changes of models and checks that no test notices; MUTANTS="--sample 60 --seed 1" or names, all take days
 	$(BIN)/python tests/trust/mutants.py $(MUTANTS)
 
 bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict

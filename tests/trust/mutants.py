@@ -1,349 +1,325 @@
-"""Which changes of the modules that decide does nothing notice?
+"""Which changes of the two lower floors do their tests not notice?
 
-    python tests/trust/mutants.py                      # all mutants; hours of one processor
-    python tests/trust/mutants.py checks.maxent.hull marginals.bundle --part 0/2
-    python tests/trust/mutants.py --sample 40          # so many of them, drawn anew each day: `make nightly`
+    python tests/trust/mutants.py --sample 60 --seed 7          # drawn from all modules of models and checks
+    python tests/trust/mutants.py checks.maxent.hull models.tables.hierarchy:Hierarchy --part 0/2
 
-mutmut makes the mutants, in the folder `mutants` beside `checks`, and [tool.mutmut] in pyproject.toml says of which modules.
-Each runs in a fork of this process. Those of `checks` first on the collections of test_many_collections.py that reach their
-function, up to the first answer that is not that of brute force; one that survives runs the tests of its module, as those of
-`marginals` do at once, with few examples of Hypothesis each: first the quick ones, then those that are marked slow. A JSON
-line for each mutant says what noticed it, or that it survived, and what it changed; the last lines count.
-
-Constants of a module and properties are not changed, and functions that only put findings into words are left out. Read each
-mutant that survives. It is a gap if it lets a check hold where brute force finds a violation; then it gets a test. It is no
-gap if it changes a text, a dtype, which of equal classes is shown, which candidates are proposed before an exact step, or a
-budget: the check then says the same, says it later, or is undecided.
+A mutant is one small change of one function: another comparison, another sign, a number that is one more, no result. It is
+compiled in a fork of this process, in the place of its module, and runs the tests that reach its function, the cheapest
+first, up to the first that fails. Which tests reach which function is measured once, in one run of all of them in which each
+function notes its name, and kept in build/mutants_20.json until a module or the test file changes. A JSON line for each
+mutant says what noticed it, or that it survived; the last line counts. People judge whether a survivor changes any result.
 """
 
 import argparse
 import ast
-import difflib
+import builtins
+import hashlib
 import json
 import os
 import random
 import re
+import resource
 import signal
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from datetime import date
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-COLLECTIONS, MOST, SECONDS = 1500, 100, 90
-"""Collections looked at, how many of those that reach a function are asked, and seconds of a processor for each mutant."""
-
-SLOW_SECONDS = 600
-"""The same for tests that are marked slow."""
-
-SPOKEN = re.compile(
-    r"__str__|describe|_described|as_json|__post_init__|parsed|meaning|in_words|facts|assess|eligible|__repr__"
-)
-"""Functions that only say what was decided, or refuse input; their tests are elsewhere."""
-
-TESTS = {
-    "branch_and_bound": ("branch_and_bound", "cases", "entropy_boxes", "maxent_algorithms", "budget"),
-    "changes": ("balancing", "batch", "difference", "people", "series", "settling"),
-    "classes": (
-        "assessment",
-        "requirements",
-        "k_anonymity",
-        "min_cell",
-        "reidentification",
-        "bayes_optimal",
-        "equivalence_classes",
-        "eligibility",
-        "homogeneity",
-        "t_closeness",
-    ),
-    "combinatorial": ("k_combinatorial", "maxent_algorithms", "several_sensitive", "min_cell"),
-    "criteria": (
-        "functional",
-        "criterion",
-        "cases",
-        "assessment",
-        "branch_and_bound",
-        "maxent_diversity",
-        "maxent_algorithms",
-        "odds",
-        "of_people",
-    ),
-    "criterion": (
-        "criterion",
-        "cases",
-        "exact_entropy",
-        "spelling",
-        "relative",
-        "assessment",
-        "branch_and_bound",
-        "maxent_diversity",
-        "maxent_algorithms",
-    ),
-    "cuts": ("cases", "entropy_boxes", "branch_and_bound", "maxent_algorithms"),
-    "hull": ("maxent_algorithms", "budget", "vector_sets", "k_combinatorial"),
-    "knowledge": ("certain_facts", "certain_cells", "attacks"),
-    "maxent_diversity": ("maxent_diversity", "budget", "maxent_algorithms", "odds"),
-    "odds": ("odds", "of_people"),
-    "relative": ("t_closeness", "relative", "odds"),
-}
-"""The test files of tests/checks for a module whose tests are not only those of its own name."""
-
-MARGINALS_TESTS = {
-    "attacks": (
-        "test_attacking",
-        "test_changing",
-        "test_private_labels",
-        "bundle/test_changed_table",
-        "bundle/test_together",
-        "bundle/test_verification",
-    ),
-    "bundle": (
-        "bundle/test_several_bundles",
-        "bundle/test_agreement",
-        "bundle/test_together",
-        "bundle/test_plain_csv",
-        "bundle/test_reading_and_writing",
-        "bundle/test_verification",
-        "bundle/test_what_readers_demand",
-        "bundle/test_snapshot",
-        "../trust/test_tampering",
-        "../trust/test_hostile_bundles",
-        "test_output",
-    ),
-    "bundle.signature": ("../trust/test_signature",),
-    "conditions": (
-        "test_published_values",
-        "test_common_hierarchy",
-        "test_grammar",
-        "test_row_values",
-        "test_rules",
-    ),
-    "published_values": ("test_published_values", "test_common_hierarchy", "bundle/test_several_bundles"),
-    "pages": ("pages/test_release_page_numbers", "pages/test_release_page"),
-    "publishing": (
-        "publishing/test_two_counts",
-        "publishing/test_publishing",
-        "publishing/test_releasable",
-        "commands/test_main",
-    ),
-    "release": ("release/test_all_possible_tables", "release/test_release", "bundle/test_reading_and_writing"),
-    "steward": ("release/test_steward", "publishing/test_publishing"),
-    "accuracy": ("release/test_comparing", "release/test_steward", "publishing/test_publishing"),
-    "estimates": ("release/test_all_possible_tables", "release/test_release", "release/test_kinds"),
-    "averages": ("release/test_certain_bounds", "release/test_kinds"),
-    "comparisons": ("release/test_certain_bounds", "release/test_kinds"),
-    "label_numbers": ("release/test_certain_bounds", "release/test_release"),
-    "risk": (
-        "test_bundle_risk",
-        "test_attackers",
-        "test_harm_model",
-        "test_people_table",
-        "test_similarity",
-        "test_assessment",
-    ),
-    "tables": (
-        "tables/test_counted_by_pandas",
-        "tables/test_table",
-        "tables/test_source",
-        "tables/test_header",
-        "tables/test_out_of_core",
-        "tables/test_bad_input",
-        "tables/test_separators",
-        "tables/test_engine_files",
-        "tables/test_same_bundle",
-    ),
-    "wording": ("pages/test_release_page_numbers", "pages/test_release_page"),
-}
-"""The test files of tests/marginals for a wing, or for a module that has its own."""
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
+FLOORS = ("models", "checks")
 
-def made() -> list[str]:
-    """Make the mutants of all modules, and return their names."""
-    from mutmut import __main__ as mutmut
-    from mutmut.mutation.trampoline import set_mutant_under_test
+TESTS = ("models", "checks", "tests/models", "tests/checks", "tests/trust/test_many_collections.py")
+"""Examples in docstrings, too."""
 
-    set_mutant_under_test("mutant_generation")
-    mutmut.copy_src_dir()
-    mutmut.copy_also_copy_files()
-    mutmut.setup_source_paths()
-    mutmut.store_lines_covered_by_tests()
-    mutmut.create_mutants(1)
-    found = [
-        name
-        for floor in ("checks", "marginals")
-        for meta in Path("mutants", floor).rglob("*.meta")
-        for name in json.loads(meta.read_text())["exit_code_by_key"]
-    ]
-    return sorted(name for name in found if name.startswith("marginals.") or not SPOKEN.search(name))
+SECONDS = 90
+"""Of a processor, for each mutant; its tests take half of that without a change."""
 
+WORDS = re.compile(r"__str__|__repr__|describe|in_words|meaning")
+"""Functions that only say what was decided; sentences are looked at elsewhere."""
 
-def change(mutant: str) -> str:
-    """The lines of its function that a mutant takes away and puts there; empty where it changes a sentence only."""
-    module, _, function = mutant.rpartition(".")
-    before, after = (_functions(module)[name] for name in (re.sub("_[0-9]+$", "_orig", function), function))
-    if _wordless(before) == _wordless(after):
-        return ""
-    lines = difflib.unified_diff(*(ast.unparse(each).splitlines()[1:] for each in (before, after)), n=0, lineterm="")
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+OPERATORS = """Lt LtE, LtE Lt, Gt GtE, GtE Gt, Eq NotEq, NotEq Eq, Is IsNot, IsNot Is, In NotIn, NotIn In, And Or, Or And,
+Add Sub, Sub Add, Mult Add, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult, LShift RShift, RShift LShift, BitAnd BitOr,
+BitOr BitAnd, BitXor BitOr, USub UAdd"""
+SWAPS = {getattr(ast, one): getattr(ast, other) for one, other in map(str.split, OPERATORS.split(","))}
+
+PAIRS = "min max, minimum maximum, any all, floor ceil, argmin argmax, inf nan, zeros ones, append remove"
+NAMES = {one: other for pair in map(str.split, PAIRS.split(",")) for one, other in (pair, pair[::-1])}
 
 
-@cache
-def _functions(module: str) -> dict[str, ast.FunctionDef]:
-    """The functions of a module with its mutants, by name."""
-    tree = ast.parse((ROOT / "mutants" / f"{module.replace('.', '/')}.py").read_text())
-    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+class Mutant(NamedTuple):
+    """A change of one field of one node of a module."""
+
+    module: str
+    function: str
+    number: int
+    node: ast.AST
+    field: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.function}#{self.number}"
+
+    def apply(self) -> str:
+        """Change the tree, and return what was changed into what, on one line."""
+        before = ast.unparse(self.node)
+        setattr(self.node, self.field, self.value)
+        return f"line {getattr(self.node, 'lineno', '?')}: {before}  ->  {ast.unparse(self.node)}"
 
 
-def _wordless(function: ast.FunctionDef) -> str:
-    """The body of a function without what is told to people: texts that have a space, and what is said of an error."""
-    tree = ast.parse(ast.unparse(function.body))  # type: ignore[arg-type]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            node.value = "_"
-        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            node.exc.args, node.exc.keywords = [], []
-    return ast.dump(tree)
+def source(module: str) -> ast.Module:
+    """The tree of a module."""
+    path = ROOT / module.replace(".", "/")
+    return ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
 
 
-def module_of(mutant: str) -> str:
-    """The last part of the name of the module that a mutant changes: `checks.maxent.hull.x_join__mutmut_3` is in `hull`."""
-    return mutant.split(".")[-2]
+def functions(node: ast.AST, name: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """The nodes that compute something, each with the function or class around it."""
+    if isinstance(node, ast.Raise | ast.JoinedStr):
+        return
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        name = f"{name}.{node.name}".removeprefix(".")
+    if WORDS.search(name):
+        return
+    yield name, node
+    for field, child in ast.iter_fields(node):
+        if field not in ("annotation", "returns", "decorator_list"):
+            for each in child if isinstance(child, list) else [child]:
+                if isinstance(each, ast.AST):
+                    yield from functions(each, name)
 
 
-def tests_of(mutant: str) -> list[Path]:
-    """The test files that a mutant is run against."""
-    if mutant.startswith("checks."):
-        return [path for name in TESTS.get(module_of(mutant), (module_of(mutant),)) for path in test_files(name)]
-    _, wing, *rest = mutant.split(".")[:-1]
-    names = MARGINALS_TESTS.get(".".join([wing, *rest]), MARGINALS_TESTS[wing])
-    return [(ROOT / "tests" / "marginals" / f"{name}.py").resolve() for name in names]
+def replacements(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """The fields of a node that can be changed, each with what is put there."""
+    match node:
+        case ast.Compare(ops=operators):
+            for at, operator in enumerate(operators):
+                yield "ops", [*operators[:at], SWAPS[type(operator)](), *operators[at + 1 :]]
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            yield "operand", ast.UnaryOp(node.op, operand)
+        case ast.BinOp(op=operator) | ast.AugAssign(op=operator) | ast.BoolOp(op=operator) | ast.UnaryOp(op=operator):
+            if type(operator) in SWAPS:
+                yield "op", SWAPS[type(operator)]()
+        case ast.Constant(value=bool(value)):
+            yield "value", not value
+        case ast.Constant(value=int(value) | float(value)):
+            yield "value", value + 1
+        case ast.Name(id=name) if name in NAMES:
+            yield "id", NAMES[name]
+        case ast.Attribute(attr=name) if name in NAMES:
+            yield "attr", NAMES[name]
+        case ast.Return(value=ast.AST() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            yield "value", ast.Constant(None)
 
 
-def test_files(name: str) -> list[Path]:
-    """The test files of a module of `checks`, in whichever wing they are; those of its wing where none has its name."""
-    tests = ROOT / "tests" / "checks"
-    if files := sorted(tests.rglob(f"test_{name}.py")):
-        return files
-    modules = sorted((ROOT / "checks").rglob(f"{name}.py"))
-    files = [path for module in modules for path in wing_tests(tests / module.parent.relative_to(ROOT / "checks"))]
-    if not files:
-        raise SystemExit(f"tests/checks has no test_{name}.py; the table TESTS in {__file__} names it")
-    return files
+def mutants_of(module: str, tree: ast.Module) -> list[Mutant]:
+    """All mutants of a module, each as a change of the given tree."""
+    found = ((name, node, *change) for name, node in functions(tree) for change in replacements(node))
+    return [Mutant(module, name, number, *change) for number, (name, *change) in enumerate(found)]
 
 
-def wing_tests(folder: Path) -> list[Path]:
-    """The test files of a wing, or of the one around it that has some."""
-    return sorted(folder.glob("test_*.py")) or wing_tests(folder.parent)
+def modules() -> list[str]:
+    """The modules of both floors."""
+    paths = (path.relative_to(ROOT).with_suffix("") for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
+    return sorted(".".join(path.parts).removesuffix(".__init__") for path in paths)
 
 
-def in_fork(name: str, work: Callable[[], int], seconds: int = SECONDS) -> int:
-    """The status with which a fork ends that does some work as a mutant; negative where a signal ended it."""
+def compile_instead(tree_of: Callable[[str], ast.Module | None]) -> None:
+    """From now on, modules for which there is a tree are compiled from that."""
+    usual = SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, name: str) -> Any:
+        tree = tree_of(name)
+        return usual(self, name) if tree is None else compile(ast.fix_missing_locations(tree), self.path, "exec")
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+
+
+def noting(module: str, reached: set[str]) -> ast.Module | None:
+    """A module of both floors whose functions note that they are reached."""
+    if module.partition(".")[0] not in FLOORS:
+        return None
+    builtins.__reached__ = reached  # type: ignore[attr-defined]
+    tree = source(module)
+    for name, node in list(functions(tree)):
+        if isinstance(node, ast.FunctionDef):
+            note = ast.parse(f"__reached__.add({f'{module}:{name}'!r})").body
+            node.body[ast.get_docstring(node) is not None : 0] = note
+    return tree
+
+
+class Plugin:
+    """Which test functions run, in which order, and what is seen of each: seconds, functions reached, a failure."""
+
+    def __init__(self, order: Mapping[str, int] | None, reached: set[str]) -> None:
+        self.order, self.reached = order, reached
+        self.seen: dict[str, tuple[float, set[str]]] = {}
+        self.failed: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave those in order that are wanted."""
+        if (order := self.order) is not None:
+            wanted = [item for item in items if function(item.nodeid) in order]
+            items[:] = sorted(wanted, key=lambda item: order[function(item.nodeid)])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Measure one case."""
+        self.reached.clear()
+        start = time.process_time()
+        result = yield
+        seconds, reached = self.seen.get(function(item.nodeid), (0.0, set()))
+        self.seen[function(item.nodeid)] = seconds + time.process_time() - start, reached | self.reached
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what failed."""
+        if report.failed:
+            self.failed.append(function(report.nodeid))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Likewise for a file that could not be imported."""
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def function(node: str) -> str:
+    """The test function of a case."""
+    return node.partition("[")[0]
+
+
+def run_tests(files: list[str], plugin: Plugin, *options: str) -> Plugin:
+    """Run tests in this process."""
+    plain = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no", "-m", "not data"]
+    pytest.main([*plain, *options, *files], plugins=[plugin])
+    return plugin
+
+
+def in_fork(work: Callable[[], Any], seconds: float) -> Any:
+    """What some work returns in a fork that may take so many seconds of a processor; None where it was ended."""
+    read, write = os.pipe()
     if (child := os.fork()) == 0:
         os.setsid()  # a test that ends a group of processes must not end this one
-        os.environ["MUTANT_UNDER_TEST"] = name
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
+        os.close(read)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
+        signal.alarm(int(10 * seconds))  # for what waits
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
         try:
-            status = work()
-        except BaseException:  # a mutant may raise anything
-            status = 1
-        os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            answer = work()
+        except BaseException as error:  # a mutant may raise anything
+            answer = [type(error).__name__]
+        with os.fdopen(write, "w") as file:
+            json.dump(answer, file)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
+
+
+def reached_by_tests(examples: int) -> dict[str, tuple[float, list[str]]]:
+    """The seconds of each test function and the functions that it reaches, measured where that is not known."""
+    kept = ROOT / "build" / f"mutants_{examples}.json"
+    product = b"".join(path.read_bytes() for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py")))
+    files = [path for test in TESTS for path in sorted((ROOT / test).rglob("*.py")) or [ROOT / test]]
+    keys = {
+        str(path.relative_to(ROOT)): hashlib.sha256(product + path.read_bytes()).hexdigest()
+        for path in files
+        if path.name != "__init__.py"
+    }
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    known = {file: known[file] for file, key in keys.items() if known.get(file, {}).get("key") == key}
+    if missing := [file for file in keys if file not in known]:
+        print(f"measuring which functions {len(missing)} files reach", file=sys.stderr)
+
+        def measure() -> dict[str, Any]:
+            reached: set[str] = set()
+            compile_instead(lambda module: noting(module, reached))
+            plugin = run_tests(missing, Plugin(None, reached))
+            seen = {name: (round(s, 3), sorted(r)) for name, (s, r) in plugin.seen.items() if name not in plugin.failed}
+            return {"failed": plugin.failed, "seen": seen}
+
+        found = in_fork(measure, 7200)
+        if found["failed"]:
+            print("left out, as they fail without a change:", *found["failed"], file=sys.stderr)
+        for file in missing:
+            seen = {name: each for name, each in found["seen"].items() if name.partition("::")[0] == file}
+            known[file] = {"key": keys[file], "seen": seen}
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps(known))
+    return {name: seen for file in known.values() for name, seen in file["seen"].items()}
+
+
+def noticed_by(mutant: str, tests: list[str]) -> str | None:
+    """The first test that fails with a mutant; None where none does."""
+    module = mutant.partition(":")[0]
+
+    def work() -> list[str]:
+        tree = source(module)
+        mutants_of(module, tree)[int(mutant.rpartition("#")[2])].apply()
+        compile_instead(lambda name: tree if name == module else None)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+        return run_tests(files, Plugin({test: at for at, test in enumerate(tests)}, set()), "-x").failed
+
+    failed = in_fork(work, SECONDS)
+    return "time" if failed is None else failed[0] if failed else None
+
+
+def chosen_tests(mutant: Mutant, reached: Mapping[str, tuple[float, list[str]]]) -> list[str]:
+    """The tests that reach a function, or anything in its class or module where it is none: the cheapest first."""
+
+    @cache
+    def is_meant(name: str) -> bool:
+        return name == whole or name.startswith((f"{whole}.", whole if whole.endswith(":") else f"{whole}."))
+
+    whole = f"{mutant.module}:{mutant.function}"
+    tests = sorted((seconds, name) for name, (seconds, found) in reached.items() if any(map(is_meant, found)))
+    left, chosen = SECONDS / 2, []
+    for seconds, name in tests:
+        left -= seconds
+        if left > 0:
+            chosen.append(name)
+    return chosen
 
 
 def main() -> None:
     """Run the mutants that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wanted", nargs="*", metavar="NAME", help="how names of mutants begin")
+    parser.add_argument("--sample", type=int, metavar="NUMBER", help="so many of them")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--part", default="0/1", metavar="N/PARTS", help="of every PARTS mutants the one at N")
-    parser.add_argument("--sample", type=int, metavar="NUMBER", help="so many of them, others each day")
-    parser.add_argument("--examples", type=int, default=50, metavar="NUMBER", help="of Hypothesis for each test")
-    chosen = parser.parse_args()
-    part, parts = map(int, chosen.part.split("/"))
+    parser.add_argument("--examples", type=int, default=20, metavar="NUMBER", help="of Hypothesis for each test")
+    asked = parser.parse_args()
+    part, parts = map(int, asked.part.split("/"))
     os.chdir(ROOT)
-    os.environ.update(OPENBLAS_NUM_THREADS="1", MUTANT_UNDER_TEST="", MARGINALS_EXAMPLES=str(chosen.examples))
-    names = [name for name in made() if name.startswith(tuple(chosen.wanted) or "")]
-    names = [name for name in names if name.startswith("checks.") or change(name)][part::parts]
-    if chosen.sample is not None:
-        names = sorted(random.Random(date.today().isoformat()).sample(names, min(chosen.sample, len(names))))
-    os.chdir(ROOT / "mutants")
-    sys.path[:0] = [str(ROOT / "mutants" / folder) for folder in (".", "tests", "tests/support", "tests/trust")]
-    import mutmut.mutation.trampoline as trampoline
-    import pytest
-    import test_many_collections as many
-
-    import marginals  # noqa: F401 - from the folder of the mutants, before the tests look for it
-    from checks import Verdict
-
-    for needed in ("hypothesis.extra._patching", "hypothesis.extra.numpy", "scipy.optimize", "scipy.stats"):
+    sys.path.insert(0, str(ROOT))
+    os.environ.update(OPENBLAS_NUM_THREADS="1", MARGINALS_EXAMPLES=str(asked.examples))
+    mutants = [each for module in modules() for each in mutants_of(module, source(module))]
+    mutants = [each for each in mutants if str(each).startswith(tuple(asked.wanted) or "")]
+    if asked.sample is not None:
+        mutants = random.Random(asked.seed).sample(mutants, min(asked.sample, len(mutants)))
+    for needed in ("hypothesis.extra._patching", "hypothesis.extra.numpy", "scipy.optimize", "scipy.stats", "pandas"):
         import_module(needed)  # once, and not in every fork
-    reached = reaching(many, trampoline) if any(name.startswith("checks.") for name in names) else {}
-
-    def disagrees(numbers: list[int]) -> int:
-        return int(any(is_wrong(answer) for number in numbers for answer in many.answers(many.SEED, number)))
-
-    def is_wrong(answer: Any) -> bool:
-        if answer.verdict is Verdict.UNDECIDED:
-            return bool(answer.algorithm != "iterative fitting")
-        return answer.expected is not None and answer.expected is not (answer.verdict is Verdict.HOLDS)
-
-    def status_of_tests(files: Sequence[Path], speed: str) -> int:
-        plain = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"]
-        chosen = ["-m", f"not data and {speed}", "-k", "not boxes_exclude_what"]
-        # Pytest's 5: there is none.
-        return int(pytest.main([*plain, *chosen, *map(str, files)])) % 5
-
-    @cache
-    def seconds_of(files: tuple[Path, ...], speed: str) -> int:
-        """What these tests may take, after they were seen to pass without a change."""
-        seconds = SECONDS if speed == "not slow" else SLOW_SECONDS
-        if in_fork("", partial(status_of_tests, files, speed), seconds):
-            raise SystemExit(f"without a change, a test fails among {', '.join(path.name for path in files)}")
-        return seconds
-
-    for files in dict.fromkeys(tuple(tests_of(name)) for name in names):
-        seconds_of(files, "not slow")
-    tally: Counter[tuple[str, str]] = Counter()
-    for name in names:
-        module, numbers = name.rpartition(".")[0], reached.get(name.partition("__mutmut_")[0], [])
-        asked = sorted(random.Random(name).sample(numbers, min(MOST, len(numbers))))
-        outcome = "survived"
-        if asked and in_fork(name, partial(disagrees, asked)):
-            outcome = "brute force"
-        else:
-            files = tuple(tests_of(name))
-            for speed, noticing in (("not slow", "tests"), ("slow", "slow tests")):
-                if in_fork(name, partial(status_of_tests, files, speed), seconds_of(files, speed)):
-                    outcome = noticing
-                    break
-        tally[module, outcome] += 1
-        survivor = {"changed": change(name)} if outcome == "survived" else {}
-        print(json.dumps({"mutant": name, "noticed by": outcome} | survivor), flush=True)
-    for (module, outcome), number in sorted(tally.items()):
-        print(json.dumps({"module": module, "noticed by": outcome, "mutants": number}))
-
-
-def reaching(many: Any, trampoline: Any) -> dict[str, list[int]]:
-    """The collections that reach each function, by their numbers."""
-    reached: dict[str, list[int]] = {}
-    hit: set[str] = set()
-    trampoline.record_trampoline_hit = lambda function, caller=None: hit.add(function)  # noqa: ARG005 - as it is called
-    os.environ["MUTANT_UNDER_TEST"] = "stats"
-    for number in range(COLLECTIONS):
-        hit.clear()
-        list(many.answers(many.SEED, number))
-        for function in hit:
-            reached.setdefault(function, []).append(number)
-    os.environ["MUTANT_UNDER_TEST"] = ""
-    return reached
+    reached = reached_by_tests(asked.examples)
+    tally: Counter[str] = Counter()
+    for mutant in mutants[part::parts]:
+        tests = chosen_tests(mutant, reached)
+        name, outcome = str(mutant), noticed_by(str(mutant), tests) if tests else "no test reaches it"
+        tally["survived" if outcome is None else "noticed" if tests else "not reached"] += 1
+        line = {"mutant": name, "change": mutant.apply(), "noticed by": outcome or f"survived {len(tests)} tests"}
+        print(json.dumps(line), flush=True)
+    print(json.dumps(tally))
 
 
 if __name__ == "__main__":

@@ -1,29 +1,72 @@
-"""Each module that `make mutants` changes has tests that it is run against."""
+"""`make mutants` changes what computes something, and nothing else; and the changes are seen."""
 
-import tomllib
-from fnmatch import fnmatch
+import ast
+import json
+import subprocess
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+SPEC = spec_from_file_location("script_of_mutants", Path(__file__).with_name("mutants.py"))
+script = module_from_spec(SPEC)
+SPEC.loader.exec_module(script)
+
+SOURCE = '''
+LIMIT: int = 3
+
+def describe(count): return count + 1
+
+class Shown:
+    def is_small(self, counts: "tuple[int, 2]") -> bool:
+        """At most 3."""
+        if not counts:
+            raise ValueError(f"{len(counts) + 1}")
+        return min(counts) < LIMIT
+'''
 
 
-def script():
-    """The script, which is no module of the tests."""
-    spec = spec_from_file_location("script_of_mutants", Path(__file__).with_name("mutants.py"))
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_each_mutant_differs_in_one_place():
+    found = {}
+    for number in range(len(script.mutants_of("m", ast.parse(SOURCE)))):
+        tree = ast.parse(SOURCE)  # changed by the mutant
+        mutant = script.mutants_of("m", tree)[number]
+        found[str(mutant)] = mutant.apply().partition(": ")[2]
+        compile(ast.fix_missing_locations(tree), "m", "exec")
+    assert found == {
+        "m:#0": "3  ->  4",
+        "m:Shown.is_small#1": "not counts  ->  not not counts",
+        "m:Shown.is_small#2": "return min(counts) < LIMIT  ->  return None",
+        "m:Shown.is_small#3": "min(counts) < LIMIT  ->  min(counts) <= LIMIT",
+        "m:Shown.is_small#4": "min  ->  max",
+    }
 
 
-def test_every_changed_module_has_tests_that_are_there():
-    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]["only_mutate"]
-    files = [str(path.relative_to(ROOT)) for floor in ("checks", "marginals") for path in (ROOT / floor).rglob("*.py")]
-    unmatched = [pattern for pattern in patterns if not any(fnmatch(file, pattern) for file in files)]
-    assert not unmatched
-    tests_of = script().tests_of
-    for file in files:
-        if any(fnmatch(file, pattern) for pattern in patterns):
-            tests = tests_of(f"{file.removesuffix('.py').replace('/', '.')}.x_name__mutmut_1")
-            assert tests, file
-            assert all(path.is_file() for path in tests), file
+def test_tests_of_a_function_are_those_that_reach_it_and_the_cheapest_come_first():
+    reached = {
+        "slow": (9.0, ["m:f"]),
+        "quick": (0.1, ["m:f", "m:g"]),
+        "other": (0.1, ["m:g"]),
+        "slower": (99.0, ["m:f"]),
+    }
+    chosen = {
+        name: script.chosen_tests(script.Mutant("m", name, 0, None, "", None), reached) for name in ("f", "h", "")
+    }
+    assert chosen == {"f": ["quick", "slow"], "h": [], "": ["other", "quick", "slow"]}
+
+
+PROGRAM = """
+import json, os, sys
+os.environ["MARGINALS_EXAMPLES"] = "3"
+sys.path[:0] = [".", "tests/trust"]
+import mutants as script
+product = script.mutants_of("models.arrays", script.source("models.arrays"))[-4]
+print(json.dumps([product.function, *(script.noticed_by(str(product), [test]) for test in sys.argv[1:])]))
+"""
+
+
+def test_a_mutant_is_noticed_by_a_test_that_sees_its_result_and_by_no_other():
+    """In a Python that has not imported the module."""
+    tests = [f"tests/models/test_x_log_x.py::test_{name}" for name in ("zero_and_scalars_and_shapes", "none_such")]
+    command = [sys.executable, "-c", PROGRAM, *tests]
+    ended = subprocess.run(command, cwd=script.ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(ended.stdout) == ["x_log_x", tests[0], None]
