@@ -429,8 +429,8 @@ class _Judge:
         return None
 
     def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
-        is_flow = self.group.packing.chain is not None
-        self.algorithms[Algorithm.MAXIMUM_FLOW if is_flow else Algorithm.INTEGER_PROGRAMMING] = None
+        takes_flow = self.group.packing.takes_flow(limits)
+        self.algorithms[Algorithm.MAXIMUM_FLOW if takes_flow else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
         remains = self.programs < self.budget.cell_programs
         seconds = min(self.budget.seconds, self.group.deadline.left) if remains else 0.0

@@ -22,7 +22,7 @@ import numpy as np
 
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.graphs.junction_tree import Collection
-from models.programs.cell_bounds import ChainTable, most_inside
+from models.programs.cell_bounds import FLOW_LIMIT, ChainTable, most_inside
 from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -142,7 +142,7 @@ class Packing:
 
         Proven below by a flow or a table of whole numbers that was checked.
         """
-        if self.chain is not None:
+        if self.chain is not None and self.takes_flow(limits):
             exactly = self._largest_flow(limits, self.chain)
             return PackedRows(exactly, exactly, 0)
         fitting = limits[self.places].min(axis=0)
@@ -160,6 +160,10 @@ class Packing:
             packed, bound = self._solved(limits, cells, solving)
             best, most = max(best, packed), min(most, bound)
         return PackedRows(best, most, programs)
+
+    def takes_flow(self, limits: FloatArray) -> bool:
+        """Whether the margins are in a chain, and the rows are few enough for a flow."""
+        return self.chain is not None and bool(limits.sum() <= FLOW_LIMIT)
 
     def _solved(self, limits: FloatArray, cells: IndexArray, numbers: Numbers) -> tuple[int, int]:
         """The rows of the whole table that a program finds, 0 for none, and the bound that it proves."""

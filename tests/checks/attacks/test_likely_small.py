@@ -6,6 +6,7 @@ from math import exp, factorial
 import numpy as np
 import pytest
 
+from checks.attacks import likely_small as module
 from checks.attacks.likely_small import likely_small
 from models import NEVER, Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy, MarginalModel
 
@@ -68,3 +69,21 @@ def test_what_was_not_looked_at_in_time_is_counted() -> None:
     collection = Collection.of(DataCube([table, other]), [table.mask, other.mask])
     found = likely_small(MarginalModel(collection), "abc", 4, Deadline.after(-1.0, lambda: 0.0))
     assert (found.unread, found.tops) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "alone"),
+    [("_MOST_MARGINS", 1, "ac"), ("_MOST_CELLS_IN_ALL", 63, "ac"), ("_MOST_CELLS", 60, "bc")],
+)
+def test_what_is_beyond_a_limit_is_counted_and_the_rest_ranked(
+    limit: str, most: int, alone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 63 cells of a and c, 56 of b and c, and 504 of all three, those of one margin are looked at."""
+    counts = np.random.default_rng(2).poisson(2.0, (9, 8, 7))
+    codes = dict(zip("abc", np.unravel_index(np.arange(counts.size), counts.shape)))
+    table = ContingencyTable.from_cells(DOMAIN, dict.fromkeys("abc", 0), codes, counts.ravel())
+    model = MarginalModel(Collection.of(DataCube([table]), [DOMAIN.mask({"a": 0, "b": 0}), DOMAIN.mask({"c": 0})]))
+    rest = likely_small(model, alone, 4, NEVER)
+    monkeypatch.setattr(module, limit, most)
+    found = likely_small(model, "abc", 4, NEVER)
+    assert (found.unread, found.combinations, found.tops) == (2, rest.combinations, rest.tops)

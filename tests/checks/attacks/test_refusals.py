@@ -1,5 +1,6 @@
 """What is concluded from additions that a release lacks, in cases small enough to be seen through."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -212,3 +213,23 @@ def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "_MOST_LAID_OUT", 0)  # each addition by its bounds
     bounded = told(counts, margins, CLAIMS)
     assert bounded.unexamined == sum(addition.unexamined for addition in bounded.additions) > 0
+
+
+@pytest.mark.parametrize("limit", [{"_MOST_CELLS": 3}, {"_MOST_CHECKS": 1}, {"cells": 8}, {"checks": 1}])
+def test_within_a_limit_each_addition_is_judged_as_ever_or_not_at_all(
+    limit: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts, margins = {(0, 0, 0): 4, (0, 1, 0): 3, (0, 1, 1): 2}, [{"age": 0}, {"ill": 0}, {"town": 0}]
+    claims: list[Claim] = [MaxentDiversity(parse_diversity("distinct:2"), "ill")]
+    monkeypatch.setattr(module, "_MOST_LAID_OUT", 6)  # each addition by itself
+    ordinary = told(counts, margins, claims, sensitive=["ill"])
+    for name, most in limit.items():
+        if name.startswith("_MOST"):
+            monkeypatch.setattr(module, name, most)
+        else:
+            monkeypatch.setattr(module, "_Budget", partial(module._Budget, **limit))
+    found = told(counts, margins, claims, sensitive=["ill"])
+    pairs = list(zip(ordinary.additions, found.additions, strict=True))
+    cut = [one.margin == other.margin and other.outcome is Outcome.NOT_EXAMINED for one, other in pairs]
+    assert any(cut)
+    assert all(one == other for is_cut, (one, other) in zip(cut, pairs) if not is_cut)

@@ -1,0 +1,240 @@
+"""What the tests of models promise holds beyond each limit, too: they run again with the limit set to one or a few."""
+
+import numpy as np
+import pytest
+
+from models.errors import MarginalsError
+from models.programs.all_tables import all_tables
+from models.tables.hierarchy import Hierarchy
+from small_limits import ROOT, limits_of, run, set_limit
+
+AGAIN = {
+    "models/inference/test_class_shares::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
+        "models.inference.class_shares _ROUNDS": 1,
+    },
+    "models/inference/test_class_shares::test_counted_shares_are_those_of_all_tables": {
+        "models.inference.class_shares _LARGE": 2,
+    },
+    "models/inference/test_class_shares::test_fitted_shares_are_as_near_as_they_say": {
+        "models.inference.class_shares LISTED": 1,
+    },
+    "models/inference/test_frechet_bounds::test_bounds_hold_for_collections_of_any_shape": {
+        "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
+        "models.inference.frechet_bounds _MOST_TREES": 1,
+        "models.programs.cell_bounds FLOW_LIMIT": 4,
+    },
+    "models/inference/test_iterative_fitting::test_the_fit_of_any_collection_is_that_of_the_full_joint": {
+        "models.inference.clique_cells AXES": 2,
+        "models.inference.clique_cells SPARSE": 0,
+        "models.inference.iterative_fitting _FEWEST": 0,
+    },
+    "models/inference/test_iterative_fitting::test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint": {
+        "models.inference.iterative_fitting LISTED": 1,
+    },
+    "models/inference/test_marginal_model::test_expected_rows_in_a_box_are_those_of_the_dense_distribution": {
+        "models.inference.marginal_model _LOOKED_UP": 1,
+    },
+    "models/inference/test_maximum_entropy::test_every_figure_equals_brute_force_over_the_joint": {
+        "models.inference.maximum_entropy _BLOCK": 1,
+        "models.tables.data_cube _SMALL": 0,
+        "models.tables.contingency_table _MAX_SPACE": 6,
+        "models.tables.contingency_table is_dense": lambda *_: False,
+    },
+    "models/inference/test_plausible_tables::test_every_published_count_is_kept": {
+        "models.inference.plausible_tables _MOST_CELLS": 1,
+    },
+    "models/inference/test_sampling::test_the_same_seed_draws_the_same_rows_and_no_rows_are_none": {
+        "models.inference.calibrated_tree _ROWS_AT_ONCE": 7,
+    },
+    "models/inference/test_tree_expectation::test_decomposable_collections": {
+        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
+    },
+    "models/intervals/test_coverage::test_without_wider_joint_tables_what_is_called_sharp_is_attained": {
+        "models.intervals.proofs _AT_ONCE": 1,
+        "models.intervals.linked_tables _LISTED": 1,
+    },
+    "models/intervals/test_estimates::test_estimates_lie_within_the_bounds": {
+        "models.intervals.contradictions _SWEEPS": 1,
+    },
+    "models/intervals/test_explanations::test_all_aurora_minus_aurora_under_65": {
+        "models.intervals.proofs _NEAR": 1,
+    },
+    "models/intervals/test_proven_bounds::test_bounds_are_those_of_all_populations_that_fit": {
+        "models.intervals.proofs _HARVESTS": 0,
+        "models.intervals.proofs _HUGE": 1,
+        "models.programs.consistent_tables _SWEEPS": 1,
+    },
+    "models/programs/test_exchanges::test_no_move_changes_a_table": {
+        "models.programs.exchanges _MOST_GAIN": 1,
+    },
+    "models/programs/test_packing::test_the_rows_that_fit_are_those_of_an_integer_program": {
+        "models.programs.cell_bounds FLOW_LIMIT": 4,
+        "models.programs.packing _IN_A_CHAIN": 1,
+    },
+    "models/programs/test_packing::test_what_fits_surely_fits_and_whether_any_row_does_is_exact": {
+        "models.programs.packing _FIRST_CELLS": 1,
+        "models.programs.packing _NUMBERS": 1,
+    },
+    "models/search/test_block_bound::test_blocks_are_joined_only_while_that_makes_the_bound_larger": {
+        "models.search.lattice_bounds _PAIRS": 1,
+    },
+    "models/search/test_chance::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
+        "models.search.greedy _WORK": 1,
+        "models.search.portfolio _FEW": 1,
+        "models.search.portfolio _LEAST_WORK": 1,
+        "models.search.portfolio _MOST": 1,
+        "models.search.portfolio _SMALL": 1,
+    },
+    "models/search/test_counted_margins::test_margins_ascend": {
+        "models.search.lattice_bounds _FEWEST_ROWS": 1,
+    },
+    "models/search/test_exact::test_block_by_block_it_finds_the_best_of_all_collections_too": {
+        "models.search.lattice_bounds LARGEST_BLOCK": 2,
+    },
+    "models/search/test_exact::test_it_finds_the_best_of_all_private_collections": {
+        "models.search.exact _ROUNDS": 1,
+        "models.search.lower_bound LARGEST_LATTICE": 2,
+    },
+    "models/search/test_exact::test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap": {
+        "models.search.exact _MOST_MARGINS": 1,
+        "models.search.exact _MOST_WAITING": 1,
+    },
+    "models/search/test_lower_bound::test_beyond_the_largest_lattice_not_all_margins_are_told_apart": {
+        "models.search.lattice_bounds LARGEST_GRID": 2,
+        "models.search.lattice_bounds _LOOKS": 1,
+        "models.search.lattice_bounds _WORK": 1,
+        "models.search.lattice_bounds _WORK_BY_BLOCKS": 1,
+    },
+    "models/search/test_position::test_every_move_brings_what_it_says": {
+        "models.search.problem _MOST_HIDINGS": 1,
+    },
+    "models/search/test_selection::test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form": {
+        "models.search.selection _FEW_STEPS": 1,
+        "models.tables.data_cube _ROWS_PER_CELL": 0,
+        "models.tables.data_cube _VALUE_PAIRS_PER_COUNT": 0,
+    },
+    "models/search/test_wanted::test_they_are_the_same_where_the_model_is_too_large_to_be_laid_out": {
+        "models.search.wanted _KEPT": 1,
+    },
+    "models/tables/test_contingency_table::test_counts_of_arbitrary_cells_equal_the_dense_marginal": {
+        "models.tables.contingency_table _MAX_SPACE": 6,
+        "models.tables.contingency_table is_dense": lambda *_: False,
+    },
+    "models/tables/test_contingency_table::test_keys_tell_cells_apart_and_order_them_whatever_was_asked_before": {
+        "models.tables.contingency_table _LIFTED": 0,
+        "models.tables.contingency_table _MAX_SPACE": 6,
+    },
+    "models/tables/test_data_cube::test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table": {
+        "models.tables.data_cube _ANCESTORS": 1,
+        "models.tables.data_cube _LARGE": 1,
+        "models.tables.data_cube _SMALL": 0,
+        "models.tables.contingency_table _MAX_SPACE": 6,
+        "models.tables.contingency_table is_dense": lambda *_: False,
+    },
+    "models/tables/test_data_cube::test_tables_between_change_no_answer_and_stay_within_their_room": {
+        "models.tables.data_cube _FEWER": 1,
+        "models.tables.data_cube _KEPT": 0,
+    },
+    "models/tables/test_hierarchy::test_numbers_apart_are_intervals_by_themselves_and_divide_theirs": {
+        "models.tables.hierarchy _MAX_INT64": 5,
+    },
+    "models/test_total_variation::test_total_variation_is_half_of_the_absolute_differences": {
+        "models.inference.calibrated_tree _KEPT_BYTES": 0,
+    },
+}
+"""Tests of promises, each with the limits that it runs again below, and their small values."""
+
+REFUSED = {
+    "models/search/test_further_tables::test_the_finest_allowed_margins_are_found": {
+        "models.search.further_tables _LOOKED_AT": (1, "more than 1 levels of .* would have to be tried"),
+    },
+    "models/intervals/test_coverage::test_without_wider_joint_tables_what_is_called_sharp_is_attained": {
+        "models.intervals.linked_tables _MOST": (2, "a count is larger than"),
+    },
+    "models/tables/test_contingency_table::test_counts_of_arbitrary_cells_equal_the_dense_marginal": {
+        "models.arrays _MOST_ROWS": (1, "counts must add up to less than"),
+    },
+    "models/test_random_counts::test_errors_are_those_of_counting_cell_by_cell": {
+        "models.accuracy _CELLS": (2, "has more than 2 cells"),
+    },
+    "models/test_total_variation::test_total_variation_is_half_of_the_absolute_differences": {
+        "models.inference.calibrated_tree CELL_LIMIT": (2, "more than the 2 that are laid out"),
+    },
+    "models/inference/test_local_fit::test_an_answer_is_the_fit_of_the_tree_to_what_the_tables_say": {
+        "models.inference.local_fit _CELLS_OF_SOME": (2, "more than the 2 that are laid out"),
+    },
+    "models/inference/test_u_terms::test_the_terms_of_a_cell_are_its_expected_count_together": {
+        "models.inference.log_linear CELL_LIMIT": (2, "terms are made of 2"),
+    },
+}
+"""What is too large is refused: tests whose tables are, below a small limit, with what the error says."""
+
+ELSEWHERE = {
+    "models.inference.beside_core _MOST_SWEEPS": "marginals/test_interchange",
+    "models.inference.local_fit CELLS": "models/inference/test_local_fit",
+    "models.programs.all_tables MOST_TABLES": "models/programs/test_all_tables",
+    "models.programs.all_tables _MOST_NUMBERS": "models/test_limits",
+    "models.programs.consistent_tables _CELLS_IN_TIME": "models/programs/test_solver_process",
+    "models.programs.nested_counts _MOST_PROGRAMS": "models/programs/test_nested_counts",
+    "models.search.cross_validation _CELLS": "models/search/test_cross_validation",
+    "models.search.further_tables _CELLS": "models/search/test_further_tables",
+    "models.search.greedy MOST_ATTRIBUTES": "models/search/test_look_ahead",
+    "models.search.lattice_bounds _AT_ONCE": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _MOST_CELLS": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _MOST_INDICATORS": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _MOST_PRODUCTS": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _MOST_ROWS": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _MOST_WORK": "models/search/test_counted_margins",
+    "models.search.lattice_bounds _SPARSE": "models/search/test_counted_margins",
+    "models.search.lower_bound _CHUNK": "models/search/test_counted_margins",
+    "models.search.lower_bound _LARGEST_KEY": "models/search/test_counted_margins",
+    "models.tables.hierarchy MAX_LABELS": "models/tables/test_hierarchy",
+    "models.tables.hierarchy MAX_LEVELS": "models/tables/test_hierarchy",
+    "models.tables.hierarchy _MAX_GRID": "models/tables/test_hierarchy",
+}
+"""Limits beyond which other tests go by themselves."""
+
+
+def listed(tests):
+    return [(test, limit, value) for test, limits in tests.items() for limit, value in limits.items()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("test", "limit", "value"), listed(AGAIN))
+def test_what_holds_of_small_tables_holds_beyond_the_limit(test, limit, value, monkeypatch):
+    set_limit(monkeypatch, limit, value)
+    run(test)
+
+
+@pytest.mark.parametrize(("test", "limit", "value"), listed(REFUSED))
+def test_what_is_beyond_the_limit_is_refused(test, limit, value, monkeypatch):
+    set_limit(monkeypatch, limit, value[0])
+    with pytest.raises(MarginalsError, match=value[1]):
+        run(test)
+
+
+def test_a_hierarchy_of_too_many_levels_is_refused(monkeypatch):
+    set_limit(monkeypatch, "models.tables.hierarchy MAX_LEVELS", 2)
+    assert Hierarchy.from_prefixes(["11", "12"], [1]).height == 2
+    with pytest.raises(MarginalsError, match="at most 2 levels, not 3"):
+        Hierarchy.from_prefixes(["111", "112"], [3, 2, 1])
+
+
+def test_of_all_tables_all_are_given_or_none(monkeypatch):
+    rows, columns = np.repeat(np.arange(2), 3), np.tile(np.arange(3), 2)
+    totals = [np.array([3, 4]), np.array([2, 2, 3])]
+    every = all_tables([rows, columns], totals)
+    given = []
+    for most in (11, 12, 30, 60, 100, 200, 400):
+        set_limit(monkeypatch, "models.programs.all_tables _MOST_NUMBERS", most)
+        given.append(all_tables([rows, columns], totals))
+    is_given = [tables is not None for tables in given]
+    assert is_given == sorted(is_given)
+    assert set(is_given) == {False, True}
+    assert all(np.array_equal(tables, every) for tables in given if tables is not None)
+
+
+def test_every_constant_that_sounds_like_a_limit_is_gone_beyond():
+    tested = {limit for tests in (AGAIN, REFUSED) for limits in tests.values() for limit in limits} | set(ELSEWHERE)
+    assert not limits_of("models") - tested
+    assert all((ROOT / "tests" / f"{file}.py").is_file() for file in ELSEWHERE.values())
