@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from certain_combinations import Combination, combinations_of
 from checks import ATTESTED, FULL, Finding, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
-from checks.small_combinations import Witnesses, Witnessing, combined_margins, refuted, witnessed
+from checks.small_combinations import (
+    _EXACT_ROWS,
+    Witnesses,
+    Witnessing,
+    combined_margins,
+    refuted,
+    witnessed,
+)
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, TooManyCellsError
 from strategies import Core, cores, cyclic_cores, further_masks
 
@@ -222,6 +229,8 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     assert found.blamed(collection.domain, {}) is None
     going_on = Witnessing(collection.cube, collection.masks, [], k)
     assert not going_on.look(20).clear_all
+    idle = Witnessing(collection.cube, collection.masks, [], k)
+    assert idle.look(1000).rounds < 1000  # it ends soon after the last one that clears anything
     going_on.keep(collection.masks[:2])
     assert going_on.look(200).clear_all
     tree = witnessed(collection.cube, collection.masks[:2], [], k, rounds=200)
@@ -262,3 +271,7 @@ def test_more_margins_than_can_be_looked_at_are_refused() -> None:
     domain = Domain.of({f"a{number}": Hierarchy.flat("xy") for number in range(80)})
     with pytest.raises(TooManyCellsError, match="combinations of 80 attributes"):
         combined_margins(domain, [domain.mask({a: 0}) for a in domain.attributes])
+
+
+def test_counts_below_a_bound_are_exact_as_small_floats() -> None:
+    assert all(int(np.float32(count)) == count for count in range(_EXACT_ROWS - 99, _EXACT_ROWS))

@@ -1,6 +1,7 @@
 """What is certain of all margins of up to three attributes, against enumeration of all tables with the same marginals."""
 
 from collections.abc import Mapping
+from itertools import combinations, product
 from math import prod
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import lifted
-from checks.attacks.knowledge import CertainCells, certain_cells, knowledge
-from models import NEVER, Collection, DataCube, FrechetBounds
+from checks.attacks import knowledge as module
+from checks.attacks.knowledge import CertainCells, certain_cells, glued_table, knowledge
+from models import NEVER, Collection, ContingencyTable, DataCube, Domain, FrechetBounds, Hierarchy
 from strategies import contingency_tables, decomposable_masks, domains, margins
 from table_enumeration import all_tables, margins_with, ranges
 
@@ -109,3 +111,56 @@ def test_what_any_collection_makes_certain_is_that_of_all_tables(
 ) -> None:
     assume(collection.masks)
     check(collection, data.draw(st.sampled_from(sorted(published_levels(collection)))), k)
+
+
+@st.composite
+def triangles(draw: st.DrawFn) -> Collection:
+    """The three tables of pairs of three attributes: no junction tree holds them."""
+    domain = draw(domains(min_attributes=3, max_attributes=3, max_values=3, max_levels=2, max_cells=12))
+    cube = DataCube([draw(contingency_tables(domain, 6))])
+    collection = Collection.of(cube, [domain.mask({a: 0, b: 0}) for a, b in combinations(domain.attributes, 2)])
+    assume(not collection.is_decomposable)
+    return collection
+
+
+@pytest.mark.slow
+@settings(max_examples=30)
+@given(triangles(), st.integers(1, 6), st.data())
+def test_what_three_tables_in_a_circle_make_certain_is_that_of_all_tables(
+    collection: Collection, k: int, data: st.DataObject
+) -> None:
+    check(collection, data.draw(st.sampled_from(sorted(published_levels(collection)))), k)
+
+
+@settings(max_examples=30)
+@given(triangles(), st.integers(1, 6), st.data())
+def test_what_is_said_within_a_limit_is_said_without_and_the_rest_is_counted(
+    collection: Collection, k: int, data: st.DataObject
+) -> None:
+    sensitive = data.draw(st.sampled_from(sorted(published_levels(collection))))
+    views = {a: [{a: level} for level in own] for a, own in published_levels(collection).items()}
+    known = knowledge(FrechetBounds.of(collection))
+    ordinary = certain_cells(known, sensitive, views, k, NEVER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_CELLS", data.draw(st.integers(0, 8)))
+        cut = certain_cells(known, sensitive, views, k, NEVER)
+    assert (cut.unread > 0) == (not cut.is_complete)
+    assert cut.determined <= ordinary.determined
+    assert cut.exists <= ordinary.exists
+    assert cut.small <= ordinary.small
+
+
+def test_rows_with_avoided_values_are_as_few_as_the_tables_allow() -> None:
+    """Fréchet's lower bound in each value of the attribute that both tables show."""
+    rng = np.random.default_rng(5)
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name, size in zip("asb", (2, 3, 2))})
+    counts = rng.integers(0, 9, (2, 3, 2))
+    codes = dict(zip("asb", np.indices(counts.shape).reshape(3, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("asb", 0), codes, counts.ravel())
+    collection = Collection.of(DataCube([table]), [domain.mask({"a": 0, "s": 0}), domain.mask({"s": 0, "b": 0})])
+    tree = FrechetBounds.of(collection).trees[0]
+    left, right = counts.sum(axis=2), counts.sum(axis=0)
+    for a, b in product(range(2), range(2)):
+        avoided = {(domain.index("a"), 0): a, (domain.index("b"), 0): b}
+        glued = glued_table(tree, rng, avoided).rows({"a": 0, "b": 0}).reshape(2, 2)
+        assert glued[a, b] == np.maximum(0, left[a] + right[:, b] - left.sum(axis=0)).sum()

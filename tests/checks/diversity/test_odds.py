@@ -29,6 +29,7 @@ from checks import (
 )
 from checks.diversity.criterion import SensitiveValues, among
 from checks.diversity.odds import AtOdds, UnderOdds, odds_borne
+from checks.diversity.relative import ShareRange
 from checks.maxent.maxent_diversity import decided, largest_odds
 from models import Collection, Hierarchy
 from privacy_oracles import conditionals
@@ -59,6 +60,7 @@ TEXTS = [
 
 rows = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 13]), min_size=5, max_size=5).filter(any)
 odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in range(q, 4 * q + 1)}))
+shares = st.fractions(0, Fraction(9, 10), max_denominator=10)
 
 
 def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
@@ -80,6 +82,16 @@ def test_the_verdict_is_that_of_every_corner(text: str, classes: list[list[int]]
     under = UnderOdds(diversity, by)
     assert satisfies(under, np.array(classes)).tolist() == expected
     assert [under.decide(row) for row in classes] == expected
+
+
+@given(rows, st.tuples(*[st.tuples(shares, shares)] * 5), odds)
+def test_bounds_of_shares_at_odds_are_those_of_every_corner(
+    row: list[int], bounds: tuple[tuple[Fraction, Fraction], ...], by: Fraction
+) -> None:
+    """Lower bounds, too, which few tables bring about."""
+    lower, upper = zip(*map(sorted, bounds))
+    bounded = ShareRange(lower, upper)
+    assert bounded.at_odds(by).decide(row) == at_corners(bounded, row, by)
 
 
 @pytest.mark.slow

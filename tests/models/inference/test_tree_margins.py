@@ -86,13 +86,20 @@ def test_questions_that_cannot_be_answered_are_refused() -> None:
         expected_counts(kept, {"a": 3})
 
 
-def test_a_margin_too_large_to_be_laid_out_is_refused() -> None:
+def test_a_margin_too_large_to_be_laid_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = Domain.of({name: Hierarchy.flat(map(str, range(300))) for name in "abc"})
     codes = {name: np.arange(300) for name in "abc"}
     table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(300, dtype=np.int64))
     collection = Collection.of(DataCube([table]), [domain.mask({name: 0}) for name in "abc"])
+    tree = proportional(tree_of(collection))
     with pytest.raises(TooManyCellsError):
-        expected_counts(proportional(tree_of(collection)), dict.fromkeys("abc", 0))
+        expected_counts(tree, dict.fromkeys("abc", 0))
+    with monkeypatch.context() as patch:
+        patch.setattr("models.inference.calibrated_tree.CELL_LIMIT", 300**2 - 1)
+        with pytest.raises(TooManyCellsError):
+            expected_counts(tree, dict.fromkeys("ab", 0))
+        patch.setattr("models.inference.calibrated_tree.CELL_LIMIT", 300**2)
+        assert expected_counts(tree, dict.fromkeys("ab", 0)).shape == (300, 300)
 
 
 def test_what_is_kept_stays_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

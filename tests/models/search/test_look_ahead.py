@@ -26,7 +26,7 @@ from models import (
     forward,
 )
 from models.search import look_ahead, polished
-from models.search.greedy import Prospects
+from models.search.greedy import Prospects, preferring
 from search_oracles import Countdown, never
 from search_strategies import private_problems, problems
 
@@ -126,3 +126,10 @@ def test_it_refuses_what_has_no_best_model():
     problem = hidden_pair()
     with pytest.raises(SelectionError, match="no best model"):
         look_ahead(replace(problem, objective=LikelihoodRatio(problem.cube.total)), never)
+
+
+def test_a_preference_multiplies_the_gain_of_a_move_by_the_factor_of_its_vertices():
+    factors = np.arange(1.0, 10.0).reshape(3, 3)
+    preference = preferring(np.log(factors))
+    moves = [AddVertex(0), AddVertex(2), AddEdge(0, 2), AddEdge(1, 2)]
+    assert [preference(move, 0.5) for move in moves] == pytest.approx([0.5 * factor for factor in (1, 9, 3, 6)])
