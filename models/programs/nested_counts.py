@@ -18,9 +18,6 @@ import numpy as np
 from models.arrays import CountArray, FloatArray, IndexArray, read_only
 from models.errors import ContradictionError, DomainMismatchError
 
-_MOST_PROGRAMS = 200
-"""That a ratio takes; each gives a smaller ratio of the finitely many, and some ten are enough."""
-
 
 class Range(NamedTuple):
     """lower <= value <= upper for certain."""
@@ -102,13 +99,12 @@ class NestedCounts:
         if not counts @ denominators > 0:
             return None
         ratio = float(counts @ numerators / (counts @ denominators))
-        for _ in range(_MOST_PROGRAMS):
+        while True:  # each program gives a smaller ratio of the finitely many; some ten are enough
             counts = self._cheapest(numerators - ratio * denominators)
             weight = float(counts @ denominators)
             if weight <= 0 or not (better := float(counts @ numerators) / weight) < ratio:
                 return ratio
             ratio = better
-        raise AssertionError("a ratio of whole counts did not settle")
 
     def _cheapest(self, costs: FloatArray) -> CountArray:
         """Counts of the cells that cost least."""

@@ -18,6 +18,7 @@ from checks.small_combinations import (
     _EXACT_ROWS,
     Witnesses,
     Witnessing,
+    _Counted,
     combined_margins,
     refuted,
     witnessed,
@@ -275,3 +276,12 @@ def test_more_margins_than_can_be_looked_at_are_refused() -> None:
 
 def test_counts_below_a_bound_are_exact_as_small_floats() -> None:
     assert all(int(np.float32(count)) == count for count in range(_EXACT_ROWS - 99, _EXACT_ROWS))
+
+
+def test_combinations_beyond_32_bits_are_numbered_apart() -> None:
+    """Two thousand values of each of three attributes, of which few are there."""
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(2000))) for name in "abc"})
+    codes = {name: np.array([0, 1, 1073, 1999]) for name in "abc"}
+    counted = _Counted(domain, dict.fromkeys("abc", 0), codes)
+    keys = counted.keys(domain.mask(dict.fromkeys("abc", 0)))
+    assert keys.tolist() == [(a * 2000 + a) * 2000 + a for a in codes["a"].tolist()]

@@ -15,9 +15,6 @@ AGAIN = {
     "models/inference/test_class_shares::test_counted_shares_are_those_of_all_tables": {
         "models.inference.class_shares _LARGE": 2,
     },
-    "models/inference/test_class_shares::test_fitted_shares_are_as_near_as_they_say": {
-        "models.inference.class_shares LISTED": 1,
-    },
     "models/inference/test_frechet_bounds::test_bounds_hold_for_collections_of_any_shape": {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
         "models.inference.frechet_bounds _MOST_TREES": 1,
@@ -87,9 +84,6 @@ AGAIN = {
     },
     "models/search/test_counted_margins::test_margins_ascend": {
         "models.search.lattice_bounds _FEWEST_ROWS": 1,
-    },
-    "models/search/test_exact::test_block_by_block_it_finds_the_best_of_all_collections_too": {
-        "models.search.lattice_bounds LARGEST_BLOCK": 2,
     },
     "models/search/test_exact::test_it_finds_the_best_of_all_private_collections": {
         "models.search.exact _ROUNDS": 1,
@@ -171,14 +165,15 @@ REFUSED = {
 
 ELSEWHERE = {
     "models.inference.beside_core _MOST_SWEEPS": "marginals/test_interchange",
+    "models.inference.class_shares LISTED": "models/inference/test_class_shares",
     "models.inference.local_fit CELLS": "models/inference/test_local_fit",
     "models.programs.all_tables MOST_TABLES": "models/programs/test_all_tables",
     "models.programs.all_tables _MOST_NUMBERS": "models/test_limits",
     "models.programs.consistent_tables _CELLS_IN_TIME": "models/programs/test_solver_process",
-    "models.programs.nested_counts _MOST_PROGRAMS": "models/programs/test_nested_counts",
     "models.search.cross_validation _CELLS": "models/search/test_cross_validation",
     "models.search.further_tables _CELLS": "models/search/test_further_tables",
     "models.search.greedy MOST_ATTRIBUTES": "models/search/test_look_ahead",
+    "models.search.lattice_bounds LARGEST_BLOCK": "models/search/test_block_bound",
     "models.search.lattice_bounds _AT_ONCE": "models/search/test_counted_margins",
     "models.search.lattice_bounds _MOST_CELLS": "models/search/test_counted_margins",
     "models.search.lattice_bounds _MOST_INDICATORS": "models/search/test_counted_margins",

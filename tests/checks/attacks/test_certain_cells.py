@@ -116,11 +116,12 @@ def test_what_any_collection_makes_certain_is_that_of_all_tables(
 @st.composite
 def triangles(draw: st.DrawFn) -> Collection:
     """The three tables of pairs of three attributes: no junction tree holds them."""
-    domain = draw(domains(min_attributes=3, max_attributes=3, max_values=3, max_levels=2, max_cells=12))
-    cube = DataCube([draw(contingency_tables(domain, 6))])
-    collection = Collection.of(cube, [domain.mask({a: 0, b: 0}) for a, b in combinations(domain.attributes, 2)])
-    assume(not collection.is_decomposable)
-    return collection
+    sizes = dict(zip("abc", (2, 2, draw(st.integers(2, 3)))))
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name, size in sizes.items()})
+    counts = draw(st.lists(st.integers(0, 3), min_size=prod(sizes.values()), max_size=prod(sizes.values())).filter(any))
+    codes = dict(zip(sizes, np.indices(tuple(sizes.values())).reshape(3, -1)))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(sizes, 0), codes, counts)
+    return Collection.of(DataCube([table]), [domain.mask({a: 0, b: 0}) for a, b in combinations(sizes, 2)])
 
 
 @pytest.mark.slow

@@ -60,7 +60,6 @@ TEXTS = [
 
 rows = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 13]), min_size=5, max_size=5).filter(any)
 odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in range(q, 4 * q + 1)}))
-shares = st.fractions(0, Fraction(9, 10), max_denominator=10)
 
 
 def judged(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
@@ -84,14 +83,17 @@ def test_the_verdict_is_that_of_every_corner(text: str, classes: list[list[int]]
     assert [under.decide(row) for row in classes] == expected
 
 
-@given(rows, st.tuples(*[st.tuples(shares, shares)] * 5), odds)
-def test_bounds_of_shares_at_odds_are_those_of_every_corner(
-    row: list[int], bounds: tuple[tuple[Fraction, Fraction], ...], by: Fraction
-) -> None:
-    """Lower bounds, too, which few tables bring about."""
-    lower, upper = zip(*map(sorted, bounds))
-    bounded = ShareRange(lower, upper)
-    assert bounded.at_odds(by).decide(row) == at_corners(bounded, row, by)
+@pytest.mark.parametrize("beyond", [Fraction(-1, 100), Fraction(0), Fraction(1, 100)])
+@given(rows.filter(lambda row: row[0]), odds)
+def test_bounds_of_a_share_at_odds_are_those_of_every_corner(beyond: Fraction, row: list[int], by: Fraction) -> None:
+    """Bounds at the share that evidence makes the smallest or largest, and a hair beyond; lower ones, too."""
+    own, others = row[0], sum(row[1:])
+    least, most = own / (own + by * others), own * by / (own * by + others)
+    for bounded in (
+        ShareRange.of(5, lower={0: min(max(least + beyond, Fraction(0)), Fraction(99, 100))}),
+        ShareRange.of(5, upper={0: most - beyond}),
+    ):
+        assert bounded.at_odds(by).decide(row) == at_corners(bounded, row, by)
 
 
 @pytest.mark.slow

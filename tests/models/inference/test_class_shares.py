@@ -106,6 +106,13 @@ def test_shares_of_thousands_of_rows_are_the_nearest_floats() -> None:
     assert len(set(counted.shares[1].tolist())) == 3
 
 
+def test_a_count_of_few_free_directions_is_begun_though_each_is_long() -> None:
+    cells = np.full((3, 3), 8)
+    counted = counted_shares(ClassSums(cells.sum(axis=1), (summed(cells, np.zeros(3, int), np.arange(3)),)))
+    assert counted is not None
+    assert counted.shares == pytest.approx(np.full((3, 3), 1 / 3))
+
+
 def test_a_count_that_is_too_long_is_none() -> None:
     cells = np.full((4, 3), 40)
     sums = ClassSums(cells.sum(axis=1), (summed(cells, np.array([0, 0, 1, 1]), np.arange(3)),))
