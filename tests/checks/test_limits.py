@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.errors import MarginalsError
+from models import MarginalsError
 from small_limits import ROOT, limits_of, run, set_limit
 
 AGAIN = {
@@ -130,7 +130,6 @@ def listed(tests):
     return [(test, limit, value) for test, limits in tests.items() for limit, value in limits.items()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("test", "limit", "value"), listed(AGAIN))
 def test_what_holds_of_small_tables_holds_beyond_the_limit(test, limit, value, monkeypatch):
     set_limit(monkeypatch, limit, value)

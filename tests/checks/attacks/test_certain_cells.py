@@ -124,7 +124,6 @@ def triangles(draw: st.DrawFn) -> Collection:
     return Collection.of(DataCube([table]), [domain.mask({a: 0, b: 0}) for a, b in combinations(sizes, 2)])
 
 
-@pytest.mark.slow
 @settings(max_examples=30)
 @given(triangles(), st.integers(1, 6), st.data())
 def test_what_three_tables_in_a_circle_make_certain_is_that_of_all_tables(
