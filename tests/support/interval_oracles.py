@@ -8,7 +8,9 @@ from itertools import combinations, product
 import numpy as np
 
 from models import UNBOUNDED, Classification, CountArray, Interval, IntervalTable
-from models.intervals.linked_tables import Members
+
+Members = int
+"""The base values of a set as bits."""
 
 MOST_PEOPLE = 6
 

@@ -1,4 +1,4 @@
-"""Interaction graphs: adjacency, completeness and separation are what networkx says of the same graph."""
+"""Interaction graphs are those of networkx; the allowed moves are those that lead to a valid decomposable collection."""
 
 from itertools import combinations, permutations
 
@@ -7,13 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import Domain, Hierarchy, InteractionGraph
-from models.tables.hierarchy import InducedAttribute
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins, maximal_cliques
+from models import (
+    AddEdge,
+    AddVertex,
+    DataCube,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+    describe,
+)
+from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
+    data_cubes,
+    decomposable_masks,
+    domains,
+    margins,
+    maximal_cliques,
+)
 
 VERTEX_COUNT = 8
+
+
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(VERTEX_COUNT)})
+
+
 """Attributes without generalizations: vertex i is all there is of attribute i, so that any graph can be drawn."""
+
 
 CYCLES = [[(i, (i + 1) % n) for i in range(n)] for n in range(3, VERTEX_COUNT + 1)]
 
@@ -42,7 +66,7 @@ def _on_names(margins, domain):
     graph = nx.Graph()
     for margin in margins:
         heights = {attribute: domain.hierarchy(attribute).height for attribute in margin}
-        steps = [InducedAttribute(a, step) for a, level in margin.items() for step in range(level, heights[a])]
+        steps = [(a, step) for a, level in margin.items() for step in range(level, heights[a])]
         graph.add_nodes_from(steps)
         graph.add_edges_from(combinations(steps, 2))
     return graph
@@ -61,6 +85,7 @@ def test_two_induced_attributes_are_adjacent_exactly_when_a_margin_shows_both(da
         adjacent = expected.has_edge(names[first], names[second])
         assert graph.has_edge(first, second) == graph.has_edge(second, first) == adjacent
     assert not any(graph.has_edge(vertex, vertex) for vertex in range(domain.vertex_count))
+    assert InteractionGraph.of(domain, map(domain.mask, [*reversed(drawn), *drawn])) == graph
 
 
 @given(st.data())
@@ -70,17 +95,6 @@ def test_the_graph_of_a_decomposable_collection_is_chordal_with_its_margins_as_c
     graph = InteractionGraph.of(domain, masks)
     assert nx.is_chordal(graph.to_networkx())
     assert maximal_cliques(graph) == sorted(masks)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_has_the_graph_of_its_drawing(shape):
-    graph = InteractionGraph.of(SHAPE_DOMAIN, map(SHAPE_DOMAIN.mask, SHAPES[shape]))
-    assert nx.utils.graphs_equal(graph.to_networkx(), _on_names(SHAPES[shape], SHAPE_DOMAIN))
-
-
-def test_the_shapes_without_junction_tree_are_of_both_kinds():
-    chordal = {shape: nx.is_chordal(_on_names(SHAPES[shape], SHAPE_DOMAIN)) for shape in SHAPES}
-    assert {shape for shape in NOT_DECOMPOSABLE if not chordal[shape]} == {"cycle", "cycle through generalized values"}
 
 
 @given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1)))
@@ -96,20 +110,10 @@ def test_a_separator_cuts_exactly_the_pairs_that_no_path_joins_without_it(networ
     rest = network.subgraph(set(network) - separator)
     for first, second in combinations(rest, 2):
         assert graph.separates(_mask(separator), first, second) != nx.has_path(rest, first, second)
-
-
-@given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1), min_size=1))
-def test_a_separator_that_holds_an_end_meets_every_path_from_it(network, separator):
-    graph = _graph(network.edges, network)
-    for end, other in permutations(network, 2):
+    for end, other in permutations(network, 2):  # an end that lies in the separator is cut off
         if end in separator:
             assert graph.separates(_mask(separator), end, other)
             assert graph.separates(_mask(separator), other, end)
-
-
-def test_the_order_and_repetition_of_margins_do_not_matter():
-    masks = [0b011, 0b110, 0b011, 0b010]
-    assert InteractionGraph.of(PLAIN, masks) == InteractionGraph.of(PLAIN, reversed(masks))
 
 
 @given(networks(), st.data())
@@ -135,3 +139,140 @@ def test_the_parts_of_a_graph_are_those_of_networkx_and_stay_known_as_it_grows(n
             assert graph.separates(0, one, other) == (not nx.has_path(network, one, other))
     connected = {vertex: _mask(part) for part in nx.connected_components(network) for vertex in part}
     assert graph.parts == tuple(connected.get(vertex, 0) for vertex in range(VERTEX_COUNT))
+
+
+def steps(domain):
+    """Attribute and number of the step, from 1, of each vertex: induced attributes as KG06 6.1 writes them."""
+    return [(a, i) for a, hierarchy in domain.items() for i in range(1, len(hierarchy.labels))]
+
+
+def network(graph):
+    """The same graph, on vertices (attribute, step)."""
+    names, result = steps(graph.domain), nx.Graph()
+    result.add_nodes_from(name for v, name in enumerate(names) if graph.vertices >> v & 1)
+    result.add_edges_from((names[v], names[w]) for v, w in combinations(range(len(names)), 2) if graph.has_edge(v, w))
+    return result
+
+
+def is_valid(candidate):
+    """Chordal, and every maximal clique holds all coarser steps of each of its steps."""
+    cliques = map(set, nx.find_cliques(candidate)) if len(candidate) else ()
+    return nx.is_chordal(candidate) and all((a, j) in c for c in cliques for a, i in c for j in range(1, i))
+
+
+def changed(move, domain, graph):
+    """The graph that KG06 6.2 says a move leads to, or None where there is nothing to add or remove."""
+    names, result = steps(domain), graph.copy()
+    match move:
+        case AddVertex(v) if names[v] not in graph:
+            attribute, step = names[v]
+            result.add_node(names[v])
+            result.add_edges_from((names[v], (attribute, j)) for j in range(1, step))
+            return result if set(result) == {*graph, names[v]} else None
+        case RemoveVertex(v) if names[v] in graph:
+            result.remove_node(names[v])
+            return result
+        case AddEdge(v, w) if names[v] in graph and names[w] in graph and not graph.has_edge(names[v], names[w]):
+            result.add_edge(names[v], names[w])
+            return result
+        case RemoveEdge(v, w) if graph.has_edge(names[v], names[w]):
+            result.remove_edge(names[v], names[w])
+            return result
+    return None
+
+
+def conceivable(domain):
+    """Every addition or removal of a single vertex or edge."""
+    count = domain.vertex_count
+    yield from (kind(v) for kind in (AddVertex, RemoveVertex) for v in range(count))
+    yield from (kind(v, w) for kind in (AddEdge, RemoveEdge) for v, w in combinations(range(count), 2))
+
+
+def assert_moves_are_right(graph):
+    before, moves = network(graph), list(allowed_moves(graph))
+    allowed = set(moves)
+    assert is_valid(before)
+    assert len(moves) == len(allowed)
+    assert moves == list(allowed_moves(InteractionGraph.of(graph.domain, reversed(maximal_cliques(graph)))))
+    for move in conceivable(graph.domain):
+        after = changed(move, graph.domain, before)
+        leads_somewhere = after is not None and is_valid(after)
+        assert move.is_allowed(graph) is leads_somewhere, describe(move, graph)
+        assert (move in allowed) is leads_somewhere
+        if leads_somewhere:
+            assert nx.utils.graphs_equal(network(move.apply(graph)), after)
+
+
+@st.composite
+def graphs(draw):
+    """The interaction graph of a valid decomposable collection."""
+    domain = draw(domains())
+    return InteractionGraph.of(domain, draw(decomposable_masks(domain)))
+
+
+@given(graphs())
+def test_a_move_is_allowed_exactly_where_it_leads_to_a_valid_decomposable_collection(graph):
+    """KG06 6.2, both ways: over every pair of vertices, against chordality and cliques as networkx finds them."""
+    assert_moves_are_right(graph)
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES.keys() - NOT_DECOMPOSABLE))
+def test_the_moves_from_every_decomposable_shape_are_right(shape):
+    assert_moves_are_right(InteractionGraph.of(SHAPE_DOMAIN, map(SHAPE_DOMAIN.mask, SHAPES[shape])))
+
+
+@given(graphs())
+def test_an_added_edge_makes_one_clique_of_its_ends_and_their_separator(graph):
+    for move in allowed_moves(graph):
+        if isinstance(move, AddEdge):
+            clique = move.clique(graph)
+            assert clique == move.separator(graph) | 1 << move.first | 1 << move.second
+            assert clique in maximal_cliques(move.apply(graph))
+            assert clique not in maximal_cliques(graph)
+            assert set(maximal_cliques(move.apply(graph))) == {
+                clique,
+                *(old for old in maximal_cliques(graph) if old & ~clique),
+            }
+
+
+@given(graphs())
+def test_every_move_can_be_taken_back(graph):
+    """A vertex is removed with its edges, so that only its return to the coarser steps alone is one move."""
+    inverse = {AddEdge: RemoveEdge, RemoveEdge: AddEdge, AddVertex: RemoveVertex}
+    for move in allowed_moves(graph):
+        if type(move) in inverse:
+            back = inverse[type(move)](*vars(move).values())
+            assert back.is_allowed(move.apply(graph))
+            assert back.apply(move.apply(graph)) == graph
+
+
+@given(graphs())
+def test_adding_moves_lead_from_nothing_to_every_collection(graph):
+    """Taking moves back one by one, something can always be removed: the whole space is connected (KG06 6.2)."""
+    while graph.vertices:
+        removing = [move for move in allowed_moves(graph) if isinstance(move, RemoveVertex | RemoveEdge)]
+        assert removing
+        graph = removing[0].apply(graph)
+    assert not any(graph.neighbors)
+
+
+@given(data_cubes())
+def test_from_nothing_only_first_steps_can_be_shown_and_from_the_base_table_only_last_ones_hidden(cube: DataCube):
+    domain = cube.domain
+    nothing = InteractionGraph.of(domain, [])
+    everything = InteractionGraph.of(domain, [sum(domain.attribute_masks)])
+    ends = list(zip(domain.offsets, domain.offsets[1:]))
+    assert list(allowed_moves(nothing)) == [AddVertex(first) for first, _ in ends]
+    last = [end - 1 for _, end in ends]
+    expected = {*map(RemoveVertex, last), *(RemoveEdge(v, w) for v, w in combinations(last, 2))}
+    assert set(allowed_moves(everything)) == expected
+
+
+def test_moves_are_described_in_levels():
+    domain = Domain.of({"age": Hierarchy.from_intervals(["3"], [5, 10]), "sex": Hierarchy.flat(["f", "m"])})
+    graph = InteractionGraph.of(domain, [domain.mask({"age": 1}), domain.mask({"sex": 0})])
+    last_of_age, sex = 2, 3
+    assert describe(AddVertex(last_of_age), graph) == "show age at level 0"
+    assert describe(RemoveVertex(sex), graph) == "stop showing sex at level 0"
+    assert describe(AddEdge(0, sex), graph) == "show age at level 2 with sex at level 0"
+    assert describe(RemoveEdge(1, sex), graph) == "stop showing age at level 1 with sex at level 0"

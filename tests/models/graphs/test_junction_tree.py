@@ -1,4 +1,4 @@
-"""Junction trees: running intersection, separators as networkx finds them, and refusal exactly where there is none."""
+"""Junction trees and collections: running intersection, and refusal exactly where there is no junction tree."""
 
 from collections import Counter
 from functools import reduce
@@ -10,8 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import Domain, Hierarchy, InteractionGraph, JunctionTree, NotDecomposableError, maximal_masks
-from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, decomposable_masks, domains, margins
+from models import (
+    Collection,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    InteractionGraph,
+    JunctionTree,
+    NotDecomposableError,
+    equal_cells,
+)
+from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
+    data_cubes,
+    decomposable_masks,
+    domains,
+    margins,
+    shape_cube,
+)
 
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(7)})
 
@@ -27,10 +45,19 @@ def _is_decomposable(masks):
     return nx.is_chordal(graph) and all(any(clique <= held for held in sets) for clique in cliques)
 
 
-def _assert_is_junction_tree(tree, masks):
+def _assert_has_a_junction_tree_or_is_refused(domain, masks):
+    if not _is_decomposable(masks):
+        with pytest.raises(NotDecomposableError, match="chordless cycle"):
+            JunctionTree.of(domain, masks)
+    else:
+        tree = JunctionTree.of(domain, masks)
+        maximal = {mask for mask in masks if mask and not any(mask != m and mask & m == mask for m in masks)}
+        assert sorted(tree.cliques) == sorted(maximal)
+        _assert_is_junction_tree(tree)
+
+
+def _assert_is_junction_tree(tree):
     """Lauritzen, Graphical Models, 2.1.3: each clique meets all before it in what it shares with one of them."""
-    maximal = {mask for mask in masks if mask and not any(mask != m and mask & m == mask for m in masks)}
-    assert sorted(tree.cliques) == sorted(maximal)
     assert len(tree.parents) == len(tree.separators) == len(tree.children) == len(tree.cliques)
     assert tree.vertices == reduce(or_, tree.cliques, 0)
     for i, (clique, parent, separator) in enumerate(zip(tree.cliques, tree.parents, tree.separators)):
@@ -44,96 +71,57 @@ def _assert_is_junction_tree(tree, masks):
 
 
 @given(st.data())
-def test_every_decomposable_collection_has_a_junction_tree_with_running_intersection(data):
+def test_collections_are_refused_exactly_when_they_are_not_decomposable(data):
+    """Random ones; decomposable ones; and close misses: one margin cut in two, or one margin too many."""
     domain = data.draw(domains())
-    masks = data.draw(decomposable_masks(domain))
-    _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
-
-
-@given(st.data())
-def test_collections_of_random_margins_are_refused_exactly_when_they_are_not_decomposable(data):
-    domain = data.draw(domains())
-    masks = list(map(domain.mask, data.draw(st.lists(margins(domain), max_size=5))))
-    if _is_decomposable(masks):
-        _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
-    else:
-        with pytest.raises(NotDecomposableError):
-            JunctionTree.of(domain, masks)
-
-
-@given(st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=9))
-def test_collections_of_small_margins_are_refused_exactly_when_they_are_not_decomposable(sets):
-    """Long cycles come up among pairs and triangles of seven vertices."""
-    masks = [sum(1 << vertex for vertex in vertices) for vertices in sets]
-    if _is_decomposable(masks):
-        _assert_is_junction_tree(JunctionTree.of(PLAIN, masks), masks)
-    else:
-        with pytest.raises(NotDecomposableError, match="chordless cycle"):
-            JunctionTree.of(PLAIN, masks)
-
-
-@given(st.data())
-def test_a_decomposable_collection_less_a_clique_or_plus_a_margin_is_judged_by_definition(data):
-    """Close misses: one margin cut in two, or one margin too many."""
-    domain = data.draw(domains())
+    _assert_has_a_junction_tree_or_is_refused(domain, list(map(domain.mask, data.draw(st.lists(margins(domain))))))
     masks = list(data.draw(decomposable_masks(domain)))
+    assert _is_decomposable(masks)
+    _assert_has_a_junction_tree_or_is_refused(domain, masks)
     if masks and data.draw(st.booleans()):
         cut = masks.pop()
         low = cut & -cut
         masks += [cut & ~low, low | (cut & (cut - 1) & -(cut & (cut - 1)))]
     else:
         masks.append(domain.mask(data.draw(margins(domain))))
-    if _is_decomposable(masks):
-        _assert_is_junction_tree(JunctionTree.of(domain, masks), masks)
-    else:
-        with pytest.raises(NotDecomposableError):
-            JunctionTree.of(domain, masks)
+    _assert_has_a_junction_tree_or_is_refused(domain, masks)
+
+
+@given(st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=9))
+def test_collections_of_small_margins_are_refused_exactly_when_they_are_not_decomposable(sets):
+    """Long cycles come up among pairs and triangles of seven vertices."""
+    _assert_has_a_junction_tree_or_is_refused(PLAIN, [sum(1 << vertex for vertex in vertices) for vertices in sets])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_has_a_junction_tree_or_is_refused(shape):
     masks = list(map(SHAPE_DOMAIN.mask, SHAPES[shape]))
     assert _is_decomposable(masks) == (shape not in NOT_DECOMPOSABLE)
-    if shape in NOT_DECOMPOSABLE:
-        with pytest.raises(NotDecomposableError, match="chordless cycle, or a clique that is in none of the margins"):
-            JunctionTree.of(SHAPE_DOMAIN, masks)
+    _assert_has_a_junction_tree_or_is_refused(SHAPE_DOMAIN, masks)
+    collection = Collection.of(shape_cube(), masks)
+    assert collection.is_decomposable == (shape not in NOT_DECOMPOSABLE)
+    if collection.is_decomposable:
+        assert nx.is_chordal(collection.interaction_graph.to_networkx())
+        assert set(collection.junction_tree.cliques) <= set(collection.masks)
     else:
-        _assert_is_junction_tree(JunctionTree.of(SHAPE_DOMAIN, masks), masks)
-
-
-def test_the_refusal_can_be_caught_as_a_value_error():
-    assert issubclass(NotDecomposableError, ValueError)
+        with pytest.raises(NotDecomposableError):
+            _ = collection.junction_tree
 
 
 @given(st.data())
 def test_the_separators_are_those_of_a_maximum_spanning_tree(data):
     """Any junction tree has the same separators, each as many times (Lauritzen, Graphical Models, 2.1.3)."""
     domain = data.draw(domains())
-    tree = JunctionTree.of(domain, data.draw(decomposable_masks(domain)))
+    masks = data.draw(decomposable_masks(domain))
+    tree = JunctionTree.of(domain, masks)
+    inside = [mask & domain.mask(data.draw(margins(domain))) for mask in masks]
+    again = data.draw(st.permutations([*masks, *masks, *inside, 0]))
+    assert JunctionTree.of(domain, again) == tree, "order, repetition and contained margins change nothing"
     overlaps = nx.Graph()
     overlaps.add_nodes_from(tree.cliques)
     overlaps.add_edges_from((a, b, {"weight": (a & b).bit_count()}) for a, b in combinations(tree.cliques, 2) if a & b)
     spanning = nx.maximum_spanning_tree(overlaps)
     assert Counter(a & b for a, b in spanning.edges) == Counter(s for s in tree.separators if s)
-
-
-@given(st.data())
-def test_order_repetition_and_contained_margins_change_nothing(data):
-    domain = data.draw(domains())
-    masks = data.draw(decomposable_masks(domain))
-    tree = JunctionTree.of(domain, masks)
-    inside = [mask & domain.mask(data.draw(margins(domain))) for mask in masks]
-    again = data.draw(st.permutations([*masks, *masks, *inside, 0]))
-    assert JunctionTree.of(domain, again) == tree
-
-
-@given(st.data())
-def test_maximal_masks_are_those_that_no_other_contains_larger_first(data):
-    domain = data.draw(domains())
-    masks = [domain.mask(margin) for margin in data.draw(st.lists(margins(domain), max_size=8))]
-    maximal = maximal_masks(masks)
-    assert set(maximal) == {m for m in masks if m and not any(m != other and m & other == m for other in masks)}
-    assert maximal == sorted(set(maximal), key=lambda mask: (-mask.bit_count(), mask))
 
 
 @given(st.data())
@@ -144,7 +132,7 @@ def test_the_cliques_that_hold_some_vertices_form_a_junction_tree(data):
     part = tree.containing(vertices)
     holding = [clique for clique in tree.cliques if clique & vertices == vertices]
     assert list(part.cliques) == holding
-    _assert_is_junction_tree(part, holding)
+    _assert_is_junction_tree(part)
     if vertices and holding:
         assert part.parents.count(-1) == 1, "the cliques that share a vertex are connected"
     if not vertices:
@@ -191,3 +179,23 @@ def test_what_separates_two_complete_sets_is_published_and_coarser(data):
             assert not {a.attribute for a in one} & {b.attribute for b in other}
             for side in (one, other):
                 assert all(a.level < c.level for a in side for c in cut if a.attribute == c.attribute)
+
+
+@given(data_cubes(), st.data())
+def test_a_collection_has_the_tables_of_its_margins_and_the_finest_levels_in_whatever_order(cube, data):
+    drawn = [cube.domain.mask(margin) for margin in data.draw(st.lists(margins(cube.domain), max_size=5))]
+    collection = Collection.of(cube, drawn)
+    again = Collection.of(cube, data.draw(st.permutations([*drawn, 0, *drawn])))
+    assert collection.masks == again.masks
+    assert set(collection.masks) == set(drawn) - {0}
+    assert [cube.domain.mask(margin) for margin in collection.margins] == list(collection.masks)
+    base = cube.table(sum(cube.domain.attribute_masks))
+    for margin, table in zip(collection.margins, collection.tables, strict=True):
+        assert table.margin == margin
+        assert equal_cells([table, base.rolled_up(margin)])
+    for attribute, hierarchy in cube.domain.items():
+        level = min((m[attribute] for m in collection.margins if attribute in m), default=hierarchy.height)
+        assert collection.finest_level(attribute) == level
+        assert collection.shows(attribute) == (level < hierarchy.height)
+    with pytest.raises(DomainMismatchError, match="'hat'"):
+        collection.finest_level("hat")

@@ -1,28 +1,42 @@
-"""Bounds of counts are those of all populations that fit, which are listed one by one."""
+"""Proven bounds are those of all populations that fit, listed one by one; contradictions of altered tables are named."""
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from interval_oracles import Published, random_published
-from models import Deadline, LinkedTables, linked_tables, proven_bounds
-
-
-def sets_of(linked: LinkedTables, cell: int) -> list[int]:
-    return [sets[code] for sets, code in zip(linked.sets, linked.keys[cell].tolist())]
+from label_oracles import LabelledTables, random_labelled_tables
+from models import (
+    UNBOUNDED,
+    Classification,
+    ContradictionError,
+    Deadline,
+    IntervalTable,
+    LinkedTables,
+    disagreements,
+    joint_contradiction,
+    linked_tables,
+    proven_bounds,
+)
+from models.intervals.contradictions import estimated_counts
+from models.intervals.linked_tables import JOINT_LIMITS, JointLimits
+from models.intervals.proofs import explained
 
 
 def compare(published: Published) -> int:
-    """Whether every bound holds, and is attained where it is called sharp; how many cells there were."""
+    """Whether every bound holds and is attained; how many cells there were."""
     linked = linked_tables(published.tables, published.classifications)
     bounds = proven_bounds(linked)
     fitting = published.fitting()
     assert len(fitting)
     for cell in range(len(linked)):
-        counts = published.count(fitting, sets_of(linked, cell))
+        counts = published.count(fitting, [sets[code] for sets, code in zip(linked.sets, linked.keys[cell].tolist())])
         least, most = int(counts.min()), int(counts.max())
         lower, upper = int(bounds.lower[cell]), int(bounds.upper[cell])
         assert lower <= least
@@ -49,7 +63,301 @@ def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
         assert np.array_equal(bounds.decided, bounds.exact)
 
 
-@pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="many random tables are compared by `make nightly`")
-def test_bounds_of_many_random_tables() -> None:
+NIGHTLY = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="many random tables are for `make nightly`")
+NOTHING_WIDE = JointLimits(wide=0)
+
+
+def linked_labels(published: LabelledTables, limits: JointLimits = JOINT_LIMITS) -> LinkedTables:
+    """Labelled tables as the code takes them."""
+    classifications = {
+        name: Classification(name, values, {g: frozenset(m) for g, m in published.groups[name].items()})
+        for name, values in published.base.items()
+    }
+
+    def members(labels: Mapping[str, str]) -> tuple[int, ...]:
+        return tuple(
+            classifications[a].everything if label == "Total" else classifications[a].members(label)
+            for a, label in labels.items()
+        )
+
+    tables = [
+        IntervalTable.of(
+            f"table {number}",
+            attributes,
+            {members(labels): (low, UNBOUNDED if high is None else high) for labels, low, high in cells},
+        )
+        for number, (attributes, cells) in enumerate(published.tables)
+    ]
+    return linked_tables(tables, [*classifications.values()], limits)
+
+
+def compare_labelled(published: LabelledTables, limits: JointLimits) -> tuple[int, int]:
+    """Whether bounds hold, and are attained where they are called sharp; how many cells are, and how many are not."""
+    found = linked_labels(published, limits)
+    bounds = proven_bounds(found)
+    populations = published.populations()
+    assert len(populations)
+    for cell in range(len(found)):
+        counts = populations @ published.inside(found.named(cell))
+        ends, proven = (counts.min(), counts.max()), (bounds.lower[cell], bounds.upper[cell])
+        assert proven[0] <= ends[0]
+        assert ends[1] <= proven[1]
+        if bounds.sharp[cell]:
+            assert proven == ends
+        else:
+            assert not bounds.decided[cell]
+    sharp = int(bounds.sharp.sum())
+    return sharp, len(found) - sharp
+
+
+@pytest.mark.parametrize("limits", [JOINT_LIMITS, NOTHING_WIDE])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table(
+    limits: JointLimits, seed: int
+) -> None:
+    """Without a wider one some are open, and those that are called sharp are attained."""
+    open_cells = compare_labelled(random_labelled_tables(np.random.default_rng(seed)), limits)[1]
+    assert open_cells == 0 or limits == NOTHING_WIDE
+
+
+@NIGHTLY
+@pytest.mark.parametrize("limits", [JOINT_LIMITS, NOTHING_WIDE])
+def test_bounds_of_many_random_tables(limits: JointLimits) -> None:
+    open_cells = 0
     for seed in range(10_000):
-        compare(random_published(np.random.default_rng(seed)))
+        if limits == JOINT_LIMITS:
+            compare(random_published(np.random.default_rng(seed)))
+        open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed)), limits)[1]
+    assert (open_cells == 0) == (limits == JOINT_LIMITS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [898, 991, 1067, 1407])
+def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_called_sharp(seed: int) -> None:
+    """Joint tables of three attributes each agree with all others here, and yet no population has them all."""
+    published = random_labelled_tables(np.random.default_rng(seed))
+    assert compare_labelled(published, NOTHING_WIDE)[1] > 0
+    found = linked_labels(published, NOTHING_WIDE)
+    believed = proven_bounds(replace(found, covered=np.ones(len(found), dtype=np.bool_)))
+    counts = np.array([published.populations() @ published.inside(found.named(cell)) for cell in range(len(found))])
+    assert (believed.sharp & ((believed.lower < counts.min(axis=1)) | (believed.upper > counts.max(axis=1)))).any()
+
+
+MANY = 10_000
+
+
+"""People of a kind, more than any table has; so many stand for no end."""
+
+
+def altered(rng: np.random.Generator, published: LabelledTables) -> LabelledTables:
+    """One to three counts moved by one to three."""
+    tables = [(attributes, list(cells)) for attributes, cells in published.tables]
+    for _ in range(rng.integers(1, 4)):
+        _, cells = tables[rng.integers(len(tables))]
+        if cells:
+            place, step = rng.integers(len(cells)), int(rng.integers(-3, 4))
+            labels, low, high = cells[place]
+            cells[place] = (labels, max(low + step, 0), None if high is None else max(high + step, 0))
+    return replace(published, tables=tuple((attributes, tuple(cells)) for attributes, cells in tables))
+
+
+def rows(published: LabelledTables, tables: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which people each cell of some tables counts, and the ends of its range."""
+    cells = [cell for table in tables for cell in published.tables[table][1]]
+    people = len(list(published.combinations()))
+    inside = np.array([published.inside(labels) for labels, _, _ in cells]).reshape(-1, people)
+    low = np.array([cell[1] for cell in cells], dtype=float)
+    high = np.array([np.inf if cell[2] is None else cell[2] for cell in cells], dtype=float)
+    return inside, low, high
+
+
+def extreme(published: LabelledTables, tables: Sequence[int], objective: np.ndarray) -> float | None:
+    """The least of an objective over all populations that fit some tables; None where there are none."""
+    inside, low, high = rows(published, tables)
+    constraints = [LinearConstraint(inside, low, high)] if len(inside) else []
+    found = milp(objective, constraints=constraints, bounds=Bounds(0, MANY), integrality=np.ones(len(objective)))
+    assert found.status in (0, 2)
+    return None if found.status == 2 else (-np.inf if found.fun <= -MANY else round(found.fun))
+
+
+def fit(published: LabelledTables, tables: Sequence[int]) -> bool:
+    return extreme(published, tables, np.zeros(len(list(published.combinations())))) is not None
+
+
+def least_change(published: LabelledTables, tables: Sequence[int]) -> float:
+    """By how much ranges must be widened in all, in real numbers."""
+    inside, low, high = rows(published, tables)
+    number, size = inside.shape
+    bounded = np.isfinite(high)
+    widened = np.block([[-inside, -np.eye(number)], [inside[bounded], -np.eye(number)[bounded]]])
+    costs = np.concatenate([np.zeros(size), np.ones(number)])
+    return float(linprog(costs, A_ub=widened, b_ub=np.concatenate([-low, high[bounded]])).fun)
+
+
+def compare_altered(seed: int) -> tuple[bool, bool, bool]:
+    """Whether the tables contradict each other, whether that is said, and whether it is named by which tables."""
+    rng = np.random.default_rng(seed)
+    published = altered(rng, random_labelled_tables(rng))
+    linked = linked_labels(published)
+    every = range(len(published.tables))
+    try:
+        bounds = proven_bounds(linked)
+    except ContradictionError:
+        pass
+    else:
+        fits = fit(published, every)
+        assert disagreements(linked) == [] or not fits
+        assert fits or not bounds.decided.all()
+        return not fits, False, False
+    assert not fit(published, every)
+    pairs = disagreements(linked)
+    for each in pairs:
+        assert not fit(published, sorted(set(each.tables)))
+        inside = published.inside(linked.named(each.cell)).astype(float)
+        assert each.gap >= 1
+        for table, ends in zip(each.tables, each.ranges):
+            if each.tables[0] != each.tables[1] and fit(published, [table]):  # or only programs tell that it does not
+                least, most = extreme(published, [table], inside), extreme(published, [table], -inside)
+                assert least is not None
+                assert most is not None
+                assert ends[0] <= least
+                assert ends[1] == UNBOUNDED or -most <= ends[1]
+    together = None if pairs else joint_contradiction(linked)
+    if together is not None:
+        assert not fit(published, together.tables)
+        assert together.correction <= least_change(published, together.tables) + 1e-6
+        for table in together.tables:
+            others = [each for each in together.tables if each != table]
+            assert least_change(published, others) < 1e-6
+    return True, True, bool(pairs) or together is not None
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1))
+@example(13951998)  # a table that contradicts itself
+def test_what_is_said_of_altered_tables_is_so(seed: int) -> None:
+    compare_altered(seed)
+
+
+@NIGHTLY
+def test_contradictions_of_many_altered_tables_are_named() -> None:
+    found = np.array([compare_altered(seed) for seed in range(600)])
+    contradictory, said, named = found.sum(axis=0)
+    assert contradictory > 300
+    assert said >= 0.99 * contradictory
+    assert named >= 0.99 * contradictory
+
+
+SEX = Classification("sex", ("f", "m"))
+
+
+AGE = Classification("age", ("young", "old"))
+
+
+def test_two_tables_that_disagree_on_a_count_they_both_add_up_to() -> None:
+    by_sex = IntervalTable.of("by sex", ["sex"], {(1,): (10, 10), (2,): (20, 20)})
+    both = IntervalTable.of(
+        "both", ["sex", "age"], {(1, 1): (1, 4), (1, 2): (2, 2), (2, 1): (5, 5), (2, 2): (0, UNBOUNDED)}
+    )
+    fits = IntervalTable.of("by age", ["age"], {(1,): (6, 9), (2,): (0, UNBOUNDED)})
+    linked = linked_tables([by_sex, both, fits], [SEX, AGE])
+    (found,) = disagreements(linked)
+    assert found.tables == (0, 1)
+    assert linked.named(found.cell) == {"sex": "f"}
+    assert found.ranges == ((10, 10), (3, 6))
+    assert found.gap == 4
+    with pytest.raises(ContradictionError):
+        proven_bounds(linked)
+
+
+def test_a_table_whose_total_is_not_the_sum_of_its_cells() -> None:
+    table = IntervalTable.of("alone", ["sex"], {(1,): (10, 10), (2,): (1, 4), (SEX.everything,): (20, 21)})
+    (found,) = disagreements(linked_tables([table], [SEX]))
+    assert (found.tables, found.gap) == ((0, 0), 6)
+    two_steps_above = {(1, 1): (1, 1), (1, 2): (2, 2), (2, 1): (3, 3), (2, 2): (4, 4), (3, 3): (12, 12)}
+    (found,) = disagreements(linked_tables([IntervalTable.of("t", ["sex", "age"], two_steps_above)], [SEX, AGE]))
+    assert found.gap == 2
+
+
+def test_three_tables_of_which_no_two_disagree() -> None:
+    """No 2 x 2 x 2 table has these margins: whoever is equal in the first two pairs is equal in the third."""
+    home = Classification("home", ("town", "country"))
+    equal = {(1, 1): (5, 5), (1, 2): (0, 0), (2, 1): (0, 0), (2, 2): (5, 5)}
+    unequal = {(1, 1): (1, 1), (1, 2): (4, 4), (2, 1): (4, 4), (2, 2): (1, 1)}
+    tables = [
+        IntervalTable.of("sex by age", ["sex", "age"], equal),
+        IntervalTable.of("total", [], {(): (10, 10)}),
+        IntervalTable.of("age by home", ["age", "home"], equal),
+        IntervalTable.of("sex by home", ["sex", "home"], unequal),
+    ]
+    linked = linked_tables(tables, [SEX, AGE, home])
+    assert disagreements(linked) == []
+    with pytest.raises(ContradictionError):
+        proven_bounds(linked)
+    found = joint_contradiction(linked)
+    assert found is not None
+    assert found.tables == (0, 2, 3)
+    # With 14 people: 2 more off the diagonal in each of the first two tables, 2 more on it twice in the third.
+    assert found.correction == pytest.approx(12)
+    fitting = linked_tables(tables[:3], [SEX, AGE, home])
+    assert joint_contradiction(fitting) is None
+
+
+def test_estimates_lie_within_the_bounds_and_of_two_margins_are_independence() -> None:
+    tables = [
+        IntervalTable.of("s", ["sex"], {(1,): (30, 30), (2,): (70, 70)}),
+        IntervalTable.of("a", ["age"], {(1,): (40, 40), (2,): (60, 60)}),
+    ]
+    linked = linked_tables(tables, [SEX, AGE])
+    bounds = proven_bounds(linked)
+    estimates = estimated_counts(linked, bounds.lower, bounds.upper)
+    assert np.allclose(estimates[linked.finest[-1]], [12, 18, 28, 42], atol=0.01)
+    for seed in range(10):
+        published = random_published(np.random.default_rng(seed))
+        linked = linked_tables(published.tables, published.classifications)
+        bounds = proven_bounds(linked)
+        estimates = estimated_counts(linked, bounds.lower, bounds.upper)
+        assert np.all((bounds.lower <= estimates) & (estimates <= bounds.upper))
+
+
+AREA = Classification("area", ("Aurora", "Boone"))
+
+
+UNDER_65 = Classification("age", ("under 65",), others=True)
+
+
+def test_all_aurora_minus_aurora_under_65() -> None:
+    everybody = IntervalTable.of("everybody", ["area"], {(1,): (412, 412), (2,): (300, 300)})
+    young = IntervalTable.of("young", ["area", "age"], {(1, 1): (409, 409), (2, 1): (250, 250)})
+    linked = linked_tables([everybody, young], [AREA, UNDER_65])
+    bounds = proven_bounds(linked)
+    names = list(map(linked.named, range(len(linked))))
+    old = names.index({"area": "Aurora", "age": "other than under 65"})
+    assert bounds.lower[old] == bounds.upper[old] == 3
+    found = explained(linked, bounds, old, upper=False)
+    assert found.is_whole
+    said = [(int(term.times), linked.named(term.cell), term.lower) for term in found.terms]
+    assert sorted(said, key=lambda each: -each[0]) == [
+        (1, {"area": "Aurora"}, 412),
+        (-1, {"area": "Aurora", "age": "under 65"}, 409),
+    ]
+
+
+def test_explanations_are_identities_of_the_truth() -> None:
+    proven = 0
+    for seed in (0, 1, 2):
+        published: Published = random_published(np.random.default_rng(seed))
+        linked = linked_tables(published.tables, published.classifications)
+        bounds = proven_bounds(linked)
+        counts = [
+            int(published.count(published.truth[None], [s[c] for s, c in zip(linked.sets, key)])[0])
+            for key in linked.keys.tolist()
+        ]
+        for cell in range(0, len(linked), 3):
+            for upper in (False, True):
+                found = explained(linked, bounds, cell, upper=upper)
+                if found.is_whole:
+                    proven += 1
+                    assert sum(term.times * counts[term.cell] for term in found.terms) == counts[cell]
+    assert proven > 5

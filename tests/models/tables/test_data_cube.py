@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from brute_force import dense_marginal, entropy, joint_array, lifted
 from models import ContingencyTable, DataCube, Domain, DomainMismatchError, Hierarchy, equal_cells
-from models.tables import data_cube
 from strategies import contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 AGE = Hierarchy.from_rows([("1", "young", "*"), ("2", "young", "*"), ("3", "old", "*")])
@@ -44,7 +43,7 @@ def test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table
 def test_tables_between_change_no_answer_and_stay_within_their_room(data, fewer, kept):
     """Every table counts as large here, so that margins are counted on the way wherever that saves cells."""
     base = _base(data.draw(data_cubes()))
-    with patch.multiple(data_cube, _LARGE=1, _FEWER=fewer, _KEPT=kept):
+    with patch.multiple("models.tables.data_cube", _LARGE=1, _FEWER=fewer, _KEPT=kept):
         cube = DataCube([base])
         asked = {cube.domain.mask(m) for m in data.draw(st.lists(margins(cube.domain), min_size=1, max_size=6))}
         for mask in sorted(asked):
@@ -55,28 +54,27 @@ def test_tables_between_change_no_answer_and_stay_within_their_room(data, fewer,
     assert sum(map(len, between)) <= kept * len(base)
 
 
-def test_a_large_table_is_counted_once_for_all_levels_of_two_attributes():
-    rng, age = np.random.default_rng(0), Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16])
-    domain = Domain.of(dict.fromkeys("abcd", age))
-    base = ContingencyTable.from_cells(
-        domain, dict.fromkeys("abcd", 0), {name: rng.integers(0, 64, 50_000) for name in "abcd"}, np.ones(50_000)
-    )
-    cube = DataCube([base])
-    with patch.object(ContingencyTable, "rolled_up", autospec=True, side_effect=ContingencyTable.rolled_up) as count:
-        for levels in ({"a": 1, "b": 0}, {"a": 2, "b": 3}, {"a": 0, "b": 4}, {"a": 3}):
-            cube.counts(domain.mask(levels))
-    assert sum(call.args[0] is base for call in count.call_args_list) == 1
+WIDE = Hierarchy.from_intervals(map(str, range(64)), [2, 4, 8, 16])
 
 
-def test_a_large_table_is_counted_once_for_margins_of_attributes_of_few_values():
-    rng = np.random.default_rng(0)
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name, size in zip("abcd", (90, 90, 3, 4))})
-    codes = {name: rng.integers(0, domain.hierarchy(name).size(0), 50_000) for name in "abcd"}
+@pytest.mark.parametrize(
+    ("ladders", "asked"),
+    [
+        ([WIDE] * 4, [{"a": 1, "b": 0}, {"a": 2, "b": 3}, {"a": 0, "b": 4}, {"a": 3}]),
+        (
+            [Hierarchy.flat(map(str, range(size))) for size in (90, 90, 3, 4)],
+            [dict.fromkeys(shown, 0) for shown in ("c", "d", "cd", "a", "ac", "ad", "acd")],
+        ),
+    ],
+)
+def test_a_large_table_is_counted_once_for_levels_of_two_attributes_and_for_few_values(ladders, asked):
+    rng, domain = np.random.default_rng(0), Domain.of(dict(zip("abcd", ladders)))
+    codes = {name: rng.integers(0, own.size(0), 50_000) for name, own in domain.items()}
     base = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.ones(50_000))
     cube = DataCube([base])
     with patch.object(ContingencyTable, "rolled_up", autospec=True, side_effect=ContingencyTable.rolled_up) as count:
-        for shown in ("c", "d", "cd", "a", "ac", "ad", "acd"):
-            cube.counts(domain.mask(dict.fromkeys(shown, 0)))
+        for levels in asked:
+            cube.counts(domain.mask(levels))
     assert sum(call.args[0] is base for call in count.call_args_list) == 1
 
 
@@ -110,29 +108,14 @@ def test_log_leaves_is_the_mean_over_the_rows(cube):
             assert cube.log_leaves(attribute, level) == pytest.approx(mean, abs=1e-12)
 
 
-@pytest.mark.parametrize("level", [-1, 3])
-def test_a_level_that_the_hierarchy_lacks_is_refused_with_its_attribute(level):
-    with pytest.raises(DomainMismatchError, match="'age' has the levels 0 to 2"):
-        DataCube([_ages([1, 2, 3])]).log_leaves("age", level)
-
-
-def test_an_unknown_attribute_is_refused_by_name():
-    with pytest.raises(DomainMismatchError, match="'hat'"):
-        DataCube([_ages([1, 2, 3])]).log_leaves("hat", 1)
-
-
-def test_a_cube_of_no_tables_is_refused():
-    with pytest.raises(DomainMismatchError, match="at least one table"):
-        DataCube([])
-
-
-def test_tables_with_different_numbers_of_rows_are_refused():
-    with pytest.raises(DomainMismatchError, match="number of rows"):
-        DataCube([_ages([1, 2, 3]), _ages([1, 2, 4]).rolled_up({"age": 1})])
-
-
 @given(domains(max_attributes=2), st.data())
-def test_tables_over_different_domains_are_refused(domain, data):
+def test_levels_attributes_and_tables_that_do_not_fit_are_refused(domain, data):
+    for attribute, level, message in (("age", -1, "0 to 2"), ("age", 3, "'age'.* 0 to 2"), ("hat", 1, "'hat'")):
+        with pytest.raises(DomainMismatchError, match=message):
+            DataCube([_ages([1, 2, 3])]).log_leaves(attribute, level)
+    for tables, message in (([], "one table"), ([_ages([1, 2, 3]), _ages([1, 2, 4]).rolled_up({"age": 1})], "rows")):
+        with pytest.raises(DomainMismatchError, match=message):
+            DataCube(tables)
     table = data.draw(contingency_tables(domain))
     other = Domain(tuple(reversed(domain.attributes)), tuple(reversed(domain.hierarchies)))
     codes = dict(zip(table.attributes, table.codes))
@@ -142,3 +125,44 @@ def test_tables_over_different_domains_are_refused(domain, data):
     same = Domain.of({attribute: Hierarchy.from_rows(hierarchy.rows()) for attribute, hierarchy in domain.items()})
     copied = ContingencyTable.from_cells(same, table.margin, codes, table.counts)
     assert DataCube([table, copied]).total == table.total
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_cube_that_has_learnt_its_pairs_says_the_same_without_counting(times, monkeypatch):
+    """Where few rows are equal; else, or with many values, nothing is learnt."""
+    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcde"})
+    cells = np.indices((3,) * 5).reshape(5, -1)[:, np.random.default_rng(0).permutation(243)[:150]]
+    counts = np.r_[np.full(50, times), np.ones(100, int)]
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcde", 0), dict(zip("abcde", cells)), counts)
+    cube, plain = DataCube([table]), DataCube([table])
+    assert cube.independent_pairs() is None
+    cube.learn_pairs()
+    masks = domain.attribute_masks
+    pairs = cube.independent_pairs()
+    assert pairs is not None
+    for i, first in enumerate(masks):
+        for j, second in enumerate(masks[:i]):
+            saved = plain.entropy(first) + plain.entropy(second) - plain.entropy(first | second)
+            assert pairs[0][i, j] == pytest.approx(saved, abs=1e-12)
+            assert pairs[1][i, j] == 4
+    expected = {a | b: plain.entropy(a | b) for a in masks for b in masks if a != b}
+    monkeypatch.setattr(cube, "counts", None)
+    for mask, value in expected.items():
+        assert cube.entropy(mask) == pytest.approx(value, abs=1e-12)
+    repeated = DataCube([ContingencyTable(domain, table.margin, table.codes, table.counts * 5)])
+    repeated.learn_pairs()
+    assert repeated.independent_pairs() is None
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.integers(1, 300), st.integers(0, 1000))
+def test_learnt_entropies_of_pairs_are_those_of_counting_each(sizes, length, seed):
+    """Around 64 rows, the bits of a word, and beyond."""
+    rng, names = np.random.default_rng(seed), "abcde"[: len(sizes)]
+    domain = Domain.of({name: Hierarchy.flat("vwxyz"[:size]) for name, size in zip(names, sizes)})
+    codes = {name: rng.integers(0, size, length) for name, size in zip(names, sizes)}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(length))
+    learnt, plain = DataCube([table]), DataCube([table])
+    learnt.learn_pairs()
+    for one in domain.attribute_masks:
+        for other in domain.attribute_masks:
+            assert learnt.entropy(one | other) == pytest.approx(plain.entropy(one | other), abs=1e-12)

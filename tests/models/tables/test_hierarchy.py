@@ -12,44 +12,25 @@ from hypothesis import strategies as st
 
 from brute_force import lifted
 from models import Hierarchy, HierarchyError, MarginalsError
-from models.tables.hierarchy import SUPPRESSED
 from strategies import hierarchies
 
 SECRET = "unspeakable"
+
+
 """Stands for a value of the data, which no message may repeat."""
 
 
 @given(hierarchies())
-def test_reading_the_rows_of_a_hierarchy_gives_it_back(hierarchy):
-    assert Hierarchy.from_rows(hierarchy.rows()) == hierarchy
-
-
-@given(hierarchies())
-def test_every_map_between_levels_follows_the_rows(hierarchy):
-    for fine, coarse in combinations_with_replacement(range(hierarchy.height + 1), 2):
-        np.testing.assert_array_equal(hierarchy.lift(fine, coarse), lifted(hierarchy, fine, coarse))
-
-
-@given(hierarchies())
-def test_lifting_in_two_steps_equals_lifting_once(hierarchy):
-    for fine, middle, coarse in combinations_with_replacement(range(hierarchy.height + 1), 3):
-        steps = hierarchy.lift(middle, coarse)[hierarchy.lift(fine, middle)]
-        np.testing.assert_array_equal(steps, hierarchy.lift(fine, coarse))
-
-
-@given(hierarchies())
-def test_leaf_counts_count_the_rows_under_each_value(hierarchy):
+def test_labels_leaves_and_every_map_between_levels_follow_the_rows(hierarchy):
     rows = hierarchy.rows()
-    for level, labels in enumerate(hierarchy.labels):
-        assert hierarchy.leaf_counts(level).tolist() == [sum(row[level] == label for row in rows) for label in labels]
-
-
-@given(hierarchies())
-def test_code_is_the_inverse_of_labels(hierarchy):
+    assert Hierarchy.from_rows(rows) == hierarchy
     for level, labels in enumerate(hierarchy.labels):
         assert hierarchy.size(level) == len(labels)
         assert [hierarchy.code(label, level) for label in labels] == list(range(len(labels)))
         assert hierarchy.code(SECRET, level) is None
+        assert hierarchy.leaf_counts(level).tolist() == [sum(row[level] == label for row in rows) for label in labels]
+    for fine, coarse in combinations_with_replacement(range(hierarchy.height + 1), 2):
+        np.testing.assert_array_equal(hierarchy.lift(fine, coarse), lifted(hierarchy, fine, coarse))
 
 
 @given(hierarchies(max_values=12), st.data())
@@ -61,13 +42,9 @@ def test_a_restricted_hierarchy_keeps_the_rows_of_the_chosen_values_in_order(hie
 
 @pytest.mark.parametrize(("size", "dtype"), [(256, np.uint8), (257, np.uint16)])
 def test_codes_have_the_smallest_dtype_that_holds_them(size, dtype):
-    hierarchy = Hierarchy.from_rows((str(i), f"g{i}", SUPPRESSED) for i in range(size))
+    hierarchy = Hierarchy.from_rows((str(i), f"g{i}", "*") for i in range(size))
     assert hierarchy.lift(0, 0).dtype == hierarchy.lift(0, 1).dtype == hierarchy.lift(1, 1).dtype == dtype
     assert hierarchy.lift(0, 1).tolist() == list(range(size))
-
-
-def test_the_cached_maps_cannot_be_changed_from_outside():
-    hierarchy = Hierarchy.flat("xyz")
     with pytest.raises(ValueError, match="read-only"):
         hierarchy.lift(0, 1)[0] = 1
 
@@ -120,6 +97,8 @@ def test_levels_that_do_not_nest_are_refused(labels, parents, message):
     with pytest.raises(HierarchyError, match=message) as refused:
         Hierarchy(labels, parents)
     assert SECRET not in str(refused.value)
+    assert issubclass(HierarchyError, ValueError)
+    assert issubclass(HierarchyError, MarginalsError)
 
 
 @pytest.mark.parametrize(("fine", "coarse"), [(1, 0), (-1, 1), (0, 3)])
@@ -127,15 +106,6 @@ def test_lifting_downwards_or_to_levels_that_are_not_there_is_refused(fine, coar
     hierarchy = Hierarchy.from_rows([("x", "g", "*"), ("y", "g", "*")])
     with pytest.raises(HierarchyError, match=f"level {fine} to level {coarse} of a hierarchy of height 2"):
         hierarchy.lift(fine, coarse)
-
-
-def test_what_a_hierarchy_refuses_can_be_caught_as_a_value_error():
-    assert issubclass(HierarchyError, ValueError)
-    assert issubclass(HierarchyError, MarginalsError)
-
-
-def test_a_flat_hierarchy_publishes_or_suppresses():
-    assert Hierarchy.flat(["x", "y"]).rows() == [("x", "*"), ("y", "*")]
 
 
 @given(st.lists(st.text("0123456789", min_size=1, max_size=5), min_size=1, unique=True), st.data())
@@ -148,10 +118,76 @@ def test_prefixes_keep_the_first_characters_and_the_length(values, data):
         assert [label.rstrip("*") for label in cut] == [value[:length] for length in lengths]
 
 
-@pytest.mark.parametrize("lengths", [[0], [-1], [3, 3], [2, 4]])
-def test_prefix_lengths_that_do_not_fall_are_refused(lengths):
-    with pytest.raises(HierarchyError, match="positive and fall"):
-        Hierarchy.from_prefixes([SECRET], lengths)
+def intervals(values, widths):
+    return Hierarchy.from_intervals(values, widths)
+
+
+def decimal_intervals(values, widths):
+    return Hierarchy.from_decimal_intervals([Decimal(value) for value in values], [Decimal(width) for width in widths])
+
+
+@pytest.mark.parametrize(
+    ("make", "values", "steps", "message"),
+    [
+        *((Hierarchy.from_prefixes, [SECRET], lengths, "positive and fall") for lengths in ([0], [-1], [3, 3], [2, 4])),
+        *(
+            (make, ["3"], widths, "proper multiple")
+            for make in (intervals, decimal_intervals)
+            for widths in ([0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0])
+        ),
+        (decimal_intervals, ["1"], ["0.5", "0.7"], "proper multiple"),
+        (intervals, ["3"], [], "proper multiple"),
+        (intervals, [], [5], "one value"),
+        (decimal_intervals, [], [1], "one value"),
+        (decimal_intervals, ["1"], [], "one width"),
+        (decimal_intervals, ["inf"], [1], "infinity"),
+        (lambda values, _: Hierarchy.flat(values), [1, 2], (), "labels of level 0 must be texts"),
+    ],
+)
+def test_steps_and_values_that_make_no_hierarchy_are_refused(make, values, steps, message):
+    with pytest.raises(HierarchyError, match=message) as refused:
+        make(values, steps)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "rows"),
+    [
+        (Hierarchy.flat(["x", "y"]), [("x", "*"), ("y", "*")]),
+        (
+            intervals(["7", "123456789", "7"], [10, 100]),
+            [("7", "0-9", "0-99", "*"), ("123456789", "123456780-123456789", "123456700-123456799", "*")],
+        ),
+        (
+            decimal_intervals(["19282.93", "9000", "1000000.5"], [5000, 10000]),
+            [
+                ("9000", "5000-<10000", "0-<10000", "*"),
+                ("19282.93", "15000-<20000", "10000-<20000", "*"),
+                ("1000000.5", "1000000-<1005000", "1000000-<1010000", "*"),
+            ],
+        ),
+        (
+            decimal_intervals(["0.3"], ["0.1", "1"]),
+            [(f"{n / 10:g}", f"{n / 10:g}-<{(n + 1) / 10:g}", "0-<1", "*") for n in range(10)],
+        ),
+    ],
+)
+def test_ranges_too_long_to_fill_up_hold_the_given_numbers_only_and_ends_are_exact(made, rows):
+    assert made.rows() == rows
+
+
+@given(st.lists(st.integers(0, 60), min_size=1), st.lists(st.decimals(-4, 4, places=2), min_size=1), st.data())
+def test_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, parts, data):
+    """Nor how many decimals some value has, unless the values themselves are published."""
+    moved = [data.draw(st.integers(n // 20 * 20, n // 20 * 20 + 19)) for n in numbers]
+    one, other = (Hierarchy.from_intervals(map(str, values), [5, 20]) for values in (numbers, moved))
+    assert one == other
+    moved = [n // 2 * 2 - (2 if n < 0 and n % 2 else 0) + data.draw(st.decimals(0, "1.99", places=2)) for n in parts]
+    one, other = (
+        hierarchy.over_levels([1, 2], range(hierarchy.size(1)))
+        for hierarchy in (Hierarchy.from_decimal_intervals(v, [Decimal("0.5"), Decimal(2)]) for v in (parts, moved))
+    )
+    assert one == other
 
 
 @st.composite
@@ -202,28 +238,6 @@ def test_numbers_apart_are_intervals_by_themselves_and_divide_theirs(
     assert hierarchy.labels[2:] == Hierarchy.from_intervals(map(str, numbers), [6, 12], start).labels[2:]
 
 
-@given(st.lists(st.integers(0, 60), min_size=1), st.data())
-def test_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, data):
-    """Another value of the same outermost intervals must not change the hierarchy."""
-    moved = [data.draw(st.integers(n // 20 * 20, n // 20 * 20 + 19)) for n in numbers]
-    one, other = (Hierarchy.from_intervals(map(str, values), [5, 20]) for values in (numbers, moved))
-    assert one == other
-
-
-def test_a_range_too_long_to_fill_up_holds_the_given_numbers_only():
-    hierarchy = Hierarchy.from_intervals(["7", "123456789", "7"], [10, 100])
-    assert hierarchy.rows() == [
-        ("7", "0-9", "0-99", "*"),
-        ("123456789", "123456780-123456789", "123456700-123456799", "*"),
-    ]
-
-
-@pytest.mark.parametrize("widths", [[], [0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0]])
-def test_interval_widths_that_are_no_growing_multiples_are_refused(widths):
-    with pytest.raises(HierarchyError, match="each interval width must be a proper multiple"):
-        Hierarchy.from_intervals(["3"], widths)
-
-
 @pytest.mark.parametrize("value", [SECRET, "", "3.5"])
 def test_a_value_that_is_no_whole_number_is_refused_by_position(value):
     with pytest.raises(HierarchyError, match="value 2 is not a whole number") as refused:
@@ -231,16 +245,6 @@ def test_a_value_that_is_no_whole_number_is_refused_by_position(value):
     assert SECRET not in str(refused.value)
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__, "the traceback of int() would quote the value"
-
-
-def test_labels_that_are_no_texts_are_refused():
-    with pytest.raises(HierarchyError, match="the labels of level 0 must be texts"):
-        Hierarchy.flat([1, 2])
-
-
-def test_intervals_over_no_values_are_refused():
-    with pytest.raises(HierarchyError, match="at least one value"):
-        Hierarchy.from_intervals([], [5])
 
 
 @pytest.mark.data
@@ -301,46 +305,3 @@ def test_each_number_lies_in_its_decimal_intervals_and_each_interval_is_full(num
                 assert high - low < Fraction(width)
     assert all(len(each) <= 1 for each in sizes.values()), "each interval of a level has as many base values"
     assert not any("E" in label or label.startswith("-0-") for labels in hierarchy.labels for label in labels)
-
-
-@given(st.lists(decimals, min_size=1), st.data())
-def test_decimal_intervals_tell_no_more_about_the_data_than_the_outermost_ones(numbers, data):
-    """Also not how many decimals some value has, unless the values themselves are published."""
-    moved = [n // 2 * 2 - (2 if n < 0 and n % 2 else 0) + data.draw(st.decimals(0, "1.99", places=2)) for n in numbers]
-    widths = [Decimal("0.5"), Decimal(2)]
-    one, other = (
-        hierarchy.over_levels([1, 2], range(hierarchy.size(1)))
-        for hierarchy in (Hierarchy.from_decimal_intervals(values, widths) for values in (numbers, moved))
-    )
-    assert one == other
-
-
-def test_decimal_intervals_too_long_to_fill_up_hold_the_given_numbers_only_in_their_order():
-    incomes = [Decimal(text) for text in ("19282.93", "9000", "1000000.5")]
-    hierarchy = Hierarchy.from_decimal_intervals(incomes, [Decimal(5000), Decimal(10000)])
-    assert hierarchy.rows() == [
-        ("9000", "5000-<10000", "0-<10000", "*"),
-        ("19282.93", "15000-<20000", "10000-<20000", "*"),
-        ("1000000.5", "1000000-<1005000", "1000000-<1010000", "*"),
-    ]
-
-
-def test_ends_of_intervals_are_exact():
-    hierarchy = Hierarchy.from_decimal_intervals([Decimal("0.3")], [Decimal("0.1"), Decimal("1")])
-    assert hierarchy.labels[1] == tuple(f"{n / 10:g}-<{(n + 1) / 10:g}" for n in range(10))
-    assert hierarchy.rows()[3] == ("0.3", "0.3-<0.4", "0-<1", "*")
-
-
-@pytest.mark.parametrize("widths", [["0"], ["0.5", "0.7"], ["-0.5"], ["0.5", "0.5"]])
-def test_decimal_widths_that_are_no_growing_multiples_are_refused(widths):
-    with pytest.raises(HierarchyError, match="each interval width must be a proper multiple"):
-        Hierarchy.from_decimal_intervals([Decimal(1)], list(map(Decimal, widths)))
-
-
-def test_decimal_intervals_over_nothing_or_infinity_are_refused():
-    with pytest.raises(HierarchyError, match="at least one width and one value"):
-        Hierarchy.from_decimal_intervals([], [Decimal(1)])
-    with pytest.raises(HierarchyError, match="at least one width and one value"):
-        Hierarchy.from_decimal_intervals([Decimal(1)], [])
-    with pytest.raises(HierarchyError, match="not of infinity"):
-        Hierarchy.from_decimal_intervals([Decimal("inf")], [Decimal(1)])
