@@ -3,6 +3,7 @@
 Constraints come in every reach that a refusal can have.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 from math import prod
@@ -24,12 +25,13 @@ from models import (
     Unconstrained,
     bic,
 )
-from models.search import Constraint, aic
 from privacy_strategies import dense_tables, diversities, functionals, sensitive_domains
 from search_oracles import Cliques, all_collections, heights_of, is_finer
 from strategies import contingency_tables, domains, margins
 
 MAX_COLLECTIONS = 130
+
+Constraint = Callable[[AnyCollection[Mask], Mask], Refusal | None]
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,14 @@ def problems_of(dice: Dice, cube: DataCube, constraint: Constraint) -> Problem:
     kept = dice.one_of([c for c in allowed if len(c) <= 2]) if dice.yes() else frozenset[Mask]()
     start = dice.one_of([c for c in allowed if is_finer(c, kept)]) if dice.yes() else None
     none = PenalizedDivergence()
-    prices = [none, none, bic(cube.total), aic(cube.total), PenalizedDivergence(0.001), PenalizedDivergence(0.05)]
+    prices = [
+        none,
+        none,
+        bic(cube.total),
+        PenalizedDivergence(1 / cube.total),
+        PenalizedDivergence(0.001),
+        PenalizedDivergence(0.05),
+    ]
     return Problem(
         cube,
         constraint,

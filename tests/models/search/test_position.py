@@ -1,11 +1,14 @@
-"""Positions: what a move is said to bring is what it brings, and the cliques after it are those of the graph after it."""
+"""Positions and objectives: a move brings what it says, and gains are differences of the criteria."""
 
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from models import (
+    KL,
+    STRATEGIES,
     AddEdge,
     AddVertex,
     Collection,
@@ -13,13 +16,18 @@ from models import (
     DataCube,
     Domain,
     Hierarchy,
+    LikelihoodRatio,
     MaximumEntropy,
     NotDecomposableError,
+    PenalizedDivergence,
     Position,
+    Problem,
     RemoveEdge,
     RemoveVertex,
     allowed_moves,
+    bic,
 )
+from search_oracles import never
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
@@ -145,3 +153,65 @@ def test_pairs_that_join_parts_are_those_that_are_found_one_by_one(data):
         move: pytest.approx(change) for move, change in expected.items()
     }
     event(f"{min(len(expected), 3)} pairs")
+
+
+def changes(collection):
+    """Every allowed move: what it is said to bring, and the models before and after it."""
+    position, before = Position.of(collection.cube, collection.masks), MaximumEntropy(collection)
+    for move in allowed_moves(position.graph):
+        after = MaximumEntropy(Collection.of(collection.cube, position.cliques_after(move)))
+        yield position.change(move), before, after
+
+
+@settings(max_examples=40)
+@given(decomposable_collections(max_cells=60))
+def test_the_gain_is_what_the_criterion_falls_by(collection):
+    """AIC / 2N, BIC / 2N, and the KL divergence, nats a row."""
+    rows = collection.cube.total
+    for change, before, after in changes(collection):
+        gains = [
+            objective.gain(change.divergence, change.parameters)
+            for objective in (KL, PenalizedDivergence(1 / rows), bic(rows))
+        ]
+        kl = before.kl_divergence - after.kl_divergence
+        assert gains == pytest.approx(
+            [kl, (before.aic - after.aic) / (2 * rows), (before.bic - after.bic) / (2 * rows)], abs=1e-9
+        )
+
+
+@settings(max_examples=40)
+@given(decomposable_collections(max_cells=60), st.sampled_from([0.5, 0.05, 0.001]))
+def test_a_change_is_for_the_better_when_the_likelihood_ratio_is_significant(collection, alpha):
+    """Deviance against the chi-squared distribution; taking away, when it is not."""
+    objective = LikelihoodRatio(collection.cube.total, alpha)
+    for change, before, after in changes(collection):
+        gain = objective.gain(change.divergence, change.parameters)
+        assert objective.gain(-change.divergence, -change.parameters) == -gain
+        saved, parameters = before.deviance - after.deviance, after.parameter_count - before.parameter_count
+        if parameters == 0:
+            assert gain == pytest.approx(saved / (2 * collection.cube.total), abs=1e-9)
+            continue
+        p_value = chi2.sf(abs(saved), abs(parameters))
+        if abs(p_value - alpha) > 1e-9:
+            significant = bool(p_value < alpha)
+            assert (gain > 0) is (significant if parameters > 0 else not significant)
+
+
+def test_prices_of_no_rows_are_numbers():
+    assert bic(0) == bic(1) == PenalizedDivergence(0.0)
+    assert LikelihoodRatio(0).gain(0.0, 0) == 0.0
+
+
+@pytest.mark.parametrize("name", ["greedy", "greedy-backward", "greedy-both"])
+@settings(max_examples=15)
+@given(collection=decomposable_collections(max_cells=30))
+def test_stepwise_searches_end_where_no_change_is_significant(name, collection):
+    """Nothing that could be added is, by the test; nothing shown that could be left out, where things are taken away."""
+    objective = LikelihoodRatio(collection.cube.total)
+    found = STRATEGIES[name](Problem(collection.cube, objective=objective), never)
+    assert found.value is None
+    assert found.gap is None
+    for change, _, _ in changes(Collection.of(collection.cube, found.cliques)):
+        adds = change.clique != 0
+        if adds or name != "greedy":
+            assert objective.gain(change.divergence, change.parameters) <= 1e-9
