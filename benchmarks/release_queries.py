@@ -22,17 +22,14 @@ import pandas as pd
 from measurement import Measurement, Seconds, fastest, interleaved, options, peak_megabytes, skipped
 
 from models import (
-    CalibratedTree,
     Collection,
     ContingencyTable,
     DataCube,
     Domain,
     Hierarchy,
     MaximumEntropy,
-    expected_counts,
-    proportional,
 )
-from models.inference.calibrated_tree import Sampler
+from models.inference.calibrated_tree import CalibratedTree, Sampler, expected_counts, proportional
 
 DATA = Path(os.environ.get("MARGINALS_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult" / "adult.csv"
 CLIQUES = (

@@ -33,11 +33,6 @@ from models.graphs.interaction_graph import describe as describe
 from models.graphs.junction_tree import Collection as Collection
 from models.graphs.junction_tree import JunctionTree as JunctionTree
 from models.graphs.junction_tree import Support as Support
-from models.graphs.junction_tree import maximal_masks as maximal_masks
-from models.inference.calibrated_tree import CalibratedTree as CalibratedTree
-from models.inference.calibrated_tree import expected_counts as expected_counts
-from models.inference.calibrated_tree import expected_marginal as expected_marginal
-from models.inference.calibrated_tree import proportional as proportional
 from models.inference.frechet_bounds import FrechetBounds as FrechetBounds
 from models.inference.iterative_fitting import iterative_fit as iterative_fit
 from models.inference.marginal_model import MarginalModel as MarginalModel
@@ -75,7 +70,12 @@ from models.search.problem import Unconstrained as Unconstrained
 from models.search.problem import bic as bic
 from models.search.problem import from_independence as from_independence
 from models.search.selection import STRATEGIES as STRATEGIES
+from models.search.selection import Limits as Limits
 from models.search.selection import select as select
+from models.search.selection import window as window
+from models.search.wanted import Measure as Measure
+from models.search.wanted import WantedAnalyses as WantedAnalyses
+from models.search.wanted import WantedMargin as WantedMargin
 from models.tables.contingency_table import CodedCells as CodedCells
 from models.tables.contingency_table import ContingencyTable as ContingencyTable
 from models.tables.contingency_table import equal_cells as equal_cells

@@ -26,10 +26,16 @@ from models import (
     NotDecomposableError,
     Support,
     allowed_moves,
-    maximal_masks,
 )
 from models.graphs.interaction_graph import elimination_cliques
-from models.graphs.junction_tree import collapsed, cyclic_parts, decomposable_part, independences, sides
+from models.graphs.junction_tree import (
+    collapsed,
+    cyclic_parts,
+    decomposable_part,
+    independences,
+    maximal_masks,
+    sides,
+)
 from privacy_oracles import base_table
 from strategies import (
     NOT_DECOMPOSABLE,

@@ -1,8 +1,8 @@
 """Wanted analyses: how far they are from the data is so in the maxent joint, and every strategy weighs them."""
 
 from dataclasses import replace
-from importlib import import_module
 from math import inf
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,21 +18,22 @@ from models import (
     Domain,
     Hierarchy,
     MarginalModel,
+    Measure,
     Position,
     Problem,
     Refusal,
     RefusalScope,
     SelectionError,
     TooManyCellsError,
+    WantedAnalyses,
+    WantedMargin,
     allowed_moves,
     exact,
     forward,
     with_bound,
 )
-from models.search import Measure
-from models.search.wanted import WantedAnalyses, WantedMargin
 from privacy_oracles import base_table
-from search_oracles import Countdown, all_collections, is_finer, never, value
+from search_oracles import Countdown, all_collections, is_finer, never, random_searches_of, value
 from search_strategies import private_problems, problems
 from strategies import decomposable_collections
 
@@ -72,24 +73,12 @@ def wanting(draw, problems=any_problem):
 def test_the_distances_are_those_of_the_maxent_joint(collection, data):
     margins = data.draw(wanted_margins(collection.domain))
     analyses = WantedAnalyses(collection.cube, margins)
-    assert analyses.value(collection.masks) == pytest.approx(
-        brute_force(collection.cube, collection.masks, margins), abs=1e-9
-    )
-
-
-@settings(max_examples=30)
-@given(decomposable_collections(max_cells=100), st.data())
-def test_they_are_the_same_where_the_model_is_too_large_to_be_laid_out(collection, data):
-    margins = data.draw(wanted_margins(collection.domain))
-
-    def too_many(*_):
-        raise TooManyCellsError("too many")
-
-    laid_out = WantedAnalyses(collection.cube, margins).value(collection.masks)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MarginalModel, "expected", too_many)
+    expected = brute_force(collection.cube, collection.masks, margins)
+    assert analyses.value(collection.masks) == pytest.approx(expected, abs=1e-9)
+    with pytest.MonkeyPatch.context() as patch:  # also where the model is too large to be laid out
+        patch.setattr(MarginalModel, "expected", Mock(side_effect=TooManyCellsError("too many")))
         sparse = WantedAnalyses(collection.cube, margins).value(collection.masks)
-    assert sparse == pytest.approx(laid_out, abs=1e-9)
+    assert sparse == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=30)
@@ -105,6 +94,13 @@ def test_a_move_changes_them_by_what_the_position_says(collection, data):
         gain = analyses.value(position.cliques) - analyses.value(after.cliques)
         assert position.wanted_gain(move) == pytest.approx(gain, abs=1e-9)
         event("worse by adding" if gain < -1e-9 and change.clique else "no worse")
+
+
+@pytest.fixture(scope="module")
+def few_turns():
+    """Random searches that end soon."""
+    with random_searches_of(proposals=30, patience=5, population=6, generations=3):
+        yield
 
 
 def objective(problem, cliques):
@@ -130,17 +126,6 @@ def test_exact_search_finds_the_best_of_all_collections(problem):
     assert (found.optimal, found.gap) == (True, 0.0)
     plain = exact(replace(problem, wanted=None), never)
     event("another collection" if objective(problem, plain.cliques) > best + 1e-9 else "the same collection")
-
-
-@pytest.fixture(scope="module")
-def few_turns():
-    """Random searches that end soon."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.metaheuristics"), "PROPOSALS", 30)
-        patch.setattr(import_module("models.search.greedy"), "PATIENCE", 5)
-        for name, number in {"POPULATION": 6, "ELITE": 2, "IMMIGRANTS": 1, "GENERATIONS": 3}.items():
-            patch.setattr(import_module("models.search.metaheuristics"), name, number)
-        yield
 
 
 @pytest.mark.slow
