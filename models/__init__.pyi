@@ -35,6 +35,7 @@ from models.graphs.junction_tree import JunctionTree as JunctionTree
 from models.graphs.junction_tree import Support as Support
 from models.inference.frechet_bounds import FrechetBounds as FrechetBounds
 from models.inference.iterative_fitting import iterative_fit as iterative_fit
+from models.inference.log_linear import u_terms as u_terms
 from models.inference.marginal_model import MarginalModel as MarginalModel
 from models.inference.marginal_model import mutual_information as mutual_information
 from models.inference.maximum_entropy import MaximumEntropy as MaximumEntropy
@@ -53,7 +54,6 @@ from models.programs.cell_bounds import extreme_count as extreme_count
 from models.programs.consistent_tables import UNBOUNDED as UNBOUNDED
 from models.programs.consistent_tables import possible_cells as possible_cells
 from models.search.exact import exact as exact
-from models.search.greedy import both as both
 from models.search.greedy import forward as forward
 from models.search.greedy import stepwise as stepwise
 from models.search.lattice_bounds import with_bound as with_bound

@@ -2,7 +2,7 @@
 
 import tracemalloc
 from itertools import combinations, product
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from models import (
     TooManyCellsError,
     answers,
     average_relative_error,
+    mutual_information,
     random_count_queries,
     total_variation,
 )
@@ -38,6 +39,7 @@ from models.accuracy import (
     strongest_contrast,
     two_by_two,
 )
+from models.inference.marginal_model import cramers_v, phi_squared
 from models.search import cross_validation
 from models.search.cross_validation import errors_of_pairs
 from privacy_oracles import base_table
@@ -318,3 +320,40 @@ def test_the_same_seed_divides_alike_and_all_is_over_when_it_is_time() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("models.search.cross_validation._CELLS", 63)
         assert errors_of_pairs([(a | b,), (a, b)], rows, 0, never).tolist() == [0, 0], "too large"
+
+
+@given(arrays(np.float64, (2, 3, 2), elements=st.integers(0, 5)))
+def test_mutual_information_is_that_of_the_definition(counts: np.ndarray) -> None:
+    """Sum of p(a, b, c) ln(p(a, b | c) / p(a | c) p(b | c))."""
+    p = counts / max(counts.sum(), 1)
+    defined = 0.0
+    for a, b, c in product(range(2), range(3), range(2)):
+        if p[a, b, c]:
+            defined += p[a, b, c] * log(p[a, b, c] * p[:, :, c].sum() / (p[a, :, c].sum() * p[:, b, c].sum()))
+    assert mutual_information(counts) == pytest.approx(defined, abs=1e-12)
+    assert mutual_information(np.outer([1.0, 3.0], [2.0, 5.0])) == pytest.approx(0, abs=1e-15)
+
+
+@given(arrays(np.float64, (3, 4), elements=st.integers(0, 9)))
+def test_phi_squared_is_chi_squared_over_the_rows(counts: np.ndarray) -> None:
+    total = int(counts.sum())
+    chi_squared = 0.0
+    for i, j in product(range(3), range(4)):
+        expected = counts[i].sum() * counts[:, j].sum() / max(total, 1)
+        if expected:
+            chi_squared += (counts[i, j] - expected) ** 2 / expected
+    assert phi_squared(counts) == pytest.approx(chi_squared / max(total, 1), abs=1e-12)
+    assert phi_squared(counts / 7) == pytest.approx(phi_squared(counts), abs=1e-12)
+
+
+def test_cramers_v_is_corrected_as_bergsma_says() -> None:
+    """W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, J. Korean Stat. Soc. 42 (2013), formulas 4 to 7."""
+    rows, shape, phi = 101, (3, 5), 0.3
+    corrected = phi - 2 * 4 / 100
+    lengths = 3 - 4 / 100, 5 - 16 / 100
+    assert cramers_v(phi, rows, shape) == pytest.approx((corrected / (min(lengths) - 1)) ** 0.5)
+    assert cramers_v(0.07, rows, shape) == 0, "chance alone shows as much"
+    assert cramers_v(0.07, rows, shape, (1, 1)) > 0, "in a table that chance adds nothing to"
+    assert cramers_v(1.0, rows, (2, 2)) == pytest.approx(1)
+    assert cramers_v(0.3, rows, (1, 5)) == 0
+    assert cramers_v(0.0, 1, (2, 2)) == 0

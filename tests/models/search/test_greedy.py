@@ -26,7 +26,6 @@ from models import (
     RefusalScope,
     Unconstrained,
     allowed_moves,
-    both,
     describe,
     forward,
 )
@@ -35,7 +34,7 @@ from search_oracles import Countdown, all_collections, never
 from search_strategies import Refused
 from strategies import contingency_tables, decomposable_masks, domains, maximal_cliques
 
-backward = STRATEGIES["greedy-backward"]
+backward, both = STRATEGIES["greedy-backward"], STRATEGIES["greedy-both"]
 
 
 def greedy(cube, start, constraint, stop):

@@ -23,7 +23,6 @@ from models import (
     Limits,
     MaximumEntropy,
     SelectionError,
-    both,
     exact,
     forward,
     select,
@@ -31,6 +30,8 @@ from models import (
 )
 from search_oracles import never
 from strategies import contingency_tables, domains
+
+both = STRATEGIES["greedy-both"]
 
 
 def flat_table(names, shape, codes, counts):

@@ -1,12 +1,15 @@
-"""u-terms: those of the least-squares solution of the log-linear model's design matrix."""
+"""Log-linear models: u-terms by least squares, and what can be estimated is the rank of the design over possible cells."""
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import marginals
 from models import (
     Collection,
     ContingencyTable,
@@ -17,10 +20,10 @@ from models import (
     MaximumEntropy,
     NotFittedError,
     TooManyCellsError,
+    u_terms,
+    vertices_of,
 )
-from models.inference import log_linear as module
-from models.inference.log_linear import u_terms
-from strategies import decomposable_collections
+from strategies import decomposable_collections, decomposable_masks, maximal_cliques
 
 
 def deviations(size):
@@ -97,9 +100,73 @@ def test_the_terms_of_a_cell_are_its_expected_count_together():
 
 def test_an_empty_cell_has_no_terms_unless_rows_are_added(monkeypatch):
     model = MaximumEntropy(pairs([0, 0, 1, 5, 3, 3, 7, 2]))
-    with pytest.raises(NotFittedError, match=r"a:0, b:0 has empty cells.*give prior_rows"):
+    with pytest.raises(NotFittedError, match=r"a:0, b:0.*prior_rows"):
         u_terms(model)
     assert all(np.isfinite(terms).all() for terms in u_terms(model, 0.5).values())
-    monkeypatch.setattr(module, "CELL_LIMIT", 3)
+    monkeypatch.setattr("models.inference.log_linear.CELL_LIMIT", 3)
     with pytest.raises(TooManyCellsError, match="4 cells"):
         u_terms(model, 0.5)
+
+
+SHAPE = (3, 2, 3, 2)
+
+
+def sparse_table(seed, mean=0.4):
+    counts = np.random.default_rng(seed).poisson(mean, SHAPE).ravel()
+    counts[0] += 1
+    domain = Domain.of({n: Hierarchy.flat([str(v) for v in range(size)]) for n, size in zip("abcd", SHAPE)})
+    cells = dict(zip("abcd", np.indices(SHAPE).reshape(4, -1)))
+    return ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), cells, counts)
+
+
+def design_of(masks, dense):
+    """One column for each cell of each clique, one row for each cell of the table that all cliques leave possible."""
+    cells = np.indices(SHAPE).reshape(4, -1).T
+    columns, possible = [np.ones(len(cells))], np.ones(len(cells), dtype=bool)
+    for mask in masks:
+        axes = list(vertices_of(mask))
+        shown, place = np.unique(cells[:, axes], axis=0, return_inverse=True)
+        marginal = np.bincount(place.ravel(), dense.ravel(), len(shown))
+        possible &= marginal[place.ravel()] > 0
+        columns.extend((place.ravel() == cell).astype(float) for cell in range(len(shown)))
+    return np.stack(columns, axis=1)[possible]
+
+
+def fitted(table, masks):
+    """The model with these cliques, by the names of a frame's columns."""
+    frame = pd.DataFrame(dict(zip(table.attributes, table.codes))).assign(n=table.counts)
+    return marginals.fit_model(frame, [tuple(table.domain.margin(mask)) for mask in masks], "n")
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.data())
+def test_what_can_be_estimated_is_the_rank_of_the_design_and_edges_are_tested_by_what_is_lost(seed, data):
+    """An edge in one clique: the model without it is decomposable, and its figures are differences of the two models."""
+    table = sparse_table(seed, data.draw(st.sampled_from([0.4, 2.0])))
+    masks = data.draw(decomposable_masks(table.domain))
+    collection = Collection.of(DataCube([table]), [*masks, *table.domain.attribute_masks])
+    masks, graph = collection.junction_tree.cliques, collection.interaction_graph
+    dense = np.zeros(SHAPE)
+    dense[tuple(table.codes)] = table.counts
+    design, model = design_of(masks, dense), fitted(table, masks)
+    rank = np.linalg.matrix_rank(design)
+    assert model.adjusted_degrees_of_freedom == len(design) - rank
+    assert model.selected.adjusted_parameters == rank - 1
+    for test in model.tests().itertuples():
+        first, second = map(table.domain.index, (test.first, test.second))
+        without = graph.without_edge(first, second)
+        if nx.is_chordal(without.to_networkx()):
+            smaller = fitted(table, maximal_cliques(without))
+            assert test.deviance == pytest.approx(smaller.deviance - model.deviance, abs=1e-7)
+            assert test.df == smaller.degrees_of_freedom - model.degrees_of_freedom
+
+
+def test_an_edge_in_several_cliques_is_tested_against_the_model_that_is_fitted():
+    """R: loglin(x, list(c(1,2), c(1,3), c(2,4), c(3,4)))$lrt less that of list(c(1,2,3), c(2,3,4)); df of the two."""
+    counts = np.arange(1, 37) * 7 % 19 + 1
+    cells = dict(zip("abcd", np.indices(SHAPE).reshape(4, -1)))
+    table = ContingencyTable.from_cells(sparse_table(0).domain, dict.fromkeys("abcd", 0), cells, counts)
+    tests = fitted(table, [0b0111, 0b1110]).tests().set_index(["first", "second"])
+    assert tests.loc[("b", "c"), "deviance"] == pytest.approx(21.359100091, abs=1e-6)
+    assert tests.loc[("b", "c"), "df"] == 8
+    assert pd.isna(tests.loc[("b", "c"), "df_adjusted"])
