@@ -9,7 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+import marginals
 from brute_force import Array, dense_marginal, independent, iterative_proportional_fitting, joint_array, kl_divergence
+from marginals import Role
 from models import (
     Collection,
     ContingencyTable,
@@ -24,6 +26,7 @@ from models import (
 from privacy_oracles import base_table
 from shape_releases import release_of
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, margins, shape_cube
+from written_bundles import bundle_content, write_bundle
 
 ROWS = 200_000
 
@@ -141,6 +144,27 @@ def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_p
         star = enumerated(of_shape("star"))
         kept = counts[star > 1e-7]
         assert chisquare(kept, star[star > 1e-7] / star[star > 1e-7].sum() * kept.sum()).pvalue < 1e-9
+
+
+def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thirty cells of nine hundred, and an attribute that is not published, of which one group has three values of four."""
+    ladder = Hierarchy.from_rows([("w", "w-y", "*"), ("x", "w-y", "*"), ("y", "w-y", "*"), ("z", "z", "*")])
+    flat = Hierarchy.flat(map(str, range(30)))
+    domain = Domain.of({"a": flat, "x": ladder, "b": flat})
+    diagonal, counts = np.arange(30), np.arange(5, 35)
+    codes = {"a": diagonal, "b": diagonal[::-1], "x": np.zeros(30, dtype=int)}
+    table = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts)
+    published = table.rolled_up({"a": 0, "b": 0})
+    collection = Collection.of(DataCube([published]), [published.mask])
+    write_bundle(bundle_content(collection, dict.fromkeys("axb", Role.QUASI_IDENTIFIER)), tmp_path)
+    monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 100)
+    for level, shares in ((1, {"w-y": 0.75, "z": 0.25}), (0, dict.fromkeys("wxyz", 0.25))):
+        cells = marginals.open_release(tmp_path).cells({"a": 0, "b": 0, "x": level})
+        found = {(int(a), int(b), x): weight for a, b, x, weight in cells.itertuples(index=False)}
+        expected = {(a, 29 - a, x): (a + 5) * share for a in range(30) for x, share in shares.items()}
+        assert found == pytest.approx(expected)
 
 
 def test_questions_that_cannot_be_answered_are_refused() -> None:

@@ -275,6 +275,8 @@ def test_a_table_whose_total_is_not_the_sum_of_its_cells() -> None:
     table = IntervalTable.of("alone", ["sex"], {(1,): (10, 10), (2,): (1, 4), (SEX.everything,): (20, 21)})
     (found,) = disagreements(linked_tables([table], [SEX]))
     assert (found.tables, found.gap) == ((0, 0), 6)
+    table = IntervalTable.of("by one", ["sex"], {(1,): (10, 10), (2,): (1, 4), (SEX.everything,): (15, 21)})
+    assert [each.gap for each in disagreements(linked_tables([table], [SEX]))] == [1]
     two_steps_above = {(1, 1): (1, 1), (1, 2): (2, 2), (2, 1): (3, 3), (2, 2): (4, 4), (3, 3): (12, 12)}
     (found,) = disagreements(linked_tables([IntervalTable.of("t", ["sex", "age"], two_steps_above)], [SEX, AGE]))
     assert found.gap == 2
