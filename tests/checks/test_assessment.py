@@ -1,10 +1,11 @@
-"""One table against the criteria: verdicts, worst classes, values reached, eligible ranges and the assessment."""
+"""One table by itself: classes, values reached, eligible ranges, attacks, re-identification, and beliefs."""
 
 import csv
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import groupby
-from math import exp, inf, log
+from itertools import combinations, groupby, permutations, product
+from math import exp, inf, isclose, log
 from pathlib import Path
 from typing import Any
 
@@ -19,52 +20,57 @@ from checks import (
     Diversity,
     DontCareEntropy,
     Entropy,
+    EquivalenceClasses,
     Finding,
     Functional,
     Induction,
     Recursive,
     Simple,
+    WorstClass,
+    equivalence_classes,
 )
 from checks.classes import (
+    THRESHOLDS,
     AffectedClasses,
-    StrongestRequirements,
     assess,
+    average,
+    background_knowledge,
+    bayes_optimal,
+    breach,
+    delta_presence,
+    eligibility,
     eligible,
+    estimated_risks,
+    falls_to,
+    homogeneity,
+    k_map,
+    knowledge_needed,
+    nearly_homogeneous,
+    negative_disclosure,
+    positive_disclosure,
+    posterior_belief,
+    prior_belief,
     reached,
+    reidentification,
+    rounded_up,
+    smallest_tau,
     table_diversity,
     table_findings,
+    uniqueness,
 )
-from models import ContingencyTable, Domain, Hierarchy
-from privacy_strategies import dense_tables, diversities
+from dice import Dice, Thrown
+from filled_tables import filled, flat_domain, of_labels
+from marginals import Table, implies
+from models import ContingencyTable, ContradictionError, Domain, Hierarchy
+from privacy_strategies import classes as rows_of_a_class
+from privacy_strategies import dense_tables, diversities, sensitive_domains
+from recoding_oracles import tables as people_tables
 from strategies import coarser_margins, hierarchies
 
 criteria: st.SearchStrategy[Diversity] = diversities(4) | st.one_of(
     st.builds(Functional, st.fractions(Fraction(1, 8), Fraction(7, 8), max_denominator=8), st.integers(2, 4)),
     st.builds(DontCareEntropy, st.fractions(1, 3, max_denominator=4), st.frozensets(st.integers(0, 3), max_size=2)),
 )
-
-
-def table_of(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> ContingencyTable:
-    """A table of these rows whose attributes can be published or suppressed."""
-    values = {name: sorted({row[i] for row in rows}) for i, name in enumerate(columns)}
-    domain = Domain.of({name: Hierarchy.flat(found) for name, found in values.items()})
-    codes = {name: np.array([values[name].index(row[i]) for row in rows]) for i, name in enumerate(columns)}
-    return ContingencyTable.from_cells(domain, dict.fromkeys(columns, 0), codes, np.ones(len(rows), dtype=np.int64))
-
-
-FIG_4 = table_of(
-    ("zip", "condition"),
-    [
-        (zip_code, condition)
-        for zip_code, conditions in [
-            ("1305*", ["heart", "viral", "cancer", "cancer"]),
-            ("1485*", ["cancer", "heart", "viral", "viral"]),
-            ("1306*", ["heart", "viral", "cancer", "cancer"]),
-        ]
-        for condition in conditions
-    ],
-)
-"""The 3-diverse inpatient table, MKGV07 Fig. 4."""
 
 
 @st.composite
@@ -141,7 +147,7 @@ def test_each_sensitive_attribute_in_turn_the_others_joining_the_quasi_identifie
 
 def test_diverse_in_each_attribute_alone_is_not_enough() -> None:
     """MKGV07 section 4.3: one piece of information about S gives away V."""
-    table = table_of(("q", "s", "v"), [("q*", "s1", "v1"), ("q*", "s1", "v2"), ("q*", "s2", "v3"), ("q*", "s3", "v3")])
+    table = of_labels(("q", "s", "v"), [("q*", "s1", "v1"), ("q*", "s1", "v2"), ("q*", "s2", "v3"), ("q*", "s3", "v3")])
     for attribute in ("s", "v"):
         alone = table.rolled_up({"q": 0, attribute: 0})
         assert table_diversity(alone, attribute, Distinct(3)).holds
@@ -150,17 +156,10 @@ def test_diverse_in_each_attribute_alone_is_not_enough() -> None:
     assert not any(finding.holds for finding in table_findings(table, ["s", "v"], [Distinct(2)]))
 
 
-def test_fig_4_is_entropy_2_8_diverse() -> None:
-    """MKGV07 section 4.2."""
-    assert table_diversity(FIG_4, "condition", Entropy(Fraction("2.8"))).holds
-    assert not table_diversity(FIG_4, "condition", Entropy(Fraction("2.83"))).holds
-    assert table_diversity(FIG_4, "condition", Distinct(3)).holds
-
-
 def test_a_tie_is_decided_exactly_and_a_failing_class_is_the_worst() -> None:
     """Both classes are entropy 4-diverse but for 10^-15, which floats do not see."""
     rows = [("x", str(v)) for v in (1, 2, 3, 4, 5, 5, 5, 5)] + [("y", str(v)) for v in range(1, 6)]
-    table = table_of(("q", "s"), rows)
+    table = of_labels(("q", "s"), rows)
     finding = table_diversity(table, "s", Entropy(Fraction(4)))
     assert finding.holds
     assert finding.worst is not None
@@ -193,31 +192,6 @@ def test_what_classes_reach_together(rows: list[list[int]]) -> None:
             assert (found.smallest_c(l) < c) == all(Recursive(c, l).decide(row) for row in rows)
 
 
-def test_there_is_no_diversity_of_none() -> None:
-    with pytest.raises(CriterionError):
-        StrongestRequirements(3, 2.0, 2.0, (1.0, 1.0)).smallest_c(0)
-
-
-def test_the_eligible_range_of_the_patients_of_tz09() -> None:
-    """TZ09 section I, Fig. 1 (a): simple l up to 2, and c above 1 for l = 2, above 3 for l = 3."""
-    diseases = ["hepatitis"] * 4 + ["phthisis", "hepatitis"] + ["phthisis"] * 3 + ["anemia", "hepatitis", "flu"]
-    table = table_of(("patient", "disease"), [(str(i), disease) for i, disease in enumerate(diseases)])
-    found = eligible(table, "disease")
-    assert (found.distinct, found.simple, found.recursive_c) == (4, 2.0, (1.0, 3.0, 6.0))
-
-
-@given(tables(["s"]), st.data())
-def test_no_generalization_is_beyond_the_eligible_range(table: ContingencyTable, data: st.DataObject) -> None:
-    """TZ09 section I: the distribution of the whole table limits every requirement."""
-    margin = dict(data.draw(coarser_margins(table.domain, table.margin))) | {"s": table.margin["s"]}
-    most = eligible(table, "s")
-    some = assess(table.rolled_up(margin), ["s"]).diversity["s"]
-    assert some.distinct <= most.distinct
-    assert some.simple <= most.simple + 1e-12
-    assert some.entropy <= most.entropy + 1e-9
-    assert all(c >= least - 1e-12 for c, least in zip(some.recursive_c, most.recursive_c))
-
-
 @given(tables(["s", "t"]), st.fractions(Fraction(1, 2), 1, max_denominator=20))
 def test_the_assessment_counts_classes_and_rows(table: ContingencyTable, share: Fraction) -> None:
     found = assess(table, ["s", "t"], share)
@@ -247,7 +221,9 @@ def test_the_assessment_counts_classes_and_rows(table: ContingencyTable, share: 
 
 def test_the_assessment_as_plain_values() -> None:
     """What `assess --json` prints, null where no c will do."""
-    table = table_of(("q", "s"), [("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")])
+    table = of_labels(("q", "s"), [("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")])
+    with pytest.raises(CriterionError):
+        assess(table, ["s"]).diversity["s"].smallest_c(0)
     assert assess(table, ["s"]).as_json() == {
         "rows": 4,
         "classes": 2,
@@ -260,23 +236,21 @@ def test_the_assessment_as_plain_values() -> None:
 
 
 def test_a_table_without_rows_or_without_a_sensitive_attribute() -> None:
-    domain = Domain.of({"q": Hierarchy.flat("xy"), "s": Hierarchy.flat("12")})
-    codes = {"q": np.zeros(1, dtype=int), "s": np.zeros(1, dtype=int)}
-    empty = ContingencyTable.from_cells(domain, {"q": 0, "s": 0}, codes, np.array([0]))
+    empty = filled(flat_domain(q="xy", s="12"), [0] * 4)
     finding = table_diversity(empty, "s", Distinct(2))
     assert finding.holds
     assert finding.worst is None
     assert assess(empty, ["s"]).as_json()["diversity"] == {}
     assert assess(empty, ["s"]).k_anonymity == 0
-    nothing_secret = assess(FIG_4, [])
-    assert (nothing_secret.classes, nothing_secret.homogeneous) == (9, AffectedClasses(0, 0))
+    nothing_secret = assess(filled(flat_domain(q="xy", s="12"), [1, 2, 0, 3]), [])
+    assert (nothing_secret.classes, nothing_secret.homogeneous) == (3, AffectedClasses(0, 0))
 
 
 @pytest.mark.data
 def test_occupation_on_adult(shared_data: Path) -> None:
     """MKGV07 section 6: entropy 10.57-diverse, and no generalization is recursive (3, 12)-diverse."""
     with (shared_data / "adult" / "adult.csv").open(newline="") as file:
-        table = table_of(("sex", "occupation"), [(row["sex"], row["occupation"]) for row in csv.DictReader(file)])
+        table = of_labels(("sex", "occupation"), [(row["sex"], row["occupation"]) for row in csv.DictReader(file)])
     found = eligible(table, "occupation")
     assert found.distinct == 14
     assert found.entropy == pytest.approx(10.57, abs=0.005)
@@ -286,13 +260,465 @@ def test_occupation_on_adult(shared_data: Path) -> None:
     assert table_diversity(suppressed, "occupation", Recursive(Fraction(3), 11)).holds
 
 
-def test_what_background_knowledge_breaks_is_that_of_trying_every_choice_of_values() -> None:
-    """A class falls where as many values as are ruled out, and one more, are all it has."""
-    table = table_of(("q", "s"), [("x", "1"), ("x", "2"), ("x", "3"), ("y", "1"), ("y", "2"), ("y", "2")])
-    needed = assess(table, ["s"]).knowledge["s"]
-    assert needed.least == 1
-    assert {n: (fallen.classes, fallen.rows) for n, fallen in needed.fallen.items()} == {
-        1: (1, 3),
-        2: (2, 6),
-        3: (2, 6),
+# What is eligible: a requirement that some generalization satisfies, and none beyond.
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), st.integers(2, 7))
+def test_the_smallest_tau_is_the_one_at_which_the_verdict_turns(counts: list[int], l: int) -> None:
+    """The exact verdict of the criterion holds at it, and just below it does not."""
+    tau = smallest_tau(sorted(counts, reverse=True), l)
+    for other in (tau - Fraction(1, 10**9), tau, tau + Fraction(1, 10**9)):
+        if 0 < other < 1:
+            assert Functional(other, l).decide(counts) == (other >= tau)
+    if tau == 1:
+        assert not Functional(Fraction(999, 1000), l).decide(counts)
+
+
+def partitions(rows: list[int]) -> Iterator[list[list[int]]]:
+    """All ways to put some rows into classes, which is more than quasi-identifiers and their generalizations allow."""
+    if not rows:
+        yield []
+        return
+    for size in range(len(rows)):
+        for others in combinations(rows[1:], size):
+            left = [row for row in rows[1:] if row not in others]
+            yield from ([[rows[0], *others], *rest] for rest in partitions(left))
+
+
+@pytest.mark.slow
+@given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=6))
+def test_no_way_to_put_rows_into_classes_satisfies_more(diseases: list[str]) -> None:
+    """Brute force over all partitions of the rows; one of them, all rows together, satisfies what is told."""
+    values = sorted(set(diseases))
+    table = of_labels(("row", "disease"), [(str(i), disease) for i, disease in enumerate(diseases)])
+    found = eligibility(table, table, ["disease"], {})["disease"]
+    tau = [Fraction(1)] * len(found.tau)
+    distinct, simple, entropy = 0, Fraction(0), 0.0
+    for classes in partitions(list(range(len(diseases)))):
+        held = [sorted(Counter(diseases[row] for row in rows).values(), reverse=True) for rows in classes]
+        reached = [max(smallest_tau(counts, l) for counts in held) for l in range(2, len(values) + 1)]
+        tau = [min(pair) for pair in zip(tau, reached)]
+        distinct = max(distinct, min(map(len, held)))
+        simple = max(simple, min(Fraction(sum(counts), counts[0]) for counts in held))
+        shares = [[count / sum(counts) for count in counts] for counts in held]
+        entropy = max(entropy, min(exp(-sum(p * log(p) for p in own)) for own in shares))
+    assert list(found.tau) == tau
+    assert found.reached.distinct == distinct
+    assert found.reached.simple == pytest.approx(float(simple))
+    assert found.reached.entropy == pytest.approx(entropy)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=6))
+def test_with_generalized_values_the_smallest_tau_is_that_of_equal_shares(counts: list[int]) -> None:
+    """All values generalized to `*` stand for all that occur alike; a smaller share of the largest is impossible."""
+    number = len(counts)
+    table = filled(flat_domain(disease=number), counts)
+    found = eligibility(table, table, ["disease"], {})["disease"]
+    assert found.generalized == Fraction(1, number)
+    for l in range(2, number + 1):
+        assert Functional(found.generalized, l).decide([1] * number)
+        assert not Functional(found.generalized - Fraction(1, 10**6), l).decide([1] * number)
+        assert found.generalized <= found.tau[l - 2]
+
+
+@pytest.mark.slow
+@given(people_tables(), st.fractions(0, 1, max_denominator=9).filter(lambda tau: 0 < tau < 1), st.integers(2, 4))
+def test_the_excess_that_is_told_is_that_of_the_class_nearest_to_the_line(people: Table, tau: Fraction, l: int) -> None:
+    """TZ09 Def. 8, summed by hand over the values of each class; None where a class lies above the line."""
+    table, secret = people.base_counts, people.sensitive[0]
+    requirement = Functional(tau, l)
+    told = eligibility(table, table, [secret], {secret: [requirement]})[secret].excess[str(requirement)]
+    distances, is_met = [], True
+    for counts in equivalence_classes(table, secret).counts.tolist():
+        held, distance = Fraction(0), Fraction(0)
+        for k, count in enumerate(sorted(counts, reverse=True), 1):
+            held += Fraction(count, sum(counts))
+            psi = min(tau + (1 - tau) * Fraction(k - 1, l - 1), Fraction(1))
+            is_met &= held <= psi
+            distance += abs(psi - held)
+        distances.append(distance)
+    assert told == (pytest.approx(float(min(distances))) if is_met else None)
+
+
+def test_the_patients_of_tz09_and_their_excess() -> None:
+    """TZ09 Fig. 1 (a): half of 12 patients have hepatitis, a third phthisis, of the others one each."""
+    diseases = ["hepatitis"] * 6 + ["phthisis"] * 4 + ["anemia", "flu"]
+    table = of_labels(("patient", "disease"), [(str(i), disease) for i, disease in enumerate(diseases)])
+    assert [rounded_up(tau) for tau in (Fraction(1, 3), Fraction(1, 4))] == [0.333334, 0.25]
+    half, most = Functional(Fraction(1, 2), 3), Functional(Fraction(2, 5), 3)
+    whole = table.rolled_up({"disease": 0})
+    found = eligibility(whole, table, ["disease"], {"disease": [half, most]})["disease"]
+    range_ = eligible(table, "disease")  # simple l up to 2, and c above 1 for l = 2, above 3 for l = 3
+    assert (range_.distinct, range_.simple, range_.recursive_c) == (4, 2.0, (1.0, 3.0, 6.0))
+    # F = 6/12, 10/12, 11/12: at l = 3 the second binds, (10/12 - 1/2) / (1/2) = 2/3; at l = 4 (11/12 - 2/3) * 3 = 3/4.
+    assert found.tau == (Fraction(1, 2), Fraction(2, 3), Fraction(3, 4))
+    assert (found.values, found.generalized) == (4, Fraction(1, 4))
+    assert found.excess == {"functional:0.5,3": None, "functional:0.4,3": None}
+    loose = Functional(Fraction(7, 10), 3)
+    excess = eligibility(whole, table, ["disease"], {"disease": [loose]})["disease"].excess["functional:0.7,3"]
+    # psi = 0.7, 0.85, 1, 1.
+    assert excess == pytest.approx(np.abs(np.array([0.7, 0.85, 1, 1]) - np.array([6, 10, 11, 12]) / 12).sum())
+    assert found.as_json()["functional_tau"] == {"2": 0.5, "3": rounded_up(Fraction(2, 3)), "4": 0.75}
+    for name, weakest in found.implying.items():  # what is told to imply a requirement does, and nothing weaker
+        assert implies(Simple(weakest.simple), name, 4).value == "holds"
+        assert implies(Simple(weakest.simple - Fraction(1, 10**6)), name, 4).value == "fails"
+        for l, c in weakest.recursive.items():
+            assert implies(Recursive(c, l), name, 4).value == "holds"
+            assert implies(Recursive(c + Fraction(1, 10**6), l), name, 4).value == "fails"
+    assert set(found.implying) == {"functional:0.5,3", "functional:0.4,3"}
+
+
+# The homogeneity and the background-knowledge attack, against trying every choice of values to rule out.
+
+
+certainties = st.sampled_from(
+    [Fraction(1), Fraction(19, 20), Fraction(3, 4), Fraction(1, 2), Fraction(2, 3)]
+) | st.fractions(Fraction(1, 100), 1)
+
+
+def classes_with(rows: list[list[int]]) -> EquivalenceClasses:
+    """Classes with these counts by sensitive value."""
+    width = max(map(len, rows))
+    counts = [row + [0] * (width - len(row)) for row in rows]
+    return equivalence_classes(filled(flat_domain(q=len(rows), s=width), counts), "s")
+
+
+INPATIENTS = classes_with([[2, 2, 0], [1, 1, 2], [0, 0, 4]])
+
+
+"""MKGV07 Fig. 2: heart disease, viral infection and cancer in three classes of four."""
+
+
+def falls(row: list[int], ruled_out: int, share: Fraction) -> bool:
+    """Whether some choice of values to rule out leaves one with at least this share of what is left."""
+    values = range(len(row))
+    for gone in combinations(values, min(ruled_out, len(row) - 1)):
+        left = [row[value] for value in values if value not in gone]
+        if sum(left) and max(left) >= share * sum(left):
+            return True
+    return False
+
+
+@given(st.lists(rows_of_a_class(5), min_size=1, max_size=6), st.integers(0, 5), certainties)
+def test_a_class_falls_when_some_choice_of_values_betrays_it(
+    rows: list[list[int]], ruled_out: int, share: Fraction
+) -> None:
+    classes = classes_with(rows)
+    expected = [falls(row, ruled_out, share) for row in classes.counts.tolist()]
+    assert falls_to(classes, ruled_out, share).tolist() == expected
+
+
+@given(st.lists(rows_of_a_class(5), min_size=1, max_size=6), certainties)
+def test_knowledge_needed_is_the_least_that_suffices(rows: list[list[int]], share: Fraction) -> None:
+    classes = classes_with(rows)
+    expected = [next(n for n in range(9) if falls(row, n, share)) for row in classes.counts.tolist()]
+    assert knowledge_needed(classes, share).tolist() == expected
+    assert knowledge_needed(classes).tolist() == (np.count_nonzero(classes.counts, axis=1) - 1).tolist()
+    sizes = classes.counts.sum(axis=1)
+    for number, found in background_knowledge(classes, range(4), share).items():
+        which = [needed <= number for needed in expected]
+        assert found == AffectedClasses(sum(which), int(sizes[which].sum()))
+
+
+def test_bob_and_umeko() -> None:
+    """MKGV07 section 1.1: Bob's class is homogeneous; Umeko's falls to somebody who can rule out heart disease."""
+    assert homogeneity(INPATIENTS) == AffectedClasses(1, 4)
+    assert knowledge_needed(INPATIENTS).tolist() == [1, 2, 0]
+    assert background_knowledge(INPATIENTS, [1, 2]) == {1: AffectedClasses(2, 8), 2: AffectedClasses(3, 12)}
+
+
+def test_nearly_homogeneous_is_95_percent_and_no_less() -> None:
+    """MKGV07 section 6: the most frequent value appears in at least 95% of the rows."""
+    classes = classes_with([[19, 1], [189, 11], [20, 0], [950_000_000, 50_000_001]])
+    assert nearly_homogeneous(classes).tolist() == [True, False, True, False]
+    assert homogeneity(classes) == AffectedClasses(2, 40)
+    assert homogeneity(classes, Fraction(1)) == AffectedClasses(1, 20)
+    tiny = Fraction(1, 10**30)  # shares of any precision are exact
+    assert nearly_homogeneous(classes, Fraction(19, 20) - tiny).tolist() == [True, False, True, False]
+    assert nearly_homogeneous(classes, Fraction(19, 20) + tiny).tolist() == [False, False, True, False]
+
+
+def test_the_average_is_over_all_tables() -> None:
+    """MKGV07 Fig. 9: affected tables of all, then means that count unaffected tables as 0."""
+    found = average([AffectedClasses(2, 40), AffectedClasses(0, 0), AffectedClasses(1, 5), AffectedClasses(1, 3)])
+    assert (found.tables, found.affected_tables, found.classes, found.rows) == (4, 3, 1.0, 12.0)
+    assert average([]).classes == 0.0
+
+
+# Prosecutor, journalist and marketer risk, and what makes rows unique, against counting row by row.
+
+
+pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=6)
+
+
+@given(pairs)
+def test_the_risks_are_those_of_every_row(drawn: list[tuple[int, int]]) -> None:
+    """1 / f, or 1 / F with a population of f and some more, row by row."""
+    rows = [(f, f + more) for f, more in drawn for _ in range(f)]
+    sizes, people = np.array([f for f, _ in drawn]), np.array([f + more for f, more in drawn])
+    found = reidentification(sizes, people)
+    assert found is not None
+    assert found.journalist is not None
+    for risk, of_row in ((found.prosecutor, [1 / f for f, _ in rows]), (found.journalist, [1 / n for _, n in rows])):
+        assert risk.highest == pytest.approx(max(of_row))
+        assert risk.average == pytest.approx(sum(of_row) / len(rows))
+    exact = [Fraction(1, n) for _, n in rows]
+    for bound in THRESHOLDS:
+        assert found.journalist.above[bound] == pytest.approx(sum(risk > bound for risk in exact) / len(rows))
+    assert found.marketer == found.journalist.average
+    assert found.population_unique == sum(pair == (1, 0) for pair in drawn)
+    alone = reidentification(sizes)
+    assert alone is not None
+    assert alone.marketer == pytest.approx(len(drawn) / len(rows))
+
+
+@given(st.integers(1, 40), st.floats(0.05, 1))
+def test_estimated_risks_are_means_over_the_population(f: int, fraction: float) -> None:
+    """1 / F summed over negative binomial F, which has F - f people who were passed over."""
+    probability, mean = fraction**f, 0.0
+    for n in range(f, 20_000):
+        mean += probability / n
+        probability *= (1 - fraction) * n / (n - f + 1)
+    assert estimated_risks(np.array([f]), fraction)[0] == pytest.approx(mean, rel=1e-6)
+
+
+def test_a_sampling_fraction_tells_how_many_are_unique_in_the_population() -> None:
+    found = reidentification(np.array([1, 1, 3]), 0.25)
+    assert found is not None
+    assert (found.population_unique, found.is_estimated) == (0.5, True)
+    assert found.as_json()["estimated"] is True
+    for fraction in (0.0, 1.5):
+        with pytest.raises(CriterionError, match="sampling fraction"):
+            reidentification(np.array([1]), fraction)
+
+
+@Thrown
+def wide_tables(dice: Dice) -> ContingencyTable:
+    """A table of three or four columns."""
+    return dense_tables.of(dice, sensitive_domains.of(dice, 48, 4)[0])
+
+
+@given(wide_tables())
+def test_the_columns_are_those_of_minimal_sets_that_make_a_row_unique(table: ContingencyTable) -> None:
+    columns = [table.column(name, 0).tolist() for name in table.attributes]
+    rows = [row for row, count in zip(zip(*columns), table.counts.tolist()) for _ in range(count)]
+    axes = range(len(columns))
+    unique_by = {
+        chosen: {
+            i
+            for i, row in enumerate(rows)
+            if Counter(tuple(r[a] for a in chosen) for r in rows)[tuple(row[a] for a in chosen)] == 1
+        }
+        for size in range(1, 4)
+        for chosen in combinations(axes, size)
     }
+    minimal = {
+        chosen: found - set().union(*(unique_by[less] for less in unique_by if set(less) < set(chosen)), set())
+        for chosen, found in unique_by.items()
+    }
+    some = set().union(*minimal.values())
+    found = uniqueness(table)
+    assert found.records == sum(Counter(rows)[row] == 1 for row in rows)
+    for axis, name in enumerate(table.attributes):
+        own = set().union(*(rows_of for chosen, rows_of in minimal.items() if axis in chosen))
+        assert found.columns[name] == pytest.approx(len(own) / max(len(some), 1))
+    with pytest.MonkeyPatch.context() as patched:  # smaller sets are looked at where there are too many
+        patched.setattr("checks.classes._MOST_WORK", 0)
+        found = uniqueness(table)
+    assert found.most == 1
+    for name in table.attributes:
+        assert (found.columns[name] > 0) == bool((table.rolled_up({name: 0}).counts == 1).any())
+
+
+@given(pairs, st.integers(1, 12), st.fractions(0, 1, max_denominator=6), st.fractions(0, 1, max_denominator=6))
+def test_k_map_and_delta_presence_are_those_of_every_person(
+    drawn: list[tuple[int, int]], k: int, one: Fraction, other: Fraction
+) -> None:
+    sizes, people = np.array([f for f, _ in drawn]), np.array([f + more for f, more in drawn])
+    mapped = k_map(sizes, people, k)
+    assert mapped.holds == all(f + more >= k for f, more in drawn)
+    assert mapped.worst == (WorstClass(count=min(f + more for f, more in drawn)) if drawn else None)
+    assert (dict(mapped.parameters), mapped.examined) == ({"k": k}, len(drawn))
+    low, high = sorted((one, other))
+    expected = all(low <= Fraction(f, f + more) <= high for f, more in drawn)
+    found = delta_presence(sizes, people, (low, high))
+    assert found.holds == expected
+    assert found.worst is not None
+    assert 0 <= found.worst.as_json()["presence"] <= 1
+    # Nobody of a class being in the table tells as much as everybody.
+    assert not delta_presence(np.append(sizes, 0), np.append(people, 4), (Fraction(1, 100), Fraction(1))).holds
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    one = np.array([2])
+    with pytest.raises(ContradictionError, match="no sample of it"):
+        reidentification(one, np.array([1]))
+    with pytest.raises(ContradictionError, match="no sample of it"):
+        k_map(one, np.array([1]), 1)
+    with pytest.raises(CriterionError, match="at least 1"):
+        k_map(one, one, 0)
+    with pytest.raises(CriterionError, match="the lower first"):
+        delta_presence(one, one, (Fraction(1, 2), Fraction(1, 3)))
+    assert reidentification(np.array([], dtype=int)) is None
+    for ruled_out, share in ((-1, Fraction(1)), (0, Fraction(0)), (1, Fraction(3, 2))):
+        with pytest.raises(CriterionError):
+            falls_to(INPATIENTS, ruled_out, share)
+    for rho in (("0", "0.5"), ("0.5", "0.5"), ("0.6", "0.5"), ("0.5", "1")):
+        with pytest.raises(CriterionError):
+            bayes_optimal(TABLE, POPULATION, "s", {"q": 0}, Fraction(rho[0]), Fraction(rho[1]))
+    for population in ([[0, 0], [25, 25]], [[15, 0], [25, 25]], [[15, 0], [25, 0]]):
+        with pytest.raises(ContradictionError):
+            bayes_optimal(TABLE, filled(QS, population), "s", {"q": 0}, *RHO)
+
+
+# Bayes-optimal privacy: beliefs are those of counting random worlds, and merging classes can break it.
+
+
+QS = Domain.of({"q": Hierarchy.flat(["q1", "q2"]), "s": Hierarchy.flat(["s1", "s2"])})
+
+
+RHO = Fraction("0.31"), Fraction("0.58")
+
+
+POPULATION = filled(QS, [[15, 35], [25, 25]])
+
+
+TABLE = filled(QS, [[1, 1], [35, 15]])
+
+
+"""MKGV07 Fig. 5: f(q, s) in percent, and n(q, s)."""
+
+
+def test_the_beliefs_of_the_counterexample() -> None:
+    """MKGV07 Theorem 5.1, Figs. 5 and 6."""
+    population, rows = np.array([[0.15, 0.35], [0.25, 0.25]]), np.array([[1, 1], [35, 15]])
+    np.testing.assert_allclose(prior_belief(population), [[0.3, 0.7], [0.5, 0.5]])
+    np.testing.assert_allclose(posterior_belief(rows, population, population), [[0.5, 0.5], [0.7, 0.3]])
+    merged = posterior_belief(np.array([[36, 16]] * 2), population, np.array([[0.4, 0.6]] * 2))
+    assert merged[0, 0] > 0.59
+
+
+def test_merging_two_private_classes_need_not_be_private() -> None:
+    """MKGV07 Theorem 5.1: no breach before, one after generalizing q1 and q2 to q*."""
+    before = bayes_optimal(TABLE, POPULATION, "s", {"q": 0}, *RHO)
+    after = bayes_optimal(TABLE, POPULATION, "s", {"q": 1}, *RHO)
+    assert before.holds
+    assert not after.holds
+    assert after.worst is not None
+    assert (after.worst.cell, after.worst.value) == ({"q": "q1"}, "s1")
+    assert after.worst.prior == pytest.approx(0.3)
+    assert after.worst.posterior == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))
+    assert after.examined == 4
+
+
+def arrangements(people: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, int]]]:
+    """Every way to give sensitive values to the individuals of a population (psi of MKGV07 Theorem 3.1)."""
+    groups = [sorted(set(permutations([s for s, n in enumerate(counts) for _ in range(n)]))) for _, counts in people]
+    for chosen in product(*groups):
+        yield [(q, s) for (q, _), values in zip(people, chosen) for s in values]
+
+
+def counted_belief(people: list[tuple[int, list[int]]], published: list[int], bob: int) -> list[Fraction] | None:
+    """Share of the random worlds compatible with one published class in which an individual has each value.
+
+    people: for each q of the population its counts by sensitive value; all of them generalize to the class.
+    """
+    worlds = [0] * len(published)
+    for world in arrangements(people):
+        for sample in combinations(range(len(world)), sum(published)):
+            shown = [world[individual][1] for individual in sample]
+            if bob in sample and [shown.count(s) for s in range(len(published))] == published:
+                worlds[world[bob][1]] += 1
+    return [Fraction(n, sum(worlds)) for n in worlds] if any(worlds) else None
+
+
+@given(st.data())
+def test_the_posterior_belief_is_the_share_of_random_worlds(data: st.DataObject) -> None:
+    """MKGV07 Theorem 3.1."""
+    counts = st.lists(st.integers(0, 2), min_size=2, max_size=2).filter(any)
+    alike, others = data.draw(counts), data.draw(counts)
+    in_class = [a + b for a, b in zip(alike, others)]
+    published = [data.draw(st.integers(0, n)) for n in in_class]
+    belief = counted_belief([(0, alike), (1, others)], published, bob=0)
+    arrays = [np.array([row]) for row in (published, alike, in_class)]
+    if belief is None:
+        with pytest.raises(ContradictionError):
+            posterior_belief(*arrays)
+    else:
+        np.testing.assert_allclose(posterior_belief(*arrays), [[float(share) for share in belief]])
+
+
+def exact_breach(
+    table: ContingencyTable, population: ContingencyTable, level: int, rho: tuple[Fraction, Fraction]
+) -> bool:
+    """MKGV07 Theorem 3.1 and Def. 3.3 in fractions, read off the rows."""
+    hierarchy = table.domain.hierarchy("q")
+    parent = {row[0]: row[level] for row in hierarchy.rows()}
+    values = table.domain.hierarchy("s").labels[0]
+    f, n = dict(population.cells()), dict(table.cells())
+    order = table.attributes
+
+    def count(of: dict[tuple[str, ...], int], keep: str, s: str, merged: bool) -> int:
+        return sum(
+            number
+            for labels, number in of.items()
+            for cell in [dict(zip(order, labels))]
+            if cell["s"] == s and (parent[cell["q"]] == parent[keep] if merged else cell["q"] == keep)
+        )
+
+    for q in {dict(zip(order, labels))["q"] for labels in n}:
+        alike = [count(f, q, s, merged=False) for s in values]
+        weights = [
+            Fraction(count(n, q, s, merged=True) * a, count(f, q, s, merged=True) or 1) for a, s in zip(alike, values)
+        ]
+        for a, w in zip(alike, weights):
+            prior, posterior = Fraction(a, sum(alike)), w / sum(weights)
+            if prior < rho[0] and posterior > rho[1]:
+                return True
+            if prior > 1 - rho[0] and posterior < 1 - rho[1]:
+                return True
+    return False
+
+
+@given(st.data())
+def test_the_verdict_is_exact(data: st.DataObject) -> None:
+    """On tables whose beliefs often lie on rho_1 or rho_2 themselves."""
+    domain = Domain.of({"q": data.draw(hierarchies(3)), "s": data.draw(hierarchies(3))})
+    table = data.draw(dense_tables(domain))
+    more = data.draw(dense_tables(domain))
+    codes = {a: np.concatenate((table.column(a, 0), more.column(a, 0))) for a in domain.attributes}
+    population = ContingencyTable.from_cells(domain, table.margin, codes, np.concatenate((table.counts, more.counts)))
+    level = data.draw(st.integers(0, domain.hierarchy("q").height))
+    share = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), Fraction(3, 4)])
+    rho = tuple(sorted(data.draw(st.lists(share, min_size=2, max_size=2, unique=True))))
+    finding = bayes_optimal(table, population, "s", {"q": level}, *rho)
+    assert finding.holds is not exact_breach(table, population, level, rho)
+    assert finding.worst is not None
+    found = breach(*(np.array([[getattr(finding.worst, name)]]) for name in ("prior", "posterior")), *rho)
+    on_the_boundary = any(
+        isclose(getattr(finding.worst, name), value, abs_tol=1e-9)
+        for name in ("prior", "posterior")
+        for rho_i in rho
+        for value in (float(rho_i), 1 - float(rho_i))
+    )
+    assert on_the_boundary or bool(found) is not finding.holds
+
+
+def test_a_belief_on_the_bound_is_no_breach() -> None:
+    """A posterior of 1/3 is not below 1 - 2/3, though in floating point it is."""
+    table, population = filled(QS, [[1, 2], [1, 2]]), filled(QS, [[9, 3], [9, 3]])
+    half, bound = Fraction(1, 2), Fraction(2, 3)
+    assert breach(np.array([[0.75]]), np.array([[1 / 3]]), half, bound).all()
+    assert bayes_optimal(table, population, "s", {"q": 0}, half, bound).holds
+    fallen = np.array([[0.8, 0.2]]), np.array([[0.3, 0.7]])  # Def. 3.3, the second half
+    assert breach(*fallen, Fraction("0.3"), Fraction("0.6")).tolist() == [[True, True]]
+    assert breach(*fallen, Fraction("0.3"), Fraction("0.75")).tolist() == [[False, False]]
+    assert not bayes_optimal(table, population, "s", {"q": 0}, half, bound - Fraction(1, 10**15)).holds
+
+
+def test_disclosures_are_where_beliefs_are_sure_and_right() -> None:
+    """MKGV07 Defs. 3.1 and 3.2: somebody has the value, or somebody has another."""
+    posterior = np.array([[0.96, 0.04], [0.96, 0.04], [1.0, 0.0]])
+    rows = np.array([[3, 1], [0, 2], [5, 0]])
+    assert positive_disclosure(posterior, rows, 0.05).tolist() == [[True, False], [False, False], [True, False]]
+    assert negative_disclosure(posterior, rows, 0.05).tolist() == [[False, True], [False, False], [False, True]]

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from checks import Distinct, Diversity, Entropy, Functional, PrivacyConstraint, Recursive, Requirements, Simple
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, Problem, RefusalScope, exact
+from filled_tables import filled
+from models import Collection, DataCube, Domain, Hierarchy, Mask, Problem, RefusalScope, exact
 from privacy_oracles import (
     base_values,
     class_sizes,
@@ -43,8 +44,7 @@ def parts(rng: np.random.Generator, trials: int) -> Iterator[Part]:
         heights = SHAPES[rng.integers(len(SHAPES))]
         domain = Domain.of({name: GENERALIZED[h] for name, h in zip([*"abc"[: len(heights) - 1], "s"], heights)})
         counts = rng.choice([0, 0, 1, 2, 3, 5, 8], size=[3] * len(heights)) * (rng.random([3] * len(heights)) < 0.9)
-        codes = dict(zip(domain.attributes, np.indices(counts.shape).reshape(counts.ndim, -1)))
-        cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts.ravel())])
+        cube = DataCube([filled(domain, counts)])
         first_step = domain.attribute_masks[-1] & -domain.attribute_masks[-1]
         candidates = [c for c in all_collections(domain) if sum(bool(m & first_step) for m in c) > 1]
         whole = sorted(candidates, key=sorted)[rng.integers(len(candidates))]
@@ -139,9 +139,7 @@ def crossed() -> tuple[DataCube, Mask, Mask]:
     """
     pairs = Hierarchy.from_rows([(f"v{i}", f"g{i // 2}", "*") for i in range(4)])
     domain = Domain.of({"s": pairs, "t": pairs})
-    counts = np.array([[3, 0, 1, 0], [0, 1, 0, 3], [2, 0, 5, 0], [0, 6, 0, 1]])
-    codes = dict(zip("st", np.indices((4, 4)).reshape(2, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, {"s": 0, "t": 0}, codes, counts.ravel())])
+    cube = DataCube([filled(domain, [[3, 0, 1, 0], [0, 1, 0, 3], [2, 0, 5, 0], [0, 6, 0, 1]])])
     return cube, domain.mask({"s": 0, "t": 1}), domain.mask({"s": 1, "t": 0})
 
 

@@ -1,5 +1,6 @@
 """Hypothesis strategies for privacy: criteria, classes, and collections with a sensitive attribute."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor, prod
@@ -101,6 +102,24 @@ def tree_of_classes(*classes: tuple[int, ...]) -> SensitiveTree:
     tree = sensitive_tree(Collection.of(DataCube([table]), [table.mask]), "s")
     assert tree is not None
     return tree
+
+
+def random_star(margins: Sequence[Sequence[str]], effect: float, values: int, size: int, seed: int = 0) -> Collection:
+    """Margins of attributes of `size` values and of s, of 100,000 rows that depend on s by logits of this deviation."""
+    rng = np.random.default_rng(seed)
+    base = np.exp(-0.6 * rng.normal(size=values))
+    columns = {"s": rng.choice(values, 100_000, p=base / base.sum())}
+    for name in sorted({name for margin in margins for name in margin}):
+        logits = (effect * rng.normal(size=(values, size)))[columns["s"]]
+        columns[name] = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    domain = Domain.of({n: Hierarchy.flat(map(str, range(values if n == "s" else size))) for n in columns})
+    tables = []
+    for margin in margins:
+        cells = {name: columns[name] for name in (*margin, "s")}
+        tables.append(
+            ContingencyTable.from_cells(domain, dict.fromkeys(cells, 0), cells, np.ones(100_000, dtype=np.int64))
+        )
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
 @Thrown

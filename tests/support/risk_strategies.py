@@ -3,7 +3,6 @@
 import numpy as np
 
 from checks import Constant, Dictionary, Linear, Multiplicative, Records, RecordSpace, Weights
-from checks.risk.harm import Sensitivity, harmonic_shares
 from dice import Dice, Thrown
 from models import FloatArray, Taxonomy
 from strategies import domains
@@ -42,6 +41,16 @@ def constant_shares(taxonomy: Taxonomy) -> FloatArray:
     return np.array([float(node != taxonomy.root) for node in range(taxonomy.size)])
 
 
+def harmonic_means(taxonomy: Taxonomy, base: FloatArray) -> FloatArray:
+    """w_p = 1 / sum(1 / w_i) over the children of each node themselves, the root 0; infinite and zero weights included."""
+    shares = np.concatenate([base, np.zeros(taxonomy.size - len(base))])
+    with np.errstate(divide="ignore"):
+        for node in range(len(base), taxonomy.root):
+            shares[node] = 1 / np.sum(1 / shares[np.flatnonzero(taxonomy.parents[:-1] == node)])
+    shares[taxonomy.root] = 0
+    return shares
+
+
 def entries_consistent_with(dictionary: Dictionary, record: Records) -> int:
     """How many entries are consistent with one record."""
     repeated = Records(dictionary.space, np.broadcast_to(record.nodes, dictionary.entries.nodes.shape))
@@ -52,14 +61,14 @@ _AMOUNTS = (0.0, 0.25, 1.0, 3.0, np.inf)
 
 
 @Thrown
-def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Sensitivity:
+def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Constant | Linear | Multiplicative:
     """Each parametric family, personal or not, with interactions or not, infinite weights included."""
     if dice.below(4) == 3:
         return Constant(dice.one_of([0.0, 1.0, 2.5]))
     shares = []
     for taxonomy in space.taxonomies:
         base = [dice.one_of(_AMOUNTS) for _ in range(taxonomy.hierarchy.size(0))]
-        shares.append(harmonic_shares(taxonomy, np.array(base)))
+        shares.append(harmonic_means(taxonomy, np.array(base)))
     terms = [(axis,) for axis in range(len(space))]
     if dice.yes():
         terms += [(axis, other) for axis in range(len(space)) for other in range(axis)]

@@ -1,10 +1,12 @@
 """All tables of whole numbers with given sums, one after another: the oracle of what marginals determine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from models import Domain
 
 Counts = NDArray[np.int64]
 Levels = Mapping[str, Sequence[int]]
@@ -37,6 +39,21 @@ def all_tables(members: Sequence[Sequence[int]], sums: Sequence[int], cells: int
         table[cell] = 0
 
     yield from filled(0)
+
+
+def tables_with(domain: Domain, margins: Iterable[Mapping[str, int]], truth: Counts) -> Iterator[Counts]:
+    """Tables over all base cells with the margins that one of them has, and its total. truth: shape (base cells,)."""
+    codes = np.indices([hierarchy.size(0) for hierarchy in domain.hierarchies]).reshape(len(domain.attributes), -1)
+    members, sums = [list(range(truth.size))], [int(truth.sum())]
+    for margin in margins:
+        place = np.zeros(truth.size, dtype=np.int64)
+        for name, level in margin.items():
+            hierarchy = domain.hierarchy(name)
+            place = place * hierarchy.size(level) + hierarchy.lift(0, level)[codes[domain.index(name)]]
+        for cell in np.unique(place):
+            members.append(np.flatnonzero(place == cell).tolist())
+            sums.append(int(truth[members[-1]].sum()))
+    return all_tables(members, sums, truth.size)
 
 
 def ranges(tables: Iterator[Counts], keys: Mapping[str, NDArray[np.intp]]) -> dict[str, tuple[Counts, Counts]]:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
-from checks import CriterionError, Diversity, DontCareEntropy, Entropy, satisfies
+from checks import CriterionError, DontCareEntropy, satisfies
 from privacy_oracles import entropy_reaches
 from privacy_strategies import classes, numbers
 
@@ -30,23 +29,6 @@ def adjusted_entropy(dont_care: list[float], at_risk: list[float]) -> float:
     """What the criterion says of one class."""
     criterion = DontCareEntropy(Fraction(2), frozenset(range(len(dont_care))))
     return log(criterion.reached(np.array([[*dont_care, *at_risk]])).item())
-
-
-def by_coordinates(dont_care: list[int], at_risk: list[int]) -> float:
-    """The supremum by ascending one coordinate after the other: each has one maximum (MKGV07 Theorem A.1)."""
-    row = [float(n) for n in dont_care]
-    for _ in range(60):
-        for place, limit in enumerate(dont_care):
-            others = [*row[:place], *row[place + 1 :], *at_risk]
-            if limit and any(others):
-                found = minimize_scalar(
-                    lambda x, others=others: -entropy([x, *others]),
-                    bounds=(0, limit),
-                    method="bounded",
-                    options={"xatol": 1e-9},
-                )
-                row[place] = max((float(found.x), float(limit)), key=lambda x, others=others: entropy([x, *others]))
-    return entropy([*row, *at_risk])
 
 
 def algorithm_1(dont_care: list[int], at_risk: list[int]) -> list[float]:
@@ -73,37 +55,6 @@ def test_it_equals_algorithm_1(dont_care: list[int], at_risk: list[int]) -> None
     assert adjusted_entropy(dont_care, at_risk) == pytest.approx(entropy(algorithm_1(dont_care, at_risk)), abs=1e-12)
 
 
-@given(counts, sensitive, st.lists(st.floats(0, 1), min_size=4, max_size=4))
-def test_no_way_of_lowering_counts_reaches_more(dont_care: list[int], at_risk: list[int], kept: list[float]) -> None:
-    lowered = [share * n for share, n in zip(kept, dont_care)]
-    assert entropy([*lowered, *at_risk]) <= adjusted_entropy(dont_care, at_risk) + 1e-12
-
-
-@pytest.mark.parametrize(
-    ("dont_care", "at_risk"),
-    [([11, 10, 3, 2], [3, 4]), ([1, 40], [5]), ([9, 9, 1], [1, 8]), ([6], [0, 2, 6]), ([30, 2, 7], [4, 0])],
-)
-def test_it_is_what_a_numerical_search_finds(dont_care: list[int], at_risk: list[int]) -> None:
-    assert adjusted_entropy(dont_care, at_risk) == pytest.approx(by_coordinates(dont_care, at_risk), abs=1e-8)
-
-
-@given(sensitive)
-def test_without_dont_care_values_it_is_the_entropy(at_risk: list[int]) -> None:
-    assert adjusted_entropy([], at_risk) == pytest.approx(entropy([float(n) for n in at_risk]), abs=1e-12)
-    row = np.array([at_risk])
-    np.testing.assert_allclose(
-        DontCareEntropy(Fraction(2), frozenset()).reached(row), Entropy(Fraction(2)).reached(row)
-    )
-
-
-@given(st.lists(st.tuples(counts, sensitive), min_size=1, max_size=6))
-def test_many_classes_at_once_are_as_each_alone(drawn: list[tuple[list[int], list[int]]]) -> None:
-    rows = np.array([[*(free + [0] * 4)[:4], *(at_risk + [0] * 4)[:4]] for free, at_risk in drawn])
-    together = DontCareEntropy(Fraction(2), frozenset(range(4))).reached(rows)
-    alone = [adjusted_entropy(free, at_risk) for free, at_risk in drawn]
-    np.testing.assert_allclose(np.log(together), alone, atol=1e-12)
-
-
 def oracle(criterion: DontCareEntropy, vector: list[int]) -> bool:
     """The verdict from whole numbers: the largest entropy over the cutoffs of Theorem 4.1 that lower nothing beyond its
     count. With k counts lowered to e^M the entropy is ln(exp(H) + k), H that of the fixed counts.
@@ -124,7 +75,8 @@ def oracle(criterion: DontCareEntropy, vector: list[int]) -> bool:
 @given(st.builds(DontCareEntropy, numbers(1, 6), dont_care_sets), classes())
 def test_the_verdict_is_that_of_whole_numbers(criterion: DontCareEntropy, vector: list[int]) -> None:
     assert criterion.decide(vector) is oracle(criterion, vector)
-    assert satisfies(criterion, np.array([vector])).tolist() == [oracle(criterion, vector)]
+    rows = np.array([vector, vector[::-1]])
+    assert satisfies(criterion, rows).tolist() == [oracle(criterion, row) for row in rows.tolist()]
 
 
 @pytest.mark.parametrize(
@@ -157,24 +109,9 @@ def test_merging_two_passing_classes_passes(
     assert satisfies(criterion, rows.sum(axis=0)[None]).all()
 
 
-@given(classes(), st.integers(0, 5), st.integers(1, 50))
-def test_more_rows_with_a_dont_care_value_are_no_greater_risk(vector: list[int], code: int, more: int) -> None:
-    """MKGV07 section 4.2: q_B cannot pose more of a disclosure risk than q_A."""
-    before = np.array([vector + [0] * (6 - len(vector))])
-    after = before.copy()
-    after[0, code] += more
-    criterion = DontCareEntropy(Fraction(2), frozenset({code}))
-    assert criterion.reached(after)[0] >= criterion.reached(before)[0] - 1e-9
-
-
 def test_a_class_where_all_may_be_disclosed_passes() -> None:
+    with pytest.raises(CriterionError):
+        DontCareEntropy(Fraction(1, 2), frozenset())
     criterion = DontCareEntropy(Fraction(5), frozenset({0}))
     assert satisfies(criterion, np.array([[9, 0, 0]])).all()
     assert criterion.reached(np.array([[9, 0, 0]])).tolist() == [np.inf]
-
-
-def test_it_is_a_diversity_and_says_which() -> None:
-    criterion: Diversity = DontCareEntropy(Fraction(14, 5), frozenset({1}))
-    assert str(criterion) == "dont-care-entropy:2.8"
-    with pytest.raises(CriterionError):
-        DontCareEntropy(Fraction(1, 2), frozenset())

@@ -1,16 +1,15 @@
 """Functional (tau, l)-diversity: the examples of TZ09, the definition itself as oracle, and what merging keeps."""
 
 from fractions import Fraction
-from itertools import accumulate
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import CriterionError, Diversity, Functional, Induction, Recursive, Simple, satisfies
-from checks.diversity.criteria import excessive_protection, excessive_protections
+from checks import CriterionError, Functional, Induction, Recursive, Simple, satisfies
 from models import Hierarchy
+from privacy_oracles import is_functional
 from privacy_strategies import classes
 from strategies import hierarchies
 
@@ -38,17 +37,6 @@ PUBLISHED = np.array([[patients.count(label) for label in TAXONOMY] for patients
 requirements = st.builds(
     Functional, st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12), st.integers(2, 7)
 )
-
-
-def line(tau: Fraction, l: int, k: int) -> Fraction:
-    """The linear psi, TZ09 section II."""
-    return tau + (1 - tau) / (l - 1) * (k - 1) if k <= l else Fraction(1)
-
-
-def oracle(requirement: Functional, masses: list[Fraction]) -> bool:
-    """TZ09 Def. 4."""
-    shares = sorted((Fraction(mass) / sum(masses) for mass in masses), reverse=True)
-    return all(held <= line(requirement.tau, requirement.l, k) for k, held in enumerate(accumulate(shares), 1))
 
 
 def of_taxonomy(hierarchy: Hierarchy, weights: list[int] | None = None) -> Induction:
@@ -85,7 +73,6 @@ def test_example_3_the_table_is_functional_half_three(half_and_three: Functional
     induction = half_and_three.induction
     assert not satisfies(Functional(Fraction(1, 2) - Fraction(1, 10**15), 3, induction), PUBLISHED).any()
     assert not satisfies(Functional(Fraction(1, 2), 4, induction), PUBLISHED).any()
-    assert excessive_protections(half_and_three, PUBLISHED).tolist() == [0, 0, 0]
 
 
 def test_what_existing_measures_let_through() -> None:
@@ -101,7 +88,7 @@ def test_what_existing_measures_let_through() -> None:
 
 @given(requirements, classes(max_values=7))
 def test_the_verdict_is_the_definition(requirement: Functional, vector: list[int]) -> None:
-    expected = oracle(requirement, [Fraction(n) for n in vector])
+    expected = is_functional(requirement, [Fraction(n) for n in vector])
     assert requirement.decide(vector) is expected
     assert satisfies(requirement, np.array([vector])).tolist() == [expected]
 
@@ -112,8 +99,8 @@ def test_what_is_reached_is_the_boundary(requirement: Functional, vector: list[i
     if reached < 1 - 1e-6:
         above = Functional(min(Fraction(reached) + Fraction(1, 10**9), Fraction(1) - Fraction(1, 10**9)), requirement.l)
         below = Functional(Fraction(reached) - Fraction(1, 10**9), requirement.l)
-        assert oracle(above, vector)
-        assert not oracle(below, vector)
+        assert is_functional(above, vector)
+        assert not is_functional(below, vector)
     else:
         assert sum(n > 0 for n in vector) < requirement.l or len(vector) < requirement.l
 
@@ -132,72 +119,22 @@ def test_general_values_count_for_the_base_values_under_them(data: st.DataObject
         for a in under:
             share = Fraction(1, len(under)) if ruled_out else Fraction(weights[a], sum(weights[b] for b in under))
             expected[a] += count * share
+    levels = [Induction.at_level(hierarchy, level).shares for level in range(hierarchy.height + 1)]
+    assert of_taxonomy(hierarchy).shares == tuple(row for rows in levels for row in rows)
     induction = of_taxonomy(hierarchy, weights)
     assert induction.exactly(counts) == expected
     requirement = data.draw(requirements)
     requirement = Functional(requirement.tau, requirement.l, induction)
     frequencies = requirement.frequencies(np.array([counts]))[0]
     np.testing.assert_allclose(frequencies, [float(f / sum(counts)) for f in expected], atol=1e-12)
-    assert requirement.decide(counts) is oracle(requirement, expected)
-    assert satisfies(requirement, np.array([counts])).tolist() == [oracle(requirement, expected)]
+    assert requirement.decide(counts) is is_functional(requirement, expected)
+    assert satisfies(requirement, np.array([counts])).tolist() == [is_functional(requirement, expected)]
 
 
-@given(hierarchies())
-def test_the_values_of_one_level_are_those_of_the_taxonomy(hierarchy: Hierarchy) -> None:
-    levels = [Induction.at_level(hierarchy, level).shares for level in range(hierarchy.height + 1)]
-    assert of_taxonomy(hierarchy).shares == tuple(row for rows in levels for row in rows)
-    np.testing.assert_array_equal(Induction.at_level(hierarchy, 0).matrix, np.eye(hierarchy.size(0)))
-
-
-@given(st.integers(2, 6), classes(), classes())
-def test_merging_two_passing_classes_passes(l: int, one: list[int], other: list[int]) -> None:
-    """At the smallest tau that both classes satisfy."""
-    width = max(len(one), len(other), l)
-    rows = [row + [1] * (width - len(row)) for row in (one, other)]
-    boundary = [
-        max((Fraction(sum(sorted(row)[-k:]), sum(row)) * (l - 1) - (k - 1)) / (l - k) for k in range(1, l))
-        for row in rows
-    ]
-    if max(boundary) < 1:
-        requirement = Functional(max(boundary), l)
-        assert satisfies(requirement, np.array(rows)).all()
-        assert satisfies(requirement, np.array(rows).sum(axis=0)[None]).all()
-
-
-@given(requirements, st.lists(classes(4).map(lambda row: (row + [0] * 4)[:4]).filter(any), min_size=1, max_size=4))
-def test_excessive_protection_is_the_distance_from_the_line(requirement: Functional, rows: list[list[int]]) -> None:
-    """TZ09 Def. 8."""
-    expected = []
-    for row in rows:
-        held = accumulate(sorted((Fraction(n, sum(row)) for n in row), reverse=True))
-        expected.append(sum(abs(line(requirement.tau, requirement.l, k) - f) for k, f in enumerate(held, 1)))
-    excess = excessive_protections(requirement, np.array(rows))
-    np.testing.assert_allclose(excess, np.array(expected, dtype=float), atol=1e-12)
-    assert excessive_protection(requirement, np.array(rows)) == excess.min()
-
-
-def test_no_class_has_no_excess() -> None:
-    assert excessive_protection(Functional(Fraction(1, 2), 3), np.zeros((0, 4))) == 0.0
-
-
-@pytest.mark.parametrize(("tau", "l"), [("0", 3), ("1", 3), ("1/2", 1), ("-1/2", 3), ("3/2", 2)])
-def test_requirements_that_make_no_sense_are_refused(tau: str, l: int) -> None:
-    with pytest.raises(CriterionError):
-        Functional(Fraction(tau), l)
-
-
-@pytest.mark.parametrize("weights", [[1, 2], [1, 1, -1, 1]])
-def test_weights_that_do_not_fit_are_refused(weights: list[int]) -> None:
-    with pytest.raises(CriterionError):
-        Induction.at_level(DISEASES, 1, weights)
-
-
-@pytest.mark.parametrize("shares", [((1, 0), (1,)), ((Fraction(1, 2), Fraction(1, 3)),), ((2, -1),), ()])
-def test_shares_that_are_none_are_refused(shares: tuple[tuple[Fraction, ...], ...]) -> None:
-    with pytest.raises(CriterionError):
-        Induction(shares)
-
-
-def test_it_is_a_diversity_and_says_which() -> None:
-    requirement: Diversity = Functional(Fraction(1, 3), 4)
-    assert str(requirement) == "functional:1/3,4"
+def test_weights_and_shares_that_are_none_are_refused() -> None:
+    for weights in ([1, 2], [1, 1, -1, 1]):
+        with pytest.raises(CriterionError):
+            Induction.at_level(DISEASES, 1, weights)
+    for shares in (((1, 0), (1,)), ((Fraction(1, 2), Fraction(1, 3)),), ((2, -1),), ()):
+        with pytest.raises(CriterionError):
+            Induction(shares)

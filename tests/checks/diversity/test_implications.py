@@ -1,4 +1,4 @@
-"""The strength relations of TZ11: what satisfies the stronger requirement satisfies the weaker, and no weaker one does."""
+"""What satisfies the stronger diversity satisfies the weaker, and no weaker one implies it: the theorems of TZ11."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,14 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import CriterionError, Distinct, Diversity, Entropy, Functional, Recursive, Simple, Verdict
-from checks.diversity.implications import (
-    recursive_implies,
-    simple_implies,
-    weakest_implying,
-    weakest_recursive_c,
-    weakest_recursive_l,
-    weakest_simple_l,
-)
 from marginals import implies
 
 TINY = Fraction(1, 10**6)
@@ -31,11 +23,6 @@ def eligible(draw: st.DrawFn, most: int = 7) -> tuple[Functional, int]:
     m = draw(st.integers(2, most))
     tau = draw(st.fractions(Fraction(1, m), Fraction(29, 30), max_denominator=30))
     return Functional(tau, draw(st.integers(2, m))), m
-
-
-def level(k: int, m: int, held: Fraction) -> Shares:
-    """The class over m values whose k most frequent hold `held`, all alike, as do the others."""
-    return [held / k] * k + [(1 - held) / max(m - k, 1)] * (m - k)
 
 
 def corners(k: int, m: int, held: Fraction) -> Iterator[Shares]:
@@ -53,97 +40,61 @@ def corners(k: int, m: int, held: Fraction) -> Iterator[Shares]:
             yield one
 
 
+def largest_c(requirement: Functional, l: int, m: int) -> Fraction:
+    """The least f_1 / tail at a corner of the classes with F(k) >= psi(k): what c must not exceed."""
+    return min(
+        shares[0] / sum(shares[l - 1 :])
+        for k in range(1, requirement.l)
+        for shares in corners(k, m, requirement.bound(k))
+        if sum(shares[l - 1 :])
+    )
+
+
 @given(eligible(), st.fractions(1, 9, max_denominator=20))
 def test_simple_diversity_is_stronger_from_the_weakest_l_on(drawn: tuple[Functional, int], l: Fraction) -> None:
     """TZ11 Theorem 20: of all simple l-diverse classes the one with as many values of share 1/l as fit is the worst."""
-    requirement, _ = drawn
-    whole = int(l)
+    requirement, m = drawn
+    whole, values = int(l), max(m, ceil(l))
     worst = [1 / l] * whole + [1 - whole / l]
     assert Simple(l).decide(worst)
-    assert simple_implies(l, requirement) is requirement.decide(worst)
-
-
-@given(eligible(), st.lists(st.integers(0, 12), min_size=1, max_size=7).filter(any))
-def test_whatever_is_simple_diverse_enough_is_functional_diverse(
-    drawn: tuple[Functional, int], counts: list[int]
-) -> None:
-    requirement, _ = drawn
-    if Simple(weakest_simple_l(requirement)).decide(counts):
-        assert requirement.decide(counts)
+    assert (implies(Simple(l), requirement, values) is Verdict.HOLDS) is requirement.decide(worst)
 
 
 @given(eligible())
 def test_the_weakest_whole_simple_l_is_that_of_the_paper(drawn: tuple[Functional, int]) -> None:
     """TZ11 Corollary 21, for tau >= 1/u as the paper assumes."""
-    requirement, _ = drawn
+    requirement, m = drawn
     if requirement.tau * requirement.l >= 1:
-        assert ceil(weakest_simple_l(requirement)) == requirement.l
+        enough = [l for l in range(2, m + 1) if implies(Simple(Fraction(l)), requirement, m) is Verdict.HOLDS]
+        assert enough == list(range(requirement.l, m + 1))
 
 
-@given(eligible(), st.data())
-def test_whatever_is_recursive_diverse_enough_is_functional_diverse(
-    drawn: tuple[Functional, int], data: st.DataObject
-) -> None:
-    """TZ11 Theorem 23, also for c * tail itself being allowed."""
+@given(eligible(6), st.data())
+def test_the_largest_c_is_the_least_ratio_at_the_corners(drawn: tuple[Functional, int], data: st.DataObject) -> None:
+    """TZ11 Theorem 23, if and only if: at the largest c it is implied, and at a c just above it is not."""
     requirement, m = drawn
     l = data.draw(st.integers(2, m))
-    counts = data.draw(st.lists(st.integers(0, 12), min_size=m, max_size=m).filter(any))
-    c = weakest_recursive_c(requirement, l, m)
+    c = largest_c(requirement, l, m)
     for strict in (True, False):
-        if Recursive(c, l, strict).decide(counts):
-            assert requirement.decide(counts)
+        assert implies(Recursive(c, l, strict), requirement, m) is Verdict.HOLDS
+        assert implies(Recursive(c + TINY, l, strict), requirement, m) is Verdict.FAILS
 
 
 @pytest.mark.parametrize("tau", ["1/5", "1/4", "2/5", "1/2", "4/5"])
 def test_all_small_classes_over_five_values(tau: str) -> None:
-    """Both implications on every class of up to 11 rows."""
+    """Every class of up to 11 rows that breaks the requirement breaks what implies it."""
     small = [[x for x in rows if x] + [0] * 5 for rows in combinations_with_replacement(range(12), 5)]
     small = [rows[:5] for rows in small if 0 < sum(rows) <= 11]
     for u in (2, 3, 4, 5):
         requirement = Functional(Fraction(tau), u)
         broken = [rows for rows in small if not requirement.decide(rows)]
         assert broken
-        assert not any(Simple(weakest_simple_l(requirement)).decide(rows) for rows in broken)
+        for quarters in range(4, 21):
+            if implies(simple := Simple(Fraction(quarters, 4)), requirement, 5) is Verdict.HOLDS:
+                assert not any(simple.decide(rows) for rows in broken)
         for l in (2, 3, 4, 5):
-            c = weakest_recursive_c(requirement, l, 5)
+            c = largest_c(requirement, l, 5)
             assert not any(Recursive(c, l, strict=False).decide(rows) for rows in broken)
-
-
-@given(eligible(), st.data())
-def test_no_larger_c_will_do(drawn: tuple[Functional, int], data: st.DataObject) -> None:
-    """TZ11 Theorem 23, only if: a class just beyond psi is recursive diverse for a c just above."""
-    requirement, m = drawn
-    l = data.draw(st.integers(2, m))
-    c = weakest_recursive_c(requirement, l, m)
-    beyond = [level(k, m, requirement.bound(k) + TINY**2) for k in range(1, requirement.l)]
-    assert not any(requirement.decide(shares) for shares in beyond)
-    assert any(Recursive(c + TINY, l).decide(shares) for shares in beyond)
-    assert recursive_implies(c, l, requirement, m)
-    assert not recursive_implies(c + TINY, l, requirement, m)
-
-
-@given(eligible(6), st.data())
-def test_the_largest_c_is_the_least_ratio_at_the_corners(drawn: tuple[Functional, int], data: st.DataObject) -> None:
-    """f_1 / tail is smallest at a corner of the classes with F(k) >= psi(k)."""
-    requirement, m = drawn
-    l = data.draw(st.integers(2, m))
-    ratios = [
-        shares[0] / sum(shares[l - 1 :])
-        for k in range(1, requirement.l)
-        for shares in corners(k, m, requirement.bound(k))
-        if sum(shares[l - 1 :])
-    ]
-    assert weakest_recursive_c(requirement, l, m) == min(ratios)
-
-
-@given(eligible(), st.data())
-def test_the_smallest_l_for_a_given_c(drawn: tuple[Functional, int], data: st.DataObject) -> None:
-    """TZ11 Corollary 24: all l from the weakest on will do, none below."""
-    requirement, m = drawn
-    c = data.draw(st.fractions(Fraction(1, 6), 12, max_denominator=6))
-    found = weakest_recursive_l(requirement, c, m)
-    enough = [l for l in range(2, m + 1) if recursive_implies(c, l, requirement, m)]
-    assert enough == ([] if found is None else list(range(found, m + 1)))
 
 
 @given(st.integers(2, 8), st.integers(0, 4), st.data())
@@ -153,7 +104,7 @@ def test_the_condition_of_the_paper_for_the_strictest_line(u: int, more: int, da
     l = data.draw(st.integers(2, m))
     c = data.draw(st.fractions(Fraction(1, 4), 8, max_denominator=8))
     condition = l >= m + 1 - Fraction(m - 1) / ((u - 1) * c)
-    assert recursive_implies(c, l, Functional(Fraction(1, u), u), m) is condition
+    assert (implies(Recursive(c, l), Functional(Fraction(1, u), u), m) is Verdict.HOLDS) is condition
 
 
 @pytest.mark.parametrize(("c", "l", "counts"), [(2, 5, [120, 78, 78, 78, 78]), (1, 4, [80, 52, 52, 52, 52])])
@@ -162,20 +113,7 @@ def test_the_counterexamples_of_tz11(c: int, l: int, counts: list[int]) -> None:
     requirement = Functional(Fraction(1, 4), 4)
     assert Recursive(Fraction(c), l).decide(counts)
     assert not requirement.decide(counts)
-    assert not recursive_implies(c, l, requirement, 5)
-
-
-@pytest.mark.parametrize(
-    ("tau", "u", "l", "m"), [("1/2", 3, 1, 4), ("1/2", 3, 5, 4), ("1/2", 5, 2, 4), ("1/5", 3, 2, 4)]
-)
-def test_what_no_class_satisfies_is_refused(tau: str, u: int, l: int, m: int) -> None:
-    with pytest.raises(CriterionError):
-        weakest_recursive_c(Functional(Fraction(tau), u), l, m)
-
-
-def test_over_one_value_there_is_no_answer() -> None:
-    with pytest.raises(CriterionError):
-        weakest_recursive_l(Functional(Fraction(1, 2), 2), 1, 1)
+    assert implies(Recursive(Fraction(c), l), requirement, 5) is Verdict.FAILS
 
 
 diversities = st.one_of(
@@ -254,10 +192,6 @@ def test_implications_of_texts(stronger: str, weaker: str, values: int, said: st
     assert implies(stronger, weaker, values).value == said
 
 
-def test_what_implies_a_requirement_is_told_by_l() -> None:
-    told = weakest_implying(Functional(Fraction(1, 2), 3), 4)
-    assert told.simple == weakest_simple_l(Functional(Fraction(1, 2), 3))
-    assert list(told.recursive) == [2, 3, 4]
-    assert weakest_implying(Functional(Fraction(1, 2), 3), 2).as_json() == {"simple": None, "recursive": {}}
+def test_over_no_values_there_is_no_answer() -> None:
     with pytest.raises(CriterionError):
         implies("simple:2", "simple:2", 0)

@@ -1,4 +1,4 @@
-"""Branch and bound step by step: nothing that could violate a criterion is dropped, whatever is looked at first."""
+"""Cuts and branch and bound: nothing that could violate a criterion is dropped, whatever is looked at first."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -9,23 +9,200 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import checks.maxent.branch_and_bound
-from checks import FULL, Budget, Diversity, Entropy, Recursive, SensitiveTree, Simple, Verdict
-from checks.diversity.criterion import Cases, Cuts, cuts, violations
-from checks.diversity.cuts import EntropyCases
+from checks import (
+    FULL,
+    Budget,
+    Distinct,
+    Diversity,
+    Entropy,
+    Functional,
+    Induction,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+    Simple,
+    Verdict,
+)
+from checks.diversity.criterion import (
+    BOUNDARY,
+    ZERO_LOG,
+    Cases,
+    Cuts,
+    cuts,
+    loosened_to,
+    slack_of_products,
+    violations,
+)
+from checks.diversity.cuts import EntropyCases, GroupCases
+from checks.diversity.odds import EntropyAtOdds
 from checks.maxent.branch_and_bound import (
     LookAt,
     _enumerate,
-    _prove_worst,
-    _screen,
-    _search,
-    _taken_apart,
     _Worst,
     branch_and_bound,
 )
 from checks.maxent.sensitive_tree import LogTree
-from models import BoolArray, Collection, FloatArray, IndexArray
+from models import BoolArray, Collection, FloatArray, Hierarchy, IndexArray
 from privacy_oracles import conditionals, on_boundary
-from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
+from privacy_strategies import (
+    classes,
+    criteria,
+    diversities,
+    sensitive_collections,
+    tree_of,
+    tree_of_classes,
+)
+
+odds = st.fractions(1, 6, max_denominator=10)
+
+
+def widths(values: int) -> st.SearchStrategy[list[int]]:
+    """How many base values each published value holds."""
+    return st.lists(st.integers(1, 3), min_size=values, max_size=values)
+
+
+def evenly(of: list[int]) -> Hierarchy:
+    """Published values, at level 1, that hold so many base values each."""
+    return Hierarchy.from_rows((f"{s}.{i}", str(s), "*") for s, width in enumerate(of) for i in range(width))
+
+
+def broken_by(diversity: Diversity, vector: list[Fraction], how: str) -> Diversity:
+    """A criterion of the same kind that a class violates: as it is, on its boundary, or by a hair."""
+    if how == "boundary":
+        diversity = on_boundary(diversity, vector)
+    if how == "hair":
+        shares = np.array([[float(v / sum(vector)) for v in vector]])
+        slack = float(diversity.slack(shares)[0])
+        beside = loosened_to(diversity, slack + 1e-9 * (1 + slack))
+        assume(beside is not None)
+        assert beside is not None
+        diversity = beside
+    assume(not diversity.decide(vector))
+    return diversity
+
+
+def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: list[int], attempt: int) -> bool:
+    """Whether a violation is within the cut of some case of its head.
+
+    At even weights, and at those that the search would try next, having met this class.
+    """
+    log_tree, values = LogTree(tree), len(tree.labels)
+    found = violations(diversity, log_tree.ratio_bounds())
+    if found is None:
+        return True
+    x = log_tree.vectors(np.array([combination]))[0]
+    heads = list(diversity.heads(values)) if isinstance(diversity, Recursive) else list(range(values))
+    leaves = np.ones(values, dtype=np.intp)
+    if isinstance(diversity, Functional) and diversity.induction is not None:
+        assert diversity.induction.leaves is not None
+        leaves = np.asarray(diversity.induction.leaves)
+    likely = x - np.log(leaves) >= (x - np.log(leaves))[heads].max() - 1e-9
+    if isinstance(diversity, NegativeDisclosure | NpdRecursive):
+        likely[:] = True
+    within = np.zeros(2, dtype=bool)
+    for cases in found:
+        moved = cases.targets[attempt % len(cases.targets)](np.tile(x, (len(cases.heads), 1)).T)
+        target = np.maximum(moved, 0) * cases.support
+        total = target.sum(axis=0)
+        even = cases.support / np.maximum(cases.support.sum(axis=0), 1)
+        for i, weights in enumerate((even, np.where(total > 0, target / np.where(total > 0, total, 1), even))):
+            cut = cuts(cases, weights)
+            within[i] |= bool(np.any(likely[cases.heads] & (x @ cut.coefficients <= cut.bounds)))
+    return bool(within.all())
+
+
+@given(
+    drawn=sensitive_collections(),
+    how=st.sampled_from(["as drawn", "boundary", "hair"]),
+    attempt=st.integers(0, 2),
+    most_cases=st.sampled_from([40_000, 0]),
+    data=st.data(),
+)
+def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
+    drawn: tuple[Collection, str], how: str, attempt: int, most_cases: int, data: st.DataObject
+) -> None:
+    """Of every criterion that has cuts, and after evidence; also where tails or groups are too many to tell apart."""
+    tree = tree_of(*drawn)
+    values = len(tree.labels)
+    combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
+    combination = combinations[data.draw(st.integers(0, len(combinations) - 1))].tolist()
+    after_evidence = st.builds(EntropyAtOdds, st.fractions(Fraction(11, 10), 5, max_denominator=10), odds)
+    drawn_one = criteria(values).filter(lambda diversity: not isinstance(diversity, Distinct)) | after_evidence
+    diversity = data.draw(drawn_one)
+    how = "hair" if isinstance(diversity, EntropyAtOdds) and how == "boundary" else how
+    if isinstance(diversity, Functional) and data.draw(st.booleans()):
+        diversity = replace(diversity, induction=Induction.at_level(evenly(data.draw(widths(values))), 1))
+    diversity = broken_by(diversity, tree.exact_vector(combination), how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.diversity.criterion.MAX_CASES", most_cases)
+        assert is_within_its_cut(tree, diversity, combination, attempt)
+
+
+@pytest.mark.parametrize("most_cases", [40_000, 0])
+@pytest.mark.parametrize(
+    ("classes", "diversity"),
+    [
+        (((6, 2, 0), (3, 1, 1)), Recursive(Fraction(3), 2)),
+        (((10, 3, 3, 1, 1),), Recursive(Fraction(2), 3)),
+        (((10, 3, 3, 1, 1), (3, 1, 1, 1, 1)), Recursive(Fraction(5), 4)),
+    ],
+)
+def test_a_class_whose_tail_is_exactly_at_the_bound_is_within_a_cut(
+    classes: tuple[tuple[int, ...], ...], diversity: Recursive, most_cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head is c times the tail, in the first class. There may be values that hold the tail by themselves."""
+    monkeypatch.setattr("checks.diversity.criterion.MAX_CASES", most_cases)
+    for attempt in range(3):
+        assert is_within_its_cut(tree_of_classes(*classes), diversity, [0], attempt)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_cut_of_group_cases_holds_where_the_tail_is_as_heavy_as_it_may_be(seed: int) -> None:
+    """Several cases at a time, of random log-ratios between random bounds; the scale of a class says nothing."""
+    rng = np.random.default_rng(seed)
+    values, count = int(rng.integers(3, 7)), int(rng.integers(1, 5))
+    heads, cases = rng.integers(0, values, count), np.arange(count)
+    floor = rng.uniform(-4, 1, (values, count))
+    ceiling = floor + rng.choice([0.0, 0.1, 4.0], (values, count)) * rng.random((values, count))
+    floor = np.where(rng.random((values, count)) < 0.2, ZERO_LOG, floor)
+    floor[heads, cases] = ceiling[heads, cases] = 0
+    place = rng.choice([0.0, 0.5, 1.0], (values, count))
+    # What can vanish may do so in several cliques.
+    y = np.where((floor == ZERO_LOG) & (place < 1), 3 * ZERO_LOG, floor + place * (ceiling - floor))
+    balance = rng.choice([-1.0, 1.0], (values, count)) * rng.uniform(0.1, 2, (values, count))
+    balance[heads, cases] = -rng.uniform(0.1, 2, count)
+    weight = balance * np.exp(y)
+    group, tail = -np.minimum(weight, 0).sum(axis=0), np.maximum(weight, 0).sum(axis=0)
+    # In some the tail weighs just as much as the group, in some far less, so that one case's terms would spoil another's.
+    fraction = np.where(tail > 0, group / np.where(tail > 0, tail, 1), 1) * np.exp(-rng.choice([0.0, 20.0], count))
+    balance = np.where(balance > 0, balance * fraction, balance)
+    found = GroupCases.of(heads, balance, floor, ceiling)
+    shares = np.where(found.support, balance * np.exp(y), 0.0)
+    for drawn in (np.where(found.support, rng.random((values, count)), 0.0), shares):
+        total = drawn.sum(axis=0)
+        weights = np.where(total > 0, drawn / np.where(total > 0, total, 1), 0.0)
+        cut = cuts(found, weights)
+        shown = (weights > 0) | (found.slopes > 0) | (np.arange(values)[:, None] == heads)
+        for shift in (0.0, 7.0, -7.0):
+            form = np.where(shown, cut.coefficients * (y + shift), 0.0).sum(axis=0)
+            assert np.all((form <= cut.bounds + 1e-9) | (total == 0) & found.support.any(axis=0))
+
+
+@pytest.mark.parametrize("shares", [(45, 45, 10), (30, 30, 30, 10), (25, 25, 24, 23, 3)])
+def test_values_that_are_too_frequent_only_together_are_within_a_cut(
+    shares: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but one of the values hold more than they may, fewer of them do not."""
+    l, together = len(shares), Fraction(100 - shares[-1], 100)
+    tau = 1 - (1 - together) * (l - 1) - Fraction(1, 1000)
+    diversity = Functional(tau, l)
+    assert diversity.bound(l - 1) < together
+    assert all(sum(shares[:k]) <= 100 * diversity.bound(k) for k in range(1, l - 1))
+    assert is_within_its_cut(tree_of_classes(shares), Functional(Fraction(1, 2), l + 2), [0], 0)
+    monkeypatch.setattr("checks.diversity.criterion.MAX_CASES", 0)
+    for attempt in range(3):
+        assert is_within_its_cut(tree_of_classes(shares), diversity, [0], attempt)
 
 
 @dataclass(eq=False)
@@ -46,33 +223,6 @@ def all_combinations(tree: SensitiveTree) -> IndexArray:
             fits = tree.inward[clique][tuples[:, clique]] == tree.outward[clique][tuples[:, parent]]
             tuples = tuples[fits]
     return tuples
-
-
-def looked_at(tree: SensitiveTree, diversity: Diversity, *blocks: list[int]) -> bool:
-    """Whether a violation is seen when classes of a single table are looked at, some at a time."""
-    worst, log_tree = _Worst(tree, diversity), LogTree(tree)
-    for block in blocks:
-        combinations = np.array(block)[:, None]
-        worst.look_at(combinations, log_tree.vectors(combinations))
-    return worst.fails
-
-
-@pytest.mark.parametrize("blocks", [[[0, 1, 2]], [[2, 0, 1]], [[0], [1], [2]], [[2], [0], [1]], [[1], [2, 0]]])
-def test_a_violation_that_was_seen_stays_seen(blocks: list[list[int]]) -> None:
-    """Whether classes on the boundary are looked at with it, before, or after it."""
-    assert looked_at(tree_of_classes((1, 1, 0), (9, 1, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
-    assert not looked_at(tree_of_classes((1, 1, 0), (2, 2, 0), (2, 1, 1)), Simple(Fraction(2)), *blocks)
-
-
-def test_classes_are_judged_each_in_its_own_scale() -> None:
-    """Their probabilities may be as far apart as floating point can tell, and further."""
-    worst = _Worst(tree_of_classes((1, 1), (1, 1)), Recursive(Fraction(2), 2))
-    worst.look_at(np.array([[0], [1]]), np.array([[-1.0, -1.5], [-900.0, -903.0]]))
-    assert worst.fails
-    for scale in (0.0, -900.0):
-        worst = _Worst(tree_of_classes((1, 1), (1, 1)), Recursive(Fraction(2), 2))
-        worst.look_at(np.array([[0]]), np.array([[scale, scale - 0.5]]))
-        assert not worst.fails
 
 
 @given(sensitive_collections(), st.integers(1, 3), st.data())
@@ -98,37 +248,6 @@ def test_every_combination_within_a_cut_is_enumerated(
     assert _enumerate(log_tree, parts, blind, 10**9, witness_is_enough=False)
     assert within <= blind.shown <= nearly
     assert not _enumerate(log_tree, parts, blind, 0, witness_is_enough=False)
-
-
-def cuts_of_shares(cases: Cases, weights: FloatArray) -> Cuts:
-    """The cuts of weights for which they are proven: none negative, of the support alone, and 1 together."""
-    assert np.all((weights >= 0) & (cases.support | (weights == 0)))
-    assert weights.sum(axis=0) == pytest.approx(cases.support.any(axis=0).astype(float))
-    return cuts(cases, weights)
-
-
-@given(sensitive_collections(), st.sampled_from([1, 2, 12]), st.data())
-def test_no_bound_excludes_a_violation(drawn: tuple[Collection, str], rounds: int, data: st.DataObject) -> None:
-    """Neither the screening of cases nor their boxes; and without a budget nothing is decided."""
-    tree = tree_of(*drawn)
-    log_tree, diversity = LogTree(tree), data.draw(criteria(len(tree.labels)))
-    blind = Blind(tree, diversity)
-    cases = violations(diversity, log_tree.ratio_bounds())
-    assume(cases is not None)
-    assert cases is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checks.maxent.branch_and_bound, "cuts", cuts_of_shares)
-        screened = [_screen(log_tree, c, blind, rounds, witness_is_enough=True) for c in cases if len(c.heads)]
-    remaining = [left for left in screened if left]
-    apart = [left for case in remaining if (left := _taken_apart(log_tree, case, blind, 40))]
-    for combination in all_combinations(tree):
-        vector = tree.exact_vector(combination.tolist())
-        if any(vector) and not diversity.decide(vector):
-            x = log_tree.vectors(combination[None])[0]
-            for kept in (remaining, apart):
-                assert any((x @ cut.coefficients <= cut.bounds).any() for _, cut in kept)
-    for kept in (remaining, apart):
-        assert _search(log_tree, kept, blind, replace(FULL, screened=0), 10**9) == (not kept)
 
 
 budgets = st.builds(
@@ -176,29 +295,49 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
         assert not outcome.proven_worst
 
 
-@given(sensitive_collections(), st.sampled_from([0, 10**9]), st.sampled_from([0, 10**9]), st.data())
-def test_the_worst_is_proven_only_where_it_is_the_worst(
-    drawn: tuple[Collection, str], branches: int, work: int, data: st.DataObject
+wide_classes = classes(6).map(lambda counts: counts + [0] * (6 - len(counts)))
+
+
+@given(
+    diversities() | st.builds(EntropyAtOdds, st.fractions(1, 3), st.fractions(1, 20)),
+    st.lists(wide_classes, min_size=1, max_size=4),
+    st.lists(wide_classes, min_size=1, max_size=4),
+)
+def test_the_slack_of_products_is_that_of_the_products_made(
+    diversity: Diversity, first: list[list[int]], second: list[list[int]]
 ) -> None:
-    """Of a search that has looked at one combination."""
-    tree = tree_of(*drawn)
-    log_tree, diversity = LogTree(tree), data.draw(criteria(len(tree.labels)))
-    bounds = log_tree.ratio_bounds()
-    assume(violations(diversity, bounds) is not None)
-    combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
-    everything, worst = _Worst(tree, diversity), _Worst(tree, diversity)
-    everything.look_at(combinations, log_tree.vectors(combinations))
-    met = combinations[[data.draw(st.integers(0, len(combinations) - 1))]]
-    worst.look_at(met, log_tree.vectors(met))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checks.maxent.branch_and_bound, "_PROOF_WORK", work)
-        if _prove_worst(log_tree, bounds, worst, replace(FULL, proof=branches)):
-            assert worst.slack == pytest.approx(everything.slack, rel=1e-9, abs=1e-9)
+    """Infinite of a product that is 0 throughout; a criterion may leave it to others to make them.
+
+    Of slack that is neither the least nor near 0, a lower bound will do.
+    """
+    slack = slack_of_products(diversity, np.array(first, dtype=float), np.array(second, dtype=float))
+    assert (slack is None) is not isinstance(diversity, Entropy | EntropyAtOdds)
+    if slack is None:
+        return
+    made = np.full(slack.shape, np.inf)
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            product = np.array([[a * b for a, b in zip(one, other)]])
+            if product.any():
+                made[i, j] = diversity.slack(product)[0]
+    assert slack.min() == pytest.approx(made.min(), rel=1e-12, abs=1e-12)
+    demanded = (made <= BOUNDARY) | isinstance(diversity, Entropy)
+    assert slack[demanded] == pytest.approx(made[demanded], rel=1e-12, abs=1e-12)
+    assert np.all(slack[~demanded] <= made[~demanded] * (1 + 1e-12) + 1e-12)
+    assert np.all(slack[~demanded] > 0)
 
 
-def test_what_was_seen_fails_without_a_budget() -> None:
-    tree = tree_of_classes((3, 1, 1), (2, 2, 1))
-    for diversity in (Entropy(Fraction(3)), Simple(Fraction(3))):
-        outcome = branch_and_bound(tree, diversity, replace(FULL, screened=0))
-        assert outcome is not None
-        assert outcome.verdict is Verdict.FAILS
+@given(criteria(6), wide_classes)
+def test_loosened_to_its_slack_a_criterion_is_just_satisfied(diversity: Diversity, counts: list[int]) -> None:
+    row = np.array([counts])
+    slack = float(diversity.slack(row)[0])
+    looser = loosened_to(diversity, slack)
+    if looser is None:
+        percent = (
+            diversity.negative.percent if isinstance(diversity, NpdRecursive) else getattr(diversity, "percent", 0)
+        )
+        beyond = isinstance(diversity, Functional) or percent * Fraction(1 + max(slack, -1)) >= 100
+        assert isinstance(diversity, Distinct) or not -1 < slack < np.inf or beyond
+    elif not isinstance(looser, Simple | Entropy) or looser.l > 1:
+        assert looser.slack(row)[0] == pytest.approx(0, abs=1e-9)
+        assert type(looser) is type(diversity)

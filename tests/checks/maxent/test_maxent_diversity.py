@@ -7,25 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brute_force import joint_array
 from checks import (
     Algorithm,
     Distinct,
     Diversity,
     Entropy,
-    Finding,
     Functional,
     Recursive,
     Simple,
     Verdict,
-    by_join,
     maxent_diversity,
     satisfies,
     sensitive_tree,
 )
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MaximumEntropy
+from filled_tables import apart, counted, filled, flat_domain, published
+from models import Collection
 from privacy_oracles import (
-    base_table,
     base_values,
     cell_of,
     conditionals,
@@ -33,29 +30,14 @@ from privacy_oracles import (
     functional_excess,
     is_diverse,
     is_functional,
-    maximum_entropy,
     places_within,
     reached,
     reached_tau,
-    summed,
     without,
 )
 from privacy_strategies import diversities, functionals, sensitive_collections
 
 Drawn = tuple[Collection, str]
-
-
-def assert_is_brute_force(finding: Finding, collection: Collection, sensitive: str, diversity: Diversity) -> None:
-    """Verdict exactly, the value that the worst class reaches to 1e-9."""
-    vectors = list(conditionals(collection, sensitive).values())
-    expected = all(is_diverse(diversity, vector) for vector in vectors)
-    assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
-    assert finding.worst is not None
-    assert [isinstance(algorithm, Algorithm) for algorithm in finding.algorithms] == [True]
-    values = [reached(diversity, vector) for vector in vectors]
-    worst = max(values) if isinstance(diversity, Recursive) else min(values)
-    shown = finding.worst_class.reached
-    assert shown == pytest.approx(worst, rel=1e-9)
 
 
 @given(sensitive_collections(), st.lists(diversities(), min_size=2, max_size=4))
@@ -65,7 +47,13 @@ def test_verdict_and_worst_value_are_those_of_brute_force(drawn: Drawn, criteria
     if sensitive not in finest(collection.margins):
         return
     for diversity in criteria:
-        assert_is_brute_force(maxent_diversity(collection, sensitive, diversity), collection, sensitive, diversity)
+        vectors = list(conditionals(collection, sensitive).values())
+        expected = all(is_diverse(diversity, vector) for vector in vectors)
+        finding = maxent_diversity(collection, sensitive, diversity)
+        assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
+        values = [reached(diversity, vector) for vector in vectors]
+        worst = max(values) if isinstance(diversity, Recursive) else min(values)
+        assert finding.worst_class.reached == pytest.approx(worst, rel=1e-9)
 
 
 def room(functional: Functional, shares: list[Fraction]) -> float:
@@ -163,19 +151,9 @@ def test_a_collection_that_does_not_show_the_attribute_passes(drawn: Drawn, dive
 
 @settings(max_examples=60)
 @given(sensitive_collections(), diversities())
-def test_a_clique_that_fails_alone_decides(drawn: Drawn, diversity: Diversity) -> None:
-    """KG06 Prop. 7.2."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    if tree is not None and any(
-        not satisfies(diversity, c.counts).all() for c in tree.classes if c.level == tree.level
-    ):
-        assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
-
-
-@settings(max_examples=60)
-@given(sensitive_collections(), diversities())
-def test_one_margin_is_diverse_where_its_classes_are(drawn: Drawn, diversity: Diversity) -> None:
+def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not(
+    drawn: Drawn, diversity: Diversity
+) -> None:
     """KG06 Def. 4.3 on a single table is l-diversity."""
     collection, sensitive = drawn
     tree = sensitive_tree(collection, sensitive)
@@ -183,47 +161,13 @@ def test_one_margin_is_diverse_where_its_classes_are(drawn: Drawn, diversity: Di
         finding = maxent_diversity(Collection.of(collection.cube, [clique]), sensitive, diversity)
         assert finding.holds is bool(satisfies(diversity, classes.counts).all())
         assert finding.examined == len(classes)
-
-
-@settings(max_examples=60)
-@given(sensitive_collections(), diversities())
-def test_a_join_larger_than_its_limit_is_undecided(drawn: Drawn, diversity: Diversity) -> None:
-    tree = sensitive_tree(*drawn)
-    if tree is not None:
-        size = tree.combination_count
-        assert by_join(tree, diversity, limit=size).verdict is not Verdict.UNDECIDED
-        assert by_join(tree, diversity, limit=size - 1).verdict is Verdict.UNDECIDED
-
-
-@settings(max_examples=60)
-@given(sensitive_collections(max_cells=36))
-def test_the_oracle_is_the_closed_form_over_the_base_cells(drawn: Drawn) -> None:
-    """Fitted at the published levels in fractions, against KG06 Theorem 6.1 added up from the base cells."""
-    collection, _ = drawn
-    if not collection.masks:
-        return
-    rows = base_table(collection.cube)
-    shape = joint_array(rows).shape
-    codes = dict(zip(collection.domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    q = np.exp(MaximumEntropy(collection).log_probability(codes)).reshape(shape) * rows.total
-    base = dict.fromkeys(collection.domain.attributes, 0)
-    published = summed(q, places_within(collection.domain, base, finest(collection.margins)))
-    np.testing.assert_allclose(maximum_entropy(collection).astype(float), published, atol=1e-9)
-
-
-def two_margins(a: list[list[int]], b: list[list[int]], labels: str) -> Collection:
-    """The published margins {a, s} and {b, s} with these rows for the classes of a and of b."""
-    domain = Domain.of({"a": Hierarchy.flat("xyz"), "b": Hierarchy.flat("xyz"), "s": Hierarchy.flat(labels)})
-    tables = []
-    for name, rows in (("a", np.array(a)), ("b", np.array(b))):
-        codes = dict(zip((name, "s"), map(np.ravel, np.indices(rows.shape))))
-        tables.append(ContingencyTable.from_cells(domain, {name: 0, "s": 0}, codes, rows.ravel()))
-    return Collection.of(DataCube(tables), [table.mask for table in tables])
+        if classes.level == tree.level and not finding.holds:  # a clique that fails alone decides, KG06 Prop. 7.2
+            assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
 
 
 def test_two_diverse_margins_need_not_be_diverse_together() -> None:
     """T(a, s) T(b, s) / T(s) = 3 * 3 / 4 : 1 * 1 / 4 in the cell x, x: nine to one, from three to one in each."""
-    collection = two_margins([[3, 1], [1, 3]], [[3, 1], [1, 3]], "uv")
+    collection = apart(flat_domain(a="xy", b="xy", s="uv"), {"as": [[3, 1], [1, 3]], "bs": [[3, 1], [1, 3]]})
     three, nine = Recursive(Fraction(3), 2, strict=False), Recursive(Fraction(9), 2, strict=False)
     for mask in collection.masks:
         assert maxent_diversity(Collection.of(collection.cube, [mask]), "s", three).holds
@@ -238,7 +182,8 @@ def test_two_diverse_margins_need_not_be_diverse_together() -> None:
 
 def test_a_value_ruled_out_by_each_margin_leaves_one() -> None:
     """u is not in x of a, v not in x of b: whoever is in both has w."""
-    collection = two_margins([[0, 2, 2], [4, 2, 2]], [[2, 0, 2], [2, 4, 2]], "uvw")
+    counts = {"as": [[0, 2, 2], [4, 2, 2]], "bs": [[2, 0, 2], [2, 4, 2]]}
+    collection = apart(flat_domain(a="xy", b="xy", s="uvw"), counts)
     finding = maxent_diversity(collection, "s", Distinct(2))
     assert finding.verdict is Verdict.FAILS
     assert finding.worst is not None
@@ -252,11 +197,8 @@ def test_a_value_ruled_out_by_each_margin_leaves_one() -> None:
 
 def test_a_finer_collection_may_pass_where_a_coarser_one_fails() -> None:
     """KG06 section 7: not monotone in the model. Where a and b always agree, the whole table tells no more than each."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
-    codes = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 1, 1]), "s": np.array([0, 1, 0, 1])}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), codes, np.array([3, 1, 1, 3]))
-    apart = Collection.of(DataCube([table]), [domain.mask({"a": 0, "s": 0}), domain.mask({"b": 0, "s": 0})])
-    together = Collection.of(DataCube([table]), [table.mask])
+    table = filled(flat_domain(a="xy", b="xy", s="xy"), [3, 1, 0, 0, 0, 0, 1, 3])
+    apart, together = published(table, "as", "bs"), published(table, "abs")
     criterion = Recursive(Fraction(3), 2, strict=False)
     assert maxent_diversity(together, "s", criterion).holds
     assert not maxent_diversity(apart, "s", criterion).holds
@@ -264,10 +206,9 @@ def test_a_finer_collection_may_pass_where_a_coarser_one_fails() -> None:
 
 def arms(count: int) -> Collection:
     """{q0, s}, {q1, s}, ...: each shows 3 to 1 one way or the other, of 4 rows of either sensitive value."""
-    domain = Domain.of({f"q{i}": Hierarchy.flat("xy") for i in range(count)} | {"s": Hierarchy.flat("uv")})
-    codes = {f"q{i}": np.array([0, 0, 1, 1]) for i in range(count)} | {"s": np.array([0, 1, 0, 1])}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, np.array([3, 1, 1, 3]))
-    return Collection.of(DataCube([table]), [domain.mask({f"q{i}": 0, "s": 0}) for i in range(count)])
+    domain = flat_domain(**{f"q{i}": "xy" for i in range(count)}, s="uv")
+    table = counted(domain, {(*[q] * count, s): 3 if q == s else 1 for q in range(2) for s in range(2)})
+    return published(table, *({f"q{i}": 0, "s": 0} for i in range(count)))
 
 
 @pytest.mark.parametrize("count", [2, 5, 40])

@@ -1,9 +1,8 @@
-"""Combinations that tables prove to be small: all tables of whole numbers with the published marginals are the oracle."""
+"""Counts that tables and labels prove to be small, against all tables of whole numbers with the published marginals."""
 
 import os
 from dataclasses import replace
 from itertools import product
-from random import Random
 from unittest.mock import patch
 
 import numpy as np
@@ -12,18 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certain_combinations import Combination, combinations_of
-from checks import ATTESTED, FULL, Finding, Question, Verdict, parse_claim
+from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
-from checks.small_combinations import (
-    _EXACT_ROWS,
-    Witnesses,
-    Witnessing,
-    _Counted,
-    combined_margins,
-    refuted,
-    witnessed,
-)
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, TooManyCellsError
+from checks.labels import LabelTells, crowded, label_counts
+from checks.small_combinations import _EXACT_ROWS, Witnessing, _Counted, combined_margins, refuted, witnessed
+from filled_tables import filled, flat_domain, published
+from models import Collection, Domain, Hierarchy, Mask
 from strategies import Core, cores, cyclic_cores, further_masks
 
 EXAMPLES = 3_000 if "MARGINALS_TIMES" in os.environ else 300
@@ -33,7 +26,7 @@ def with_further(core: Core) -> st.SearchStrategy[tuple[Core, tuple[Mask, ...]]]
     return st.tuples(st.just(core), further_masks(core))
 
 
-def published(core: Core, further: tuple[Mask, ...]) -> Collection:
+def with_tables(core: Core, further: tuple[Mask, ...]) -> Collection:
     return Collection.of(core.collection.cube, (*core.collection.masks, *further))
 
 
@@ -44,7 +37,7 @@ def public_of(core: Core, collection: Collection) -> list[Mask]:
 
 
 def largest_k(core: Core, collection: Collection) -> int:
-    """Up to which every published class has so many rows."""
+    """Up to which every with_tables class has so many rows."""
     own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
     return min(core.collection.cube.least_count(mask & own) for mask in collection.masks)
 
@@ -62,7 +55,7 @@ def certain(combinations: list[Combination], k: int) -> set[tuple[int, tuple[int
 def test_programs_find_exactly_what_is_certain_of_up_to_three_values(
     beside: tuple[Core, tuple[Mask, ...]], more: int
 ) -> None:
-    core, collection = beside[0], published(*beside)
+    core, collection = beside[0], with_tables(*beside)
     k = largest_k(core, collection) + more
     combinations = combinations_of(collection, core.nonsensitive) if k > 1 else None
     if combinations is None:
@@ -92,10 +85,7 @@ def places_of(collection: Collection, found: Finding) -> set[tuple[Mask, tuple[i
 
 def cycle() -> tuple[Collection, int]:
     """AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111: one table alone has them."""
-    domain = Domain.of({name: Hierarchy.flat("01") for name in "ABC"})
-    cells = dict(zip("ABC", np.indices((2, 2, 2)).reshape(3, -1)))
-    rows = ContingencyTable.from_cells(domain, dict.fromkeys("ABC", 0), cells, [3, 0, 2, 3, 0, 0, 3, 0])
-    return Collection.of(DataCube([rows]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("AB", "BC", "AC")]), 3
+    return published(filled(flat_domain(A="01", B="01", C="01"), [3, 0, 2, 3, 0, 0, 3, 0]), "AB", "BC", "AC"), 3
 
 
 def test_a_cycle_of_three_tables_proves_a_count_of_two() -> None:
@@ -131,17 +121,11 @@ def test_a_budget_without_programs_decides_nothing() -> None:
 
 @given(cores(max_cells=60), st.data())
 def test_the_least_published_count_is_that_of_every_table(core: Core, data: st.DataObject) -> None:
-    collection = published(core, data.draw(further_masks(core)))
+    collection = with_tables(core, data.draw(further_masks(core)))
     least = min(core.collection.cube.least_count(mask) for mask in collection.masks)
     question = Question(collection, [core.sensitive])
     assert MinPublishedCell(least).check(question).holds
     assert MinPublishedCell(least + 1).check(question).verdict is Verdict.FAILS
-
-
-@pytest.mark.parametrize("k", [1, 2, 11])
-def test_claims_say_what_they_mean(k: int) -> None:
-    assert NoSmallCertain(k, ATTESTED).meaning().endswith(".")
-    assert "worked out" in MinPublishedCell(k).meaning_beside(["ill"]) or k == 1
 
 
 @pytest.mark.slow
@@ -153,7 +137,7 @@ def test_claims_say_what_they_mean(k: int) -> None:
 )
 def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]], k: int, block: int) -> None:
     """Also where the margins of some attributes have so many cells that each is counted by itself."""
-    core, collection = beside[0], published(*beside)
+    core, collection = beside[0], with_tables(*beside)
     every = combinations_of(collection, core.nonsensitive)
     if every is None:
         return
@@ -175,7 +159,7 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
     beside: tuple[Core, tuple[Mask, ...]], k: int
 ) -> None:
     core, further = beside
-    collection, fewer = published(*beside), published(core, further[: len(further) // 2])
+    collection, fewer = with_tables(*beside), with_tables(core, further[: len(further) // 2])
     if not any(map(fewer.shows, core.nonsensitive)) or (every := combinations_of(fewer, core.nonsensitive)) is None:
         return
     witnessing = Witnessing(core.collection.cube, collection.masks, [core.sensitive], k)
@@ -194,28 +178,6 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
 def _by_name(collection: Collection, margin: Mask, codes: tuple[int, ...]) -> tuple[int, ...]:
     names = [collection.domain.attributes[place] for place in collection.domain.places(margin)]
     return tuple(code for _, code in sorted(zip(names, codes)))
-
-
-@given(cyclic_cores(), st.randoms(use_true_random=False))
-def test_witnesses_are_the_same_whatever_the_sensitive_values_are(
-    beside: tuple[Core, tuple[Mask, ...]], random: Random
-) -> None:
-    core, collection = beside[0], published(*beside)
-    base = core.collection.cube.table(sum(core.collection.domain.attribute_masks))
-    rows = {a: np.repeat(codes, base.counts) for a, codes in zip(base.attributes, base.codes)}
-    exchanged = rows[core.sensitive].tolist()
-    random.shuffle(exchanged)
-    rows[core.sensitive] = np.array(exchanged)
-    other = DataCube([ContingencyTable.from_cells(base.domain, base.margin, rows, np.ones(base.total, dtype=np.int64))])
-    one, two, again = (
-        witnessed(cube, collection.masks, [core.sensitive], 3, seed=7, rounds=5)
-        for cube in (core.collection.cube, other, core.collection.cube)
-    )
-    assert _plain(one) == _plain(two) == _plain(again)
-
-
-def _plain(found: Witnesses) -> tuple[object, ...]:
-    return found.small, found.rounds, [(own.margin, own.codes, own.count) for own in found.open]
 
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
@@ -238,50 +200,81 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     assert (tree.clear_all, tree.small > 0) == (True, True)
 
 
-@pytest.mark.parametrize(("block", "exact_rows"), [(0, 1 << 24), (1 << 23, 1 << 24), (1 << 23, 0)])
-def test_what_other_rows_clear_is_what_a_count_of_them_says(block: int, exact_rows: int) -> None:
-    """Each combination is counted one by one in the rows that were exchanged."""
-    rng = np.random.default_rng(3)
-    names = "abcd"
-    domain = Domain.of({name: Hierarchy.from_rows(map(list, ("0a*", "1a*", "2b*", "3b*"))) for name in names})
-    codes = {a: rng.integers(0, 4, 90) for a in names}
-    table = ContingencyTable.from_cells(domain, domain.margin(domain.mask(dict.fromkeys(names, 0))), codes, np.ones(90))
-    cube, k = DataCube([table]), 4
-    masks = [domain.mask({a: 0, b: 1}) for a, b in zip(names, names[1:] + names[:1])]
-    with patch.multiple("checks.small_combinations", _BLOCK=block, _CHAINS=1, _EXACT_ROWS=exact_rows):
-        witnessing = Witnessing(cube, masks, [], k)
-        every = {(own.margin, own.codes): own.count for own in witnessing.look(0).open}
-        found = witnessing.look(1)
-    exchanged = witnessing._chains[0].codes
-
-    def count(margin: Mask, cell: tuple[int, ...]) -> int:
-        levels = sorted(domain.margin(margin).items(), key=lambda pair: names.index(pair[0]))
-        return int(
-            np.logical_and.reduce(
-                [domain.hierarchy(a).lift(0, level)[exchanged[a]] == code for (a, level), code in zip(levels, cell)]
-            ).sum()
-        )
-
-    assert {(own.margin, own.codes): own.count for own in found.open} == {
-        (margin, cell): before for (margin, cell), before in every.items() if 0 < count(margin, cell) < k
-    }
-    assert 0 < len(found.open) < len(every)
-
-
-def test_more_margins_than_can_be_looked_at_are_refused() -> None:
-    domain = Domain.of({f"a{number}": Hierarchy.flat("xy") for number in range(80)})
-    with pytest.raises(TooManyCellsError, match="combinations of 80 attributes"):
-        combined_margins(domain, [domain.mask({a: 0}) for a in domain.attributes])
-
-
 def test_counts_below_a_bound_are_exact_as_small_floats() -> None:
     assert all(int(np.float32(count)) == count for count in range(_EXACT_ROWS - 99, _EXACT_ROWS))
 
 
 def test_combinations_beyond_32_bits_are_numbered_apart() -> None:
     """Two thousand values of each of three attributes, of which few are there."""
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(2000))) for name in "abc"})
+    domain = flat_domain(a=2000, b=2000, c=2000)
     codes = {name: np.array([0, 1, 1073, 1999]) for name in "abc"}
     counted = _Counted(domain, dict.fromkeys("abc", 0), codes)
     keys = counted.keys(domain.mask(dict.fromkeys("abc", 0)))
     assert keys.tolist() == [(a * 2000 + a) * 2000 + a for a in codes["a"].tolist()]
+
+
+# What labels tell of the values behind them, against every way to share rows out among these.
+
+
+JOBS = Hierarchy.from_rows(
+    [
+        ("clerk", "clerk", "*"),
+        ("cook, driver", "cook, driver and other job", "*"),
+        ("other job", "cook, driver and other job", "*"),
+    ]
+)
+
+
+def jobs(*counts: int, levels: tuple[int, ...] = (0,)) -> Collection:
+    return published(filled(Domain.of({"job": JOBS}), counts), *({"job": level} for level in levels))
+
+
+@given(st.integers(1, 4), st.integers(1, 10), st.integers(1, 6))
+def test_a_small_count_is_certain_just_where_no_way_to_share_rows_out_gives_a_value_enough(
+    occurring: int, rows: int, least: int
+) -> None:
+    shared = [counts for counts in product(range(1, rows + 1), repeat=occurring) if sum(counts) == rows]
+    if shared:
+        is_certain = all(counts[0] < least for counts in shared)
+        assert (LabelTells(occurring).verdict(rows, least) is Verdict.FAILS) == is_certain
+
+
+def test_nothing_is_told_by_a_label_that_names_none_or_of_which_nothing_is_known() -> None:
+    collection = jobs(11, 12, 11)
+    assert label_counts(collection, {}, 11).holds
+    with pytest.raises(ValueError, match="-1"):
+        LabelTells(-1)
+    assert label_counts(collection, {"job": {"other job": LabelTells(0)}}, 11).holds
+    assert label_counts(collection, {"job": {"another": LabelTells(9)}, "town": {"cook": LabelTells(9)}}, 11).holds
+
+
+@pytest.mark.parametrize(("rows", "verdict"), [(12, Verdict.HOLDS), (11, Verdict.FAILS)])
+def test_the_least_cell_is_about_labels_too(rows: int, verdict: Verdict) -> None:
+    told = {"job": {"cook, driver": LabelTells(2)}}
+    finding = MinCell(11).check(Question(jobs(30, rows, 15), labels=told))
+    assert finding.verdict is verdict
+    if verdict is Verdict.FAILS:
+        assert finding.criterion == "min-cell"
+        assert finding.worst_class.cell == {"job": "cook, driver"}
+        assert finding.worst_class.count == 10
+    small = MinCell(11).check(Question(jobs(30, 11, 3), labels=told))
+    assert small.worst_class.cell == {"job": "other job"}, "a count that is published comes first"
+
+
+def test_coarser_labels_are_looked_at_by_the_counts_below_them() -> None:
+    """Design 4.17: of 12 rows of three values that occur none has more than 10, of 13 rows one can have 11."""
+    told = {"job": {"cook, driver and other job": LabelTells(3)}}
+    assert label_counts(jobs(30, 6, 6), told, 11).verdict is Verdict.FAILS
+    assert label_counts(jobs(30, 6, 7), told, 11).verdict is Verdict.HOLDS
+
+
+@given(st.lists(st.integers(0, 9), min_size=3, max_size=3), st.integers(1, 6))
+def test_values_below_the_published_ones_are_crowded_where_each_with_a_row_would_be_small(
+    counts: list[int], least: int
+) -> None:
+    collection = jobs(*counts, levels=(1,))
+    if not any(counts):
+        return
+    shared = [own for own in product(range(1, 19), repeat=2) if sum(own) == counts[1] + counts[2]]
+    expected = counts[1] + counts[2] > 0 and all(own[0] < least for own in shared)
+    assert (crowded(collection, least) == ("job",)) == expected

@@ -1,0 +1,234 @@
+"""Texts of criteria: each reads back as itself, numbers exactly, labels whatever stands in them; all else is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marginals
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    MaxentDiversity,
+    Recursive,
+    Register,
+    Simple,
+    Verdict,
+    parse_claim,
+    parse_diversity,
+    satisfies,
+    spelled,
+    spellings,
+)
+from marginals import Release
+from marginals.example import release
+from privacy_oracles import is_diverse
+from privacy_strategies import diversities, functionals
+
+EXAMPLES = (
+    "distinct:2",
+    "simple:2.5",
+    "entropy:2.5",
+    "recursive:3,2 or equal",
+    "functional:0.5,2",
+    "pd-recursive:3,2 or equal may disclose flu",
+    "npd-recursive:3,5,2 may disclose flu must protect HIV",
+    "negative-disclosure:5 must protect HIV",
+    "adjusted-entropy:2.5 may disclose flu",
+    'alpha:0.25 of HIV, "of age"',
+    "beta-likeness:0.5",
+    "bayes-optimal:0.1,0.6",
+    "t-closeness:0.2 ordered",
+)
+"""A text of each criterion, in their order."""
+
+
+def test_every_form_is_that_of_the_class_of_its_name() -> None:
+    assert len(spellings()) == len(EXAMPLES)
+    for form, example in zip(spellings(), EXAMPLES):
+        name, _, parameters = form.partition(":")
+        criterion = parse_diversity(example)
+        assert (criterion.name, criterion.parameters, str(criterion)) == (name, parameters, example)
+        for behind in (" at odds 1.25", " leaving out missing", ' leaving out missing, "n/a, or so" at odds 1.2'):
+            further = parse_diversity(example + behind)
+            assert parse_diversity(str(further)) == further
+            assert str(further).startswith(example)
+            assert further.about_base_values is criterion.about_base_values
+
+
+@given(diversities() | functionals())
+def test_a_printed_criterion_reads_back_as_itself(diversity: Diversity) -> None:
+    assert parse_diversity(str(diversity)) == diversity
+    assert str(diversity).startswith(diversity.name + ":")
+
+
+@given(st.fractions() | st.decimals(allow_nan=False, allow_infinity=False, places=4).map(Fraction) | st.integers())
+def test_reading_a_number_back_gives_the_number(value: Fraction | int) -> None:
+    assert Fraction(spelled(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("3", "3"), ("0.05", "0.05"), ("-5/4", "-1.25"), ("1/8", "0.125"), ("1/3", "1/3"), ("0", "0")]
+)
+def test_decimals_where_they_are_exact(value: str, text: str) -> None:
+    assert spelled(Fraction(value)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "diversity"),
+    [
+        ("distinct:3.0", Distinct(3)),
+        ("simple:2", Simple(Fraction(2))),
+        ("entropy:2.8", Entropy(Fraction(14, 5))),
+        ("entropy:14/5", Entropy(Fraction(14, 5))),
+        ("simple:10/3", Simple(Fraction(10, 3))),
+        ("entropy:123456789.123456789123", Entropy(Fraction("123456789.123456789123"))),
+        ("recursive:3,4", Recursive(Fraction(3), 4)),
+        (" recursive : 0.5 , 2 ", Recursive(Fraction(1, 2), 2)),
+    ],
+)
+def test_numbers_are_taken_exactly_however_they_are_written(text: str, diversity: Diversity) -> None:
+    assert parse_diversity(text) == diversity
+    assert parse_diversity(str(diversity)) == diversity
+
+
+CONFUSING = ["of", "may disclose", "or equal", 'a "b"', "flu, cold", " ", '"', "\\", "a of b", "must protect x"]
+"""Labels that read like something else."""
+
+labels = st.sets(st.text(st.characters(codec="utf-8"), min_size=1) | st.sampled_from(CONFUSING), min_size=1)
+
+
+@given(labels, labels, st.booleans())
+def test_labels_read_back_as_they_are_whatever_stands_in_them(free: set[str], kept: set[str], equal: bool) -> None:
+    plain = parse_diversity(f"npd-recursive:2,3,4{' or equal' if equal else ''} may disclose a must protect b")
+    criterion = replace(
+        plain,
+        positive=replace(plain.positive, may_disclose=tuple(sorted(free))),
+        negative=replace(plain.negative, must_protect=tuple(sorted(kept))),
+    )
+    assert parse_diversity(str(criterion)) == criterion
+
+
+NO_FORM = """
+entropy  entropy:  entropy:x  entropy:1,2  entropy:nan  entropy:inf  entropy:1/0  entropy:1e3  :  :3  3  npd:2  t:1,2
+Entropy:2  distinct:2.5  recursive:3  recursive:3,  recursive:3,2.5  recursive:3,2,1
+"""
+NO_CLAUSE = (
+    "recursive:3,2 or",
+    "recursive:3,2 or equal or equal",
+    "recursive:3,2 or equal flu",
+    "recursive:3,2 or equal ,",
+    "recursive:or equal 3,2",
+    "recursive:3,2 of flu",
+    "adjusted-entropy:2 may disclose",
+    "adjusted-entropy:2 may disclose ,",
+    "adjusted-entropy:2 may disclose a,,b",
+    'adjusted-entropy:2 may disclose "a',
+    'adjusted-entropy:2 may disclose a"b',
+    'adjusted-entropy:2 may disclose ""',
+    'adjusted-entropy:2 may disclose "a" b',
+    "adjusted-entropy:2 may disclose \ud800",
+    "adjusted-entropy:2 may disclose a may disclose b",
+    "at odds 2",
+)
+
+
+@pytest.mark.parametrize("text", ["", *NO_FORM.split(), *NO_CLAUSE])
+def test_a_text_that_is_no_criterion_is_refused_with_the_forms_there_are(text: str) -> None:
+    with pytest.raises(
+        CriterionError, match=r"distinct:l, .*recursive:c,l \[or equal\], functional:tau,l, pd-recursive"
+    ):
+        parse_diversity(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("distinct:0", "simple:0.99", "entropy:1/2", "entropy:-3", "recursive:0,2", "recursive:-1,2", "recursive:3,0"),
+        *("alpha:0 of flu", "alpha:1 of flu", "beta-likeness:0", "bayes-optimal:0.6,0.1", "t-closeness:2"),
+        *("negative-disclosure:100 must protect flu", "pd-recursive:0,2 may disclose flu"),
+        *("adjusted-entropy:0.5 may disclose flu", "functional:0,3", "functional:1,3", "functional:1/2,1"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused(text: str) -> None:
+    with pytest.raises(CriterionError, match="needs"):
+        parse_diversity(text)
+
+
+@pytest.mark.parametrize("text", ["entropy:3 at odds 0.9", "entropy:3 at odds x", "entropy:3 at odds"])
+def test_odds_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(CriterionError):
+        parse_diversity(text)
+
+
+def test_odds_that_no_text_could_say_are_refused() -> None:
+    for number in (Fraction(10**20), Fraction(1.1234567890123456)):
+        with pytest.raises(CriterionError, match="twelve"):
+            replace(parse_diversity("entropy:2 at odds 2"), odds=number)
+
+
+@pytest.mark.parametrize("text", ["entropy:1e400", "simple:1e400", "recursive:1e400,2", "recursive:1e-400,2"])
+def test_a_number_beyond_floating_point_is_refused_or_decided(text: str) -> None:
+    """Never accepted to fail later with an OverflowError."""
+    try:
+        diversity = parse_diversity(text)
+    except CriterionError:
+        return
+    row = [3, 1, 1]
+    assert satisfies(diversity, np.array([row])).tolist() == [is_diverse(diversity, row)]
+    assert parse_diversity(str(diversity)) == diversity
+
+
+def test_a_text_longer_than_any_criterion_is_refused() -> None:
+    with pytest.raises(CriterionError, match="10,000"):
+        parse_diversity('recursive:3,2 may disclose "' + '"a' * 10_000)
+
+
+UNINSTALLED = ["somebodys", "somebodys:3,x", "somebodys:4 at odds 2", "somebodys:4 leaving out missing"]
+"""Of a criterion that a bundle names and nothing here knows."""
+
+
+def claimed(text: str) -> MaxentDiversity:
+    claim = parse_claim({"criterion": "maxent-diversity", "diversity": text, "sensitive": "diagnosis"})
+    assert isinstance(claim, MaxentDiversity)
+    return claim
+
+
+@pytest.mark.parametrize("text", UNINSTALLED)
+def test_a_criterion_that_is_not_installed_is_read_back_in_bundles_only_and_judges_nothing(text: str) -> None:
+    criterion = claimed(text).diversity
+    assert str(criterion) == text
+    with pytest.raises(CriterionError, match="install"):
+        parse_diversity(text)
+    for judge in (criterion.slack, criterion.reached, criterion.decide):
+        with pytest.raises(CriterionError):
+            judge(np.array([[5, 5]]))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Some Body's", "somebodys:\x1b[2J", "somebodys:3\n", f"somebodys:{'1' * 300}", "entropy:x"]
+)
+def test_what_cannot_be_told_as_it_stands_is_no_criterion(text: str) -> None:
+    with pytest.raises(CriterionError):
+        claimed(text)
+
+
+@pytest.mark.parametrize("text", UNINSTALLED[1:])
+def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tmp_path: Path) -> None:
+    of = claimed(text)
+    others = tuple(claim for claim in release.claims if not isinstance(claim, MaxentDiversity))
+    Release(replace(release.published, claims=(*others, of, Register(of)))).write(tmp_path / "release")
+    verification = marginals.verify(tmp_path / "release")
+    assert not verification.ok
+    found = {check.criterion: check for check in verification.checks}
+    for criterion in ("maxent-diversity", "register"):
+        assert found[criterion].verdict is Verdict.UNDECIDED
+        assert "install" in found[criterion].note
+    assert found["integrity"].holds
+    assert found["k-link"].holds
