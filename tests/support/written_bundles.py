@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from checks import Claim
-from marginals import Role
+from marginals import Release, Role
 from marginals.bundle import writing
 from marginals.bundle.content import BundleContent
 from marginals.bundle.signature import seal_of
 from marginals.pages.release_page import report_html
-from models import Collection
+from models import Collection, DataCube
 
 Content = BundleContent
 """What a bundle says: `Release.published`."""
@@ -43,3 +43,10 @@ def sealed(descriptor: bytes) -> bytes:
 def seal(folder: Path) -> None:
     """Seal a bundle anew whose descriptor was changed."""
     (folder / SEAL).write_bytes(sealed((folder / DESCRIPTOR).read_bytes()))
+
+
+def release_of(collection: Collection, roles: Mapping[str, Role] | None = None, claims: Sequence[Claim] = ()) -> Release:
+    """A release of these margins alone, whether or not a policy allows them. roles: quasi-identifiers, if not given."""
+    alone = Collection.of(DataCube(collection.tables), collection.masks)
+    roles = roles or dict.fromkeys(collection.domain.attributes, Role.QUASI_IDENTIFIER)
+    return Release(bundle_content(alone, roles, claims))

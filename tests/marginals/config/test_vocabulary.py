@@ -1,86 +1,107 @@
 """The table of words tells what a column is about in seven languages, by words and parts of words, and asks otherwise."""
 
 import tomllib
-from pathlib import Path
+from importlib.resources import files
 
+import numpy as np
 import pytest
 
-import marginals.config.vocabulary
-from marginals import Role
-from marginals.config.column_guess import guess
-from marginals.config.vocabulary import is_recognizable, kinds, meaning_of, meaning_of_values
-from marginals.tables.attribute import Column
+from first_configs import guessed, init_columns
 
 SURE = {
-    "death_cause": "health or treatment",
-    "Krankheitstage": "health or treatment",
-    "maladie_chronique": "health or treatment",
-    "enfermedades": "health or treatment",
-    "malattia": "health or treatment",
-    "ziekte": "health or treatment",
-    "choroba": "health or treatment",
-    "faminc": "income, wealth, benefits or debt",
-    "Haushaltseinkommen": "income, wealth, benefits or debt",
-    "revenu_fiscal": "income, wealth, benefits or debt",
-    "ingresosHogar": "income, wealth, benefits or debt",
-    "reddito": "income, wealth, benefits or debt",
-    "inkomen": "income, wealth, benefits or debt",
-    "płaca_miesięczna": "income, wealth, benefits or debt",
-    "dochód": "income, wealth, benefits or debt",
-    "religionszugehoerigkeit": "religion or belief",
-    "votedFor": "politics",
-    "gewerkschaftsmitglied": "membership in a trade union",
-    "rearrested": "crime, force or custody",
-    "exam_score": "test scores or grades",
-    "sick_absences": "health or treatment",
-    "dismissal": "performance, discipline or dismissal",
-    "cigarettes_per_day": "drugs, alcohol or tobacco",
-    "trust_in_police": "opinions or judgements",
-    "abortions": "sexual life",
-    "Grunderkrankung": "health or treatment",
-    "lowbirthweight": "health or treatment",
-    "cumgpa": "test scores or grades",
-    "Gesamtverm\u00f6gen": "income, wealth, benefits or debt",
+    "health or treatment": "death_cause Krankheitstage maladie_chronique enfermedades malattia ziekte choroba"
+    " sick_absences Grunderkrankung lowbirthweight",
+    "income, wealth, benefits or debt": "faminc Haushaltseinkommen revenu_fiscal ingresosHogar reddito inkomen"
+    " płaca_miesięczna dochód Gesamtvermögen",
+    "religion or belief": "religionszugehoerigkeit",
+    "politics": "votedFor",
+    "membership in a trade union": "gewerkschaftsmitglied",
+    "crime, force or custody": "rearrested",
+    "test scores or grades": "exam_score cumgpa",
+    "performance, discipline or dismissal": "dismissal",
+    "drugs, alcohol or tobacco": "cigarettes_per_day",
+    "opinions or judgements": "trust_in_police",
+    "sexual life": "abortions",
 }
+ABBREVIATED = {
+    "health or treatment": "badhlth bl_diab Prev.preg numvisit prevHyper",
+    "income, wealth, benefits or debt": "lfaminc hrwage annearn nettoeink revmensuel pensja",
+    "drugs, alcohol or tobacco": "BL.Cig.Day smkyrs",
+    "religion or belief": "parcath",
+    "membership in a trade union": "husunion",
+    "crime, force or custody": "antecedentes_penales incarcerated",
+    "opinions or judgements": "trustMostPeople szczescie",
+}
+LANGUAGES = ["Diagnose", "diagnóstico", "MALADIE", "Krankheit_1", "monatsGehalt", "Einkommen", "Vermögen"]
 
 
-@pytest.mark.parametrize(("name", "about"), SURE.items())
-def test_names_say_what_a_column_is_about(name: str, about: str) -> None:
-    found = meaning_of(name)
-    assert found is not None
-    assert (found.about, found.is_sure) == (about, True)
+def of_names(names: list[str]) -> dict[str, dict[str, str]]:
+    """What is guessed of columns with these names, of which each has two values of its own."""
+    rng = np.random.default_rng(0)
+    return init_columns({n: rng.choice([f"{i}x", f"{i}y"], 300) for i, n in enumerate([*names, "sex"])}).columns
+
+
+@pytest.mark.parametrize(("named", "is_sure"), [(SURE, True), (ABBREVIATED, False)])
+def test_names_say_what_a_column_is_about(named: dict[str, str], is_sure: bool) -> None:
+    """Some of the abbreviations are sure too."""
+    found = of_names([name for names in named.values() for name in names.split()])
+    for about, names in named.items():
+        for name in names.split():
+            assert (found[name]["role"], about in found[name]["why"]) == ("sensitive", True), name
+            assert not is_sure or "question" not in found[name], name
+
+
+def test_sensitive_names_are_known_in_some_languages() -> None:
+    assert {own["role"] for name, own in of_names(LANGUAGES).items() if name != "sex"} == {"sensitive"}
+
+
+NOTHING = ["psphinc", "zinc", "province", "metropolitan", "learning", "inches", "skeleton"]
+"""Parts of other words: `psphinc` is an operation, a sphincterotomy, and ends as incomes do."""
+
+BY_CHANCE = ["fact", "hill", "frank", "reunion", "tenant", "retail_sales", "hospital", "trustees", "skill"]
+"""Words that hold an abbreviation."""
+
+CUT_SHORT = ["inter", "percent", "current", "first", "occup", "depen", "labor", "created"]
+"""What may be another word."""
+
+
+@pytest.mark.parametrize("names", [NOTHING, BY_CHANCE, CUT_SHORT])
+def test_words_that_hold_others_by_chance_say_nothing(names: list[str]) -> None:
+    found = of_names(names)
+    assert {found[name]["role"] for name in names} == {"quasi-identifier"}
+    assert not any("which can be about" in found[name].get("question", "") for name in names)
 
 
 @pytest.mark.parametrize(
-    "name", ["psphinc", "zinc", "province", "metropolitan", "learning", "marital_status", "inches", "skeleton"]
+    ("name", "role", "about"),
+    [
+        ("result", "sensitive", "health or treatment"),
+        ("race", "quasi-identifier", "race or ethnic origin"),
+        ("denomina", "sensitive", "religion or belief"),
+        ("q17b", "quasi-identifier", "says nothing"),
+    ],
 )
-def test_parts_of_other_words_say_nothing(name: str) -> None:
-    """`psphinc` is an operation, a sphincterotomy, and ends as incomes do."""
-    assert meaning_of(name) is None
+def test_words_that_can_mean_something_else_are_asked_about(name: str, role: str, about: str) -> None:
+    found = guessed(name, ["a", "b", "c"] * 50)
+    assert (found["role"], about in found["question"]) == (role, True)
 
 
-def test_words_that_can_mean_something_else_are_asked_about() -> None:
-    found = guess(Column.of("result", ["a", "b"] * 50))
-    assert (found.role, found.question) == (
-        Role.SENSITIVE,
-        "the name says result, which can be about health or treatment",
-    )
-    race = guess(Column.of("race", ["a", "b", "c"] * 50))
-    assert (race.role, bool(race.question)) == (Role.QUASI_IDENTIFIER, True)
-
-
-def test_what_people_are_recognized_by_is_not_asked_about_and_what_nobody_knows_is() -> None:
-    assert all(map(is_recognizable, ("age", "Geschlecht", "statut_matrimonial", "estado civil", "beroep", "miasto")))
-    assert not guess(Column.of("sex", ["f", "m"] * 50)).question
-    assert "says nothing" in guess(Column.of("q17b", ["f", "m"] * 50)).question
+def test_what_people_are_recognized_by_is_not_asked_about() -> None:
+    known = ["age", "Geschlecht", "statut_matrimonial", "estado civil", "beroep", "miasto"]
+    known += ["motheduc", "husage", "agegrp", "occup", "maritalcat"]
+    found = of_names([*known, "storage", "percent", "q17"])
+    assert [name for name in known if "question" in found[name]] == []
+    assert all("question" in found[name] for name in ("storage", "percent", "q17"))
 
 
 def test_scales_are_taken_for_judgements_and_other_small_numbers_are_not() -> None:
-    scale = guess(Column.of("q17b", [str(1 + n % 7) for n in range(700)]))
-    assert (scale.role, "scale" in scale.question) == (Role.SENSITIVE, True)
-    gap = guess(Column.of("q17b", [str(1 + n % 7) for n in range(700) if n % 7 != 3]))
-    assert gap.role is Role.QUASI_IDENTIFIER
-    assert guess(Column.of("children", [str(1 + n % 7) for n in range(700)])).role is Role.QUASI_IDENTIFIER
+    scale = guessed("q17b", [1 + n % 7 for n in range(700)])
+    assert (scale["role"], "scale" in scale["question"]) == ("sensitive", True)
+    assert guessed("q17b", [1 + n % 7 for n in range(700) if n % 7 != 3])["role"] == "quasi-identifier"
+    assert guessed("children", [1 + n % 7 for n in range(700)])["role"] == "quasi-identifier"
+
+
+CODES = [f"{letter}{number}" for letter in "ACEIJ" for number in range(10, 20)]
 
 
 @pytest.mark.parametrize(
@@ -90,20 +111,26 @@ def test_scales_are_taken_for_judgements_and_other_small_numbers_are_not() -> No
         (["strongly agree", "disagree"], "opinions or judgements"),
         (["katholisch", "evangelisch"], "religion or belief"),
         (["gesund", "krank"], "health or treatment"),
+        ([*CODES * 4, *["none"] * 10], "codes of diagnoses"),
+        ([*CODES * 4, *["none"] * 200], None),
         (["red", "blue"], None),
-        (["1", "2"], None),
+        (["$ 1,200", "$ 900", "$ 3,400"], "amounts of money"),
+        (["1200 €", "900 €", "n/a"], "amounts of money"),
+        (["$0 to $999", "$1,000 to $4,999", "$5,000+"], "amounts of money"),
+        (["1200", "900", "3400"], None),
     ],
 )
 def test_values_say_what_a_column_is_about(values: list[str], about: str | None) -> None:
-    found = meaning_of_values(Column.of("q", values * 20))
-    assert (found.about if found else None) == about
+    found = guessed("q", values * 20)
+    assert (found["role"] == "sensitive") is (about is not None)
+    assert about is None or about in found["why"]
+    assert ("question" in found) is (about in (None, "amounts of money"))
 
 
 def test_the_table_of_words_is_well_kept() -> None:
-    """Words are as the words of names are: in lower case, without accents; none twice in a list; each kind has some."""
-    table = Path(marginals.config.vocabulary.__file__).with_name("special_categories.toml")
-    content = tomllib.loads(table.read_text(encoding="utf-8"))
-    assert len(kinds()) == len(content["kinds"]) >= 12
+    """Words are as the words of names are: in lower case, without accents; none twice in a list."""
+    content = tomllib.loads((files("marginals.config") / "special_categories.toml").read_text(encoding="utf-8"))
+    assert len(content["kinds"]) >= 12
     for name, kind in [*content["kinds"].items(), ("recognizable", content["recognizable"])]:
         for key, listed in kind.items():
             words = listed.split()
@@ -111,65 +138,3 @@ def test_the_table_of_words_is_well_kept() -> None:
                 assert len(set(words)) == len(words), (name, key)
                 assert all(part.isascii() and part.isalpha() and part.islower() for w in words for part in w.split("+"))
         assert all(len(word) >= 4 for word in kind.get("begins", "").split()), name
-
-
-@pytest.mark.parametrize(
-    ("name", "about"),
-    [
-        ("badhlth", "health or treatment"),
-        ("bl_diab", "health or treatment"),
-        ("Prev.preg", "health or treatment"),
-        ("numvisit", "health or treatment"),
-        ("prevHyper", "health or treatment"),
-        ("lfaminc", "income, wealth, benefits or debt"),
-        ("hrwage", "income, wealth, benefits or debt"),
-        ("annearn", "income, wealth, benefits or debt"),
-        ("nettoeink", "income, wealth, benefits or debt"),
-        ("revmensuel", "income, wealth, benefits or debt"),
-        ("pensja", "income, wealth, benefits or debt"),
-        ("BL.Cig.Day", "drugs, alcohol or tobacco"),
-        ("smkyrs", "drugs, alcohol or tobacco"),
-        ("parcath", "religion or belief"),
-        ("husunion", "membership in a trade union"),
-        ("antecedentes_penales", "crime, force or custody"),
-        ("incarcerated", "crime, force or custody"),
-        ("trustMostPeople", "opinions or judgements"),
-        ("szczescie", "opinions or judgements"),
-    ],
-)
-def test_abbreviations_say_it_with_what_stands_around_them(name: str, about: str) -> None:
-    found = meaning_of(name)
-    assert found is not None
-    assert found.about == about
-
-
-def test_a_word_that_is_cut_short_is_asked_about_unless_it_may_be_another() -> None:
-    cut = meaning_of("denomina")
-    assert cut is not None
-    assert (cut.about, cut.is_sure) == ("religion or belief", False)
-    for name in ("inter", "percent", "current", "first", "occup", "depen", "labor", "created"):
-        assert meaning_of(name) is None, name
-
-
-@pytest.mark.parametrize(
-    "name", ["fact", "hill", "frank", "reunion", "learning", "tenant", "retail_sales", "hospital", "trustees", "skill"]
-)
-def test_words_that_hold_an_abbreviation_by_chance_say_nothing(name: str) -> None:
-    assert meaning_of(name) is None
-
-
-def test_what_says_whose_it_is_leaves_what_people_are_recognized_by() -> None:
-    assert all(map(is_recognizable, ["motheduc", "husage", "agegrp", "occup", "maritalcat"]))
-    assert not any(map(is_recognizable, ["storage", "percent", "q17"]))
-
-
-def test_amounts_with_the_sign_of_a_currency_are_asked_about_whatever_their_name() -> None:
-    for texts in (
-        ["$ 1,200", "$ 900", "$ 3,400"],
-        ["1200 €", "900 €", "n/a"],
-        ["$0 to $999", "$1,000 to $4,999", "$5,000+"],
-    ):
-        found = meaning_of_values(Column.of("q17", texts * 20))
-        assert found is not None
-        assert (found.about, found.is_sure) == ("amounts of money", False)
-    assert meaning_of_values(Column.of("q17", ["1200", "900", "3400"] * 20)) is None

@@ -10,9 +10,6 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from marginals.publishing.searching import Prepared, no_progress
-from marginals.publishing.searching import searched as find
-from models import NEVER
 
 pytestmark = pytest.mark.data
 
@@ -180,8 +177,7 @@ def test_a_weaker_policy_has_no_worse_release(policy: Path) -> None:
         wish = marginals.Policy(
             k_link=6, k_combinatorial=6, diversity=diversity, base=base, strategy="exact", objective="kl"
         )
-        prepared = Prepared(wish, wish.requirements(table.sensitive), table, table)
-        return find(prepared, NEVER, no_progress).result.kl_divergence
+        return marginals.publish(table, wish).steward.kl_divergence
 
     assert divergence("best", "entropy:3") > divergence("best", "entropy:4") > divergence("auto", "entropy:4")
     assert divergence("auto", "entropy:3") < divergence("auto", "entropy:4")

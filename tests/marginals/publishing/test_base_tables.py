@@ -1,27 +1,27 @@
-"""The base of a collection: one table, or one for each of several sensitive attributes."""
+"""The base of a collection: one table, or one for each of several sensitive attributes; or none, whichever is better."""
 
+import itertools
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from checks import Distinct, Finding, PrivacyConstraint, Requirements, Verdict, parse_diversity
-from marginals import InputError, NothingPublishableError, Policy, Role, Table, publish
-from marginals.publishing import searching
-from marginals.publishing.proposals import WEAKER, proposed_diversity
-from marginals.publishing.searching import BaseTables, Prepared, best_base, chosen_base, sensitive_levels
-from models import (
-    NEVER,
-    Collection,
-    ContingencyTable,
-    Deadline,
-    Domain,
-    Hierarchy,
-    MaximumEntropy,
-    PenalizedDivergence,
-    Problem,
+from checks import Requirements
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Policy,
+    Release,
+    Role,
+    StewardReport,
+    Table,
+    publish,
+    read_table,
 )
+from models import Collection, ContingencyTable, Domain, Hierarchy, MaximumEntropy
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])
 
@@ -42,8 +42,8 @@ def table_of(sensitive: int, seed: int = 0, rows: int = 400) -> Table:
     return Table(counts, roles)
 
 
-def brute_force(table: Table, requirements: Requirements, price: float) -> list[float]:
-    """The objectives, ascending, at the minimal levels at which each sensitive attribute passes."""
+def brute_force(table: Table, requirements: Requirements, price: float) -> list[tuple[float, float, list[int]]]:
+    """Objectives, ascending, with divergence and masks, of the minimal levels at which each sensitive attribute passes."""
     domain, names = table.domain, table.quasi_identifiers
     nodes = list(product(*(range(domain.hierarchy(name).height + 1) for name in names)))
 
@@ -59,66 +59,62 @@ def brute_force(table: Table, requirements: Requirements, price: float) -> list[
 
     passing = [node for node in nodes if passes(node)]
     minimal = [n for n in passing if not any(o != n and all(map(int.__le__, o, n)) for o in passing)]
-    models = [MaximumEntropy(Collection.of(table.cube, masks(node))) for node in minimal]
-    return sorted(model.kl_divergence + price * model.parameter_count for model in models)
+    models = [(MaximumEntropy(Collection.of(table.cube, masks(node))), masks(node)) for node in minimal]
+    return sorted((own.kl_divergence + price * own.parameter_count, own.kl_divergence, each) for own, each in models)
 
 
-@pytest.mark.parametrize("price", [0.0, 0.01])
+@pytest.mark.parametrize("objective", ["kl", "bic"])
 @pytest.mark.parametrize("sensitive", [1, 2, 3])
 @pytest.mark.parametrize("diversity", ["distinct:3", "entropy:2.5", "recursive:3,2"])
 def test_it_is_the_best_of_all_levels_at_which_each_attribute_passes(
-    sensitive: int, diversity: str, price: float
+    sensitive: int, diversity: str, objective: str
 ) -> None:
     for seed in range(3):
         table = table_of(sensitive, seed)
-        problem = Problem(table.cube, objective=PenalizedDivergence(price))
-        requirements = Requirements(table.sensitive, k_link=5, diversity=parse_diversity(diversity))
-        expected = brute_force(table, requirements, price)
-        if not expected:
+        policy = Policy(
+            k_link=5, diversity=diversity, base="best", objective=objective, strategy="greedy", time_limit=0
+        )
+        requirements = policy.requirements(table.sensitive)
+        if not brute_force(table, requirements, 0):
             with pytest.raises(NothingPublishableError):
-                best_base(table, requirements, lambda _done, _nodes: None, problem)
+                publish(table, policy)
             continue
-        base = best_base(table, requirements, lambda _done, _nodes: None, problem)
-        assert problem.value(problem.position(base.masks)) == pytest.approx(expected[0])
-        assert len(base.masks) == sensitive
+        publication = publish(table, policy)
+        (_, divergence, masks), *_ = brute_force(table, requirements, publication.steward.price)
+        joint = [mask for mask in publication.steward.search.cliques if len(table.domain.margin(mask)) > 1]
+        assert joint == sorted(mask for mask in masks if len(table.domain.margin(mask)) > 1), "no time for more"
+        assert sensitive > 1 or publication.steward.kl_best_table == pytest.approx(divergence)
+        assert publication.release.verify().ok
+        for attribute in table.sensitive:
+            assert any(attribute in margin for margin in publication.release.margins)
 
 
 def test_several_sensitive_attributes_are_not_demanded_together() -> None:
     """Together no table is diverse, since each is judged within the values of the others; one for each is published."""
     table = table_of(2)
-    policy = Policy(k_link=5, k_combinatorial=5, diversity="entropy:2.5")
-    release = publish(table, policy).release
+    release = publish(table, Policy(k_link=5, k_combinatorial=5, diversity="entropy:2.5")).release
     for attribute in table.sensitive:
         assert any({"age", "sex", attribute} & {*margin} >= {attribute} for margin in release.margins)
     assert release.verify().ok
+    with pytest.raises(NothingPublishableError, match=r"(?s)for job.*for diagnosis"):
+        publish(table, Policy(diversity="distinct:5", base="best"))
 
 
 def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
     table = table_of(2)
     release = publish(table, Policy(k_link=5, diversity="distinct:2", base={"age": 1, "sex": 0})).release
-    collection = release.collection
     for attribute in table.sensitive:
-        assert any({"age", "sex", attribute} <= {*margin} for margin in collection.margins)
-    with pytest.raises(InputError, match="base names 'job', which is no quasi-identifier"):
-        chosen_base(table, {"job": 0}, Requirements(table.sensitive))
-    with pytest.raises(
-        NothingPublishableError, match=r"the base table \{ age = 0, sex = 0 \} with job cannot be published"
-    ):
+        assert any({"age", "sex", attribute} <= {*margin} for margin in release.collection.margins)
+    with pytest.raises(InputError, match="'job'"):
+        publish(table, Policy(k_link=5, diversity="distinct:2", base={"job": 0}))
+    with pytest.raises(NothingPublishableError, match=r"\{ age = 0, sex = 0 \} with job"):
         publish(table, Policy(k_link=300, base={"age": 0, "sex": 0}, diversity="none"))
 
 
-def test_what_no_base_satisfies_is_said_of_each_attribute() -> None:
-    table = table_of(2)
-    with pytest.raises(NothingPublishableError, match=r"fails for job in all rows together.*fails for diagnosis"):
-        best_base(
-            table, Requirements(table.sensitive, diversity=Distinct(5)), lambda _done, _nodes: None, Problem(table.cube)
-        )
-
-
 def test_without_a_sensitive_attribute_it_is_the_quasi_identifiers() -> None:
-    table = table_of(0)
-    base = best_base(table, Requirements((), k_link=5), lambda _done, _nodes: None, Problem(table.cube))
-    assert len(base.masks) == 1
+    publication = publish(table_of(0), Policy(k_link=5, base="best", objective="kl", time_limit=0))
+    assert publication.steward.kl_best_table is not None
+    assert {"age", "sex"} in [{*margin} for margin in publication.release.margins]
 
 
 def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
@@ -129,80 +125,115 @@ def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
         assert sum(attribute in margin for margin in release.junction_tree().nodes) == 1
 
 
+def finest_labels(release: Release, name: str) -> set[str]:
+    return {*release.domain.hierarchy(name).labels[release.collection.finest_level(name)]}
+
+
 ILLNESSES = {"flu": 400, "cold": 300, "gout": 150, "cough": 40, "burn": 2, "cut": 1}
+KINDS = {name: "common" if count > 100 else "other" for name, count in ILLNESSES.items()}
 
 
-def ill(rows: dict[str, int]) -> Table:
+def ill() -> Table:
     """People by sex and illness; illnesses are grouped into common ones and others."""
-    common = {name: "common" if count > 100 else "other" for name, count in rows.items()}
-    domain = Domain.of(
-        {"sex": Hierarchy.flat("fm"), "ill": Hierarchy.from_rows([(name, common[name], "*") for name in rows])}
-    )
-    codes = {"ill": np.repeat(range(len(rows)), list(rows.values()))}
+    rows = [(name, kind, "*") for name, kind in KINDS.items()]
+    domain = Domain.of({"sex": Hierarchy.flat("fm"), "ill": Hierarchy.from_rows(rows)})
+    codes = {"ill": np.repeat(range(len(ILLNESSES)), list(ILLNESSES.values()))}
     codes["sex"] = np.arange(len(codes["ill"])) % 2
     counts = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, np.ones(len(codes["sex"]), dtype=int))
     return Table(counts, {"sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE})
 
 
-@pytest.mark.parametrize("diversity", [None, *WEAKER])
+@pytest.mark.parametrize("diversity", ["none", "recursive:3,4", "recursive:3,3", "recursive:3,2", "distinct:2"])
 @pytest.mark.parametrize("min_cell", [None, 2, 3, 44])
 def test_a_sensitive_attribute_stands_at_the_finest_level_that_all_rows_may_be_shown_at(
-    diversity: str | None, min_cell: int | None
+    diversity: str, min_cell: int | None
 ) -> None:
     """By looking at all levels; where none passes, nothing could be shown of it in any release."""
-    table = ill(ILLNESSES)
-    requirements = Policy(k_link=5, diversity=diversity, min_cell=min_cell).requirements_of(table)
+    table = ill()
+    policy = Policy(k_link=5, diversity=diversity, min_cell=min_cell, base={"sex": 1})
+    requirements = policy.requirements_of(table)
     passing = [
         level
         for level in (0, 1)
         if all(f.holds for f in requirements.of_table(table.cube.table(table.domain.mask({"ill": level}))))
     ]
-    if passing:
-        assert sensitive_levels(table, requirements) == {"ill": min(passing)}
-    else:
-        with pytest.raises(NothingPublishableError, match="no single table satisfies the policy"):
-            sensitive_levels(table, requirements)
-        constraint = PrivacyConstraint(table.cube, requirements)
-        assert all(constraint([table.domain.mask({"ill": level})], 0) for level in (0, 1))
-
-
-def test_what_is_proposed_can_be_shown_at_a_level_that_keeps_the_least_cell() -> None:
-    """With all illnesses recursive:3,3 holds, but two of them are rare; of their groups only the weakest demand does."""
-    table = ill(ILLNESSES)
-    assert proposed_diversity(table, "ill") == "recursive:3,3"
-    assert proposed_diversity(table, "ill", 3) == "distinct:2"
-    assert proposed_diversity(table, "ill", 44) is None
-    strict = Policy(k_link=5, min_cell=3, diversity="recursive:3,3")
-    with pytest.raises(NothingPublishableError, match="no single table satisfies the policy"):
-        publish(table, strict)
-    release = publish(table, Policy(k_link=5, min_cell=3, diversity="distinct:2")).release
-    assert "ill" in {name for margin in release.margins for name in margin}
+    if not passing:
+        with pytest.raises(NothingPublishableError):
+            publish(table, policy)
+        return
+    release = publish(table, policy).release
+    assert finest_labels(release, "ill") == ({*KINDS} if passing[0] == 0 else {"common", "other"})
     assert release.verify().ok
 
 
-def test_another_search_begins_with_the_base_and_the_verdicts_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the table says that a reader with a register learns too much from several margins with the attribute."""
-    table = table_of(1)
-    withheld = [{"age": 1, "sex": 0}]
-    policy = Policy(k_link=5, diversity="distinct:2", register=True, must_not_publish=withheld, objective="kl")
-    constraints, bases, judged = [], [], []
+PRIVACY = {"k_link": 4, "diversity": "entropy:2"}
 
-    def constraint(*given: Any) -> PrivacyConstraint:
-        constraints.append(PrivacyConstraint(*given))
-        return constraints[-1]
 
-    def base(*given: Any) -> BaseTables:
-        bases.append(best_base(*given))
-        return bases[-1]
+def people(seed: int, rows: int = 300) -> Table:
+    rng = np.random.default_rng(seed)
+    age, sex = rng.integers(20, 60, rows), rng.choice(["f", "m"], rows)
+    town = rng.choice(list("abcd"), rows, p=[0.5, 0.3, 0.15, 0.05])
+    ills = rng.choice(["flu", "gout", "mumps"], rows)
+    illness = np.where(rng.random(rows) < 0.6, ills, np.where(age < 40, "flu", "gout"))
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[10, 20]),
+        "sex": Attribute("quasi-identifier"),
+        "town": Attribute("quasi-identifier"),
+        "ill": Attribute("sensitive"),
+    }
+    return read_table(pd.DataFrame({"age": age, "sex": sex, "town": town, "ill": illness}), attributes)
 
-    def findings(_prepared: Prepared, cliques: list[int], _deadline: Deadline) -> list[Finding]:
-        judged.append(sum(bool(table.domain.mask({"job": 0}) & mask) for mask in cliques))
-        return [Finding("register", Verdict.FAILS, {}, None, (), 0)] if len(judged) == 1 else []
 
-    for name, counted in (("PrivacyConstraint", constraint), ("best_base", base), ("attested", findings)):
-        monkeypatch.setattr(searching, name, counted)
-    prepared = Prepared(policy, policy.requirements_of(table), table, table)
-    search = searching.searched(prepared, NEVER, searching.no_progress)
-    assert judged[0] > judged[1], "the first was refused, the second has fewer margins"
-    assert (len(constraints), len(bases)) == (1, 1)
-    assert search.base == bases[0]
+def found(table: Table, **settings: Any) -> StewardReport:
+    return publish(table, Policy(**{**PRIVACY, "objective": "kl", **settings})).steward
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["greedy", "greedy-both", "exact"])
+def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
+    for seed in range(3):
+        table = people(seed)
+        each = {base: found(table, base=base, strategy=strategy) for base in ("auto", "best", "none")}
+        auto, best, none = (each[base].search for base in ("auto", "best", "none"))
+        assert None not in (auto.value, best.value, none.value)
+        assert auto.value == min(best.value, none.value)  # type: ignore[type-var]
+        assert auto.bound == none.bound, "what is proven is about all releases"
+        assert each["auto"].kl_best_table is not None, "the best single table is a yardstick either way"
+        assert auto.evaluated == none.evaluated + (0 if none.optimal else best.evaluated), "both searches count"
+        choice, lead = each["auto"].base, best.value - none.value  # type: ignore[operator]
+        if choice.lead is not None:
+            assert choice.lead == pytest.approx(abs(lead))
+            assert choice.contained is (lead <= 1e-11)
+        else:
+            assert auto.optimal
+        assert [each[base].base.demanded for base in ("auto", "best", "none")] == [False, True, False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [20, 70])
+def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns: int) -> None:
+    """A lattice over them would fill a disk, or have more dimensions than an array can have."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"a{i}": rng.choice(["x", "y"], 200) for i in range(columns)})
+    table = read_table(frame, dict.fromkeys(frame, "quasi-identifier"))
+    policy = {"diversity": None, "max_attributes": 2, "time_limit": 0.2}
+    assert f"{2**columns:,}" in str(found(table, **policy).base.left_out)
+    if columns == 70:
+        with pytest.raises(InputError, match=r'70 quasi-identifiers.*\(base "none"\)'):
+            found(table, **policy, base="best")
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "anneal", "exact"])
+def test_the_time_limit_is_shared_by_the_base_table_and_both_searches(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that goes on by a hundredth of a second when it is looked at."""
+    looks = itertools.count(1)
+    monkeypatch.setattr("marginals.publishing.searching.SEARCH_CLOCK", lambda: next(looks) / 100)
+    search = found(people(2), strategy=strategy, time_limit=2.0).search
+    assert next(looks) <= 200 + 2 * 50 + 20, "half a second more for the bound of each"
+    assert search.cliques
+
+
+def test_no_time_for_the_base_table_leaves_it_out() -> None:
+    assert "time" in str(found(people(3), time_limit=0).base.left_out)

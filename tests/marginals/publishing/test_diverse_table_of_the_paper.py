@@ -1,11 +1,11 @@
 """The table that KG06 begins with, Figure 1: 13 people, and their (2, 3)-diverse, 4-anonymous table."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import marginals
-from marginals.config.release_toml import Config
 
 PEOPLE = """
 zip,condition,age
@@ -45,13 +45,13 @@ diversity = "recursive:2,3 or equal"
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Config:
+def config(tmp_path: Path) -> Any:
     (tmp_path / "people.csv").write_text(PEOPLE.lstrip())
     (tmp_path / "release.toml").write_text(CONFIG)
     return marginals.read_config(tmp_path / "release.toml")
 
 
-def test_the_table_of_the_paper_is_diverse_as_the_paper_defines_it(config: Config) -> None:
+def test_the_table_of_the_paper_is_diverse_as_the_paper_defines_it(config: Any) -> None:
     """KG06 Def. 2.5 allows the head to equal c times the tail, and two of the three groups do: 2, 2, 1 and 2, 1, 1."""
     table, levels = config.read_table(), dict(config.policy.base)
     assessed = marginals.assess(table, config.policy, levels)
@@ -61,7 +61,7 @@ def test_the_table_of_the_paper_is_diverse_as_the_paper_defines_it(config: Confi
     assert [check.holds for check in marginals.assess(table, strict, levels).checks] == [True, False]
 
 
-def test_it_can_be_published_and_claimed(config: Config, tmp_path: Path) -> None:
+def test_it_can_be_published_and_claimed(config: Any, tmp_path: Path) -> None:
     """Figure 1(b) as the base table; what is published beside it satisfies the same."""
     release = marginals.publish(config.read_table(), config.policy).release
     release.write(tmp_path / "release")

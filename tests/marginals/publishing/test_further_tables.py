@@ -1,7 +1,7 @@
 """Further tables: what they need, what is claimed of them, what a bundle says of them, and what is answered by them."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -15,28 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from first_configs import init
 from marginals import (
     BundleError,
     InputError,
     NothingPublishableError,
     Policy,
     Release,
+    StewardReport,
     Table,
     WorkerLostError,
     interchange,
-    read_config,
 )
-from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import read_bundle
-from marginals.bundle.writing import bundle_files
-from marginals.config.first_config import initial_config
-from marginals.config.presets import PRESETS, preset_of
-from marginals.config.roles import Chosen as Said
-from marginals.publishing.publishing import Chosen, Publication, content, prepare, released_names
-from marginals.publishing.searching import no_progress
-from marginals.steward import FurtherBeside
-from marginals.wording import beside_lines
-from models import NEVER
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -75,34 +65,35 @@ def table(frame: pd.DataFrame) -> Table:
 
 
 @pytest.fixture(scope="module")
-def publication(table: Table) -> Publication:
-    return marginals.publish(table, POLICY)
+def steward(table: Table) -> StewardReport:
+    return marginals.publish(table, POLICY).steward
 
 
 @pytest.fixture(scope="module")
-def release(publication: Publication) -> Release:
-    assert len(publication.release.further) == 3  # of six pairs a junction tree shows three
-    return publication.release
+def release(table: Table) -> Release:
+    found = marginals.publish(table, POLICY).release
+    assert len(found.further) == 3  # of six pairs a junction tree shows three
+    return found
 
 
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ({"k_combinatorial": 10}, "k_combinatorial and further_tables do not go together"),
-        ({"k_link": None}, "further_tables needs k_link"),
-        ({"further_tables": "all"}, 'further_tables is "none", "pairs"'),
-        ({"further_tables": 0}, 'further_tables is "none", "pairs"'),
-        ({"further_tables": True}, 'further_tables is "none", "pairs"'),
-        ({"further_tables": []}, 'further_tables is "none", "pairs"'),
-        ({"further_tables": [["a"]]}, 'further_tables is "none", "pairs"'),
-        ({"further_tables": "none", "no_small_certain": 10}, "no_small_certain is about further tables"),
-        ({"no_small_certain": 0}, "no_small_certain must be a whole number"),
-        ({"min_published_cell": 0}, "min_published_cell must be a whole number"),
+        ({"k_combinatorial": 10}, "k_combinatorial"),
+        ({"k_link": None}, "k_link"),
+        *(({"further_tables": wrong}, 'further_tables is "none"') for wrong in ("all", 0, True, [], [["a"]])),
+        ({"further_tables": "none", "no_small_certain": 10}, "no_small_certain"),
+        ({"no_small_certain": 0}, "no_small_certain"),
+        ({"min_published_cell": 0}, "min_published_cell"),
+        ({"max_sensitive_margins": 3}, "one table"),
+        ({"max_sensitive_margins": None}, "one table"),
+        ({"further_tables": [["a", "z"]]}, "'z'"),
+        ({"further_tables": [["a", "ill"]]}, "'ill'"),
     ],
 )
-def test_a_policy_says_what_does_not_fit_together(keys: Mapping[str, Any], says: str) -> None:
+def test_what_does_not_fit_further_tables_is_named(table: Table, keys: Mapping[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        replace(POLICY, **keys)
+        marginals.publish(table, replace(POLICY, **keys))
 
 
 @pytest.mark.parametrize("further", ["none", "pairs", 12, [["a", "b"]], (("a", "b"), ("a", "c", "d"))])
@@ -110,28 +101,14 @@ def test_further_tables_are_none_pairs_a_number_or_attributes(further: Any) -> N
     assert (replace(POLICY, further_tables=further).further is None) == (further == "none")
 
 
-@pytest.mark.parametrize(
-    ("keys", "says"),
-    [
-        ({"max_sensitive_margins": 3}, "one table at most shows a sensitive attribute"),
-        ({"max_sensitive_margins": None}, "one table at most shows a sensitive attribute"),
-        ({"further_tables": [["a", "z"]]}, "'z', which is no nonsensitive attribute"),
-        ({"further_tables": [["a", "ill"]]}, "'ill', which is no nonsensitive attribute"),
-    ],
-)
-def test_a_table_says_what_does_not_fit(table: Table, keys: Mapping[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        marginals.publish(table, replace(POLICY, **keys))
-
-
 def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
     frame: pd.DataFrame, table: Table, tmp_path: Path
 ) -> None:
     several = marginals.read_table(frame, ROLES, rows_per_person="any")
     policy = replace(POLICY, register=False)
-    with pytest.raises(InputError, match="a person can have several rows"):
+    with pytest.raises(InputError, match="several rows"):
         marginals.publish(several, policy)
-    with pytest.raises(InputError, match="beside the other releases of a ledger"):
+    with pytest.raises(InputError, match="ledger"):
         marginals.publish(table, policy, ledger=tmp_path / "ledger")
 
 
@@ -173,32 +150,20 @@ def test_a_bundle_says_which_tables_are_further_and_is_read_as_it_was_written(re
     assert contents(tmp_path / "again") == contents(tmp_path / "release")
 
 
-def _sensitive(package: dict[str, Any]) -> None:
-    own = next(own for own in package["resources"] if "ill" in own.get("marginal", {}).get("levels", {}))
-    own["marginal"]["further"] = True
-
-
-def _all(package: dict[str, Any]) -> None:
+def _further(package: dict[str, Any], told: object, names: Collection[str] = ("ill",)) -> None:
+    """Say of the marginals with some attributes whether they are further tables; of all, if none is named."""
     for own in package["resources"]:
-        if "marginal" in own:
-            own["marginal"]["further"] = True
-
-
-def _yes(package: dict[str, Any]) -> None:
-    next(own for own in package["resources"] if "marginal" in own)["marginal"]["further"] = "yes"
-
-
-def _several_rows(package: dict[str, Any]) -> None:
-    package["release"]["rows_per_person"] = 3
+        if "marginal" in own and {*names} <= {*own["marginal"]["levels"]}:
+            own["marginal"]["further"] = told
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (_sensitive, "a further table shows 'ill', which is sensitive"),
-        (_all, "every marginal is a further table"),
-        (_yes, "marginal.further is true or false"),
-        (_several_rows, "a person can have several rows"),
+        (lambda package: _further(package, True), "'ill', which is sensitive"),
+        (lambda package: _further(package, True, ()), "every marginal"),
+        (lambda package: _further(package, "yes", ()), "true or false"),
+        (lambda package: package["release"].update(rows_per_person=3), "several rows"),
     ],
 )
 def test_a_reader_refuses_further_tables_of_which_nothing_is_known(
@@ -211,16 +176,7 @@ def test_a_reader_refuses_further_tables_of_which_nothing_is_known(
     change(package)
     descriptor.write_text(json.dumps(package))
     with pytest.raises(BundleError, match=says):
-        read_bundle(tmp_path / "release")
-
-
-def test_beside_further_tables_one_table_shows_a_sensitive_attribute(table: Table) -> None:
-    domain = table.domain
-    prepared = prepare(table, replace(POLICY, further_tables="none", max_sensitive_margins=3), no_progress)
-    core = tuple(domain.mask({name: 0, "ill": 0}) for name in "ab")
-    named = released_names(prepared, table, core)
-    with pytest.raises(InputError, match="several tables show 'ill'"):
-        content(prepared, Chosen(core, (domain.mask({"c": 0, "d": 0}),)), named, "a release", NEVER)
+        marginals.open_release(tmp_path / "release")
 
 
 def swapped(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -233,16 +189,19 @@ def swapped(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_two_tables_with_the_same_marginals_have_the_same_bundle(frame: pd.DataFrame, seed: int) -> None:
-    def published(rows: pd.DataFrame) -> dict[str, bytes]:
-        own = marginals.read_table(rows, ROLES)
-        prepared = prepare(own, POLICY, no_progress)
-        core = tuple(own.domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "ac", "ad", ("a", "ill")))
-        chosen = Chosen(core, tuple(own.domain.mask(dict.fromkeys(pair, 0)) for pair in ("bc", "cd")))
-        named = released_names(prepared, own, chosen.masks)
-        return bundle_files(content(prepared, chosen, named, "a release", NEVER), b"")
-
-    assert published(frame) == published(swapped(frame, seed))
+def test_two_tables_with_the_same_marginals_have_the_same_bundle(
+    frame: pd.DataFrame, seed: int, tmp_path: Path
+) -> None:
+    """Beside the pairs that are demanded there is no room for another one in a junction tree."""
+    core = [dict.fromkeys(pair, 0) for pair in ("ab", "ac", "ad", ("a", "ill"))]
+    further = [["b", "c"], ["c", "d"]]
+    policy = replace(POLICY, must_publish=core, further_tables=further)
+    for name, rows in (("one", frame), ("other", swapped(frame, seed))):
+        release = marginals.publish(marginals.read_table(rows, ROLES), policy).release
+        assert sorted(map(dict, release.collection.margins), key=str) == sorted(core, key=str)
+        assert len(release.further) == 2
+        release.write(tmp_path / name)
+    assert contents(tmp_path / "one") == contents(tmp_path / "other")
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
@@ -275,21 +234,19 @@ def uneven() -> Table:
 
 
 @pytest.fixture(scope="module")
-def beside_uneven(uneven: Table) -> FurtherBeside:
+def beside_uneven(uneven: Table) -> str:
     beside = marginals.publish(uneven, POLICY).steward.beside
     assert beside is not None
     assert min(beside.small, beside.rounds, len(beside.tables)) > 0
-    return beside
+    return repr(beside)
 
 
 @pytest.mark.parametrize(
     "changed", [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Jobs": _failing(WorkerLostError())}, {"Jobs": _failing(OSError())}]
 )
-def test_several_processes_find_what_one_finds(
-    uneven: Table, beside_uneven: FurtherBeside, changed: dict[str, Any]
-) -> None:
+def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str, changed: dict[str, Any]) -> None:
     with patch.multiple("marginals.publishing.further", **changed):
-        assert repr(marginals.publish(uneven, POLICY).steward.beside) == repr(beside_uneven)
+        assert repr(marginals.publish(uneven, POLICY).steward.beside) == beside_uneven
 
 
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
@@ -306,7 +263,7 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
 
 def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
     assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
-    with pytest.warns(marginals.AssumptionWarning, match="no more in common than tables of fewer of them tell"):
+    with pytest.warns(marginals.AssumptionWarning, match="b, c and d|tables of fewer"):
         told = release.crosstab(["b", "c"], "d")
     fitted = told.groupby("b").sum().to_numpy()
     np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
@@ -335,10 +292,11 @@ def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Releas
     assert len(release.sample_base_values(5, seed=2)) == 5
 
 
-def test_pairs_come_nearer_to_the_data(table: Table, publication: Publication) -> None:
+def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:
     without = marginals.publish(table, replace(POLICY, further_tables="none"))
-    assert publication.steward.two_way.mean < without.steward.two_way.mean
-    assert marginals.compare(publication.release, table).release.two_way.mean == publication.steward.two_way.mean
+    assert without.release.everything is without.release.collection
+    assert steward.two_way.mean < without.steward.two_way.mean
+    assert marginals.compare(release, table).release.two_way.mean == steward.two_way.mean
 
 
 def test_several_releases_are_judged_by_all_tables_alike(release: Release, tmp_path: Path) -> None:
@@ -360,28 +318,17 @@ def test_what_knows_no_further_tables_refuses_them_by_name(release: Release, tmp
 def test_a_least_cell_is_refused_where_it_is_not_decided_what_can_be_worked_out() -> None:
     wide = pd.concat([people(4000), people(4000, seed=9).rename(columns=lambda name: f"{name}2")], axis=1)
     table = marginals.read_table(wide.drop(columns="ill2"), ROLES | {f"{name}2": "quasi-identifier" for name in NAMES})
-    with pytest.raises(NothingPublishableError, match="demand min_published_cell instead"):
+    with pytest.raises(NothingPublishableError, match="min_published_cell"):
         marginals.publish(table, replace(POLICY, min_cell=3), seconds=90)
     published = marginals.publish(table, replace(POLICY, min_published_cell=3), seconds=90)
     assert "min-published-cell" in {own.criterion for own in published.release.verify().checks}
-
-
-def test_the_report_and_the_stewards_page_tell_of_them(publication: Publication, tmp_path: Path) -> None:
-    publication.release.write(tmp_path / "release")
-    report = (tmp_path / "release/report.html").read_text(encoding="utf-8")
-    assert "Further tables stand beside the others" in report
-    assert "3 further tables are not drawn" in report
-    assert "can refute it and not prove it" in report
-    publication.steward.write(tmp_path / "steward.html")
-    page = (tmp_path / "steward.html").read_text(encoding="utf-8")
-    assert "3 further tables, in the order in which they were chosen" in page
 
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_an_attack_says_what_was_not_examined(release: Release, table: Table, tmp_path: Path, knows: bool) -> None:
     release.write(tmp_path / "release")
     told = marginals.attack(tmp_path / "release", truth=table if knows else None, seconds=3)
-    assert "further tables stand beside its core" in told.minimality.note
+    assert "further tables" in told.minimality.note
     assert told.likely is not None
     assert set(told.likely.beside) <= {"independence", "the tables without the further ones"}
     assert bool(told.likely.tops) == bool(told.likely.beside)
@@ -395,12 +342,6 @@ def test_a_number_of_tables_is_not_exceeded_and_takes_the_first(data: st.DataObj
     some = marginals.publish(table, replace(POLICY, further_tables=number)).release.further
     every = marginals.publish(table, POLICY).release.further
     assert some == every[:number]
-
-
-def test_content_of_no_further_tables_is_what_it_was(table: Table) -> None:
-    published: BundleContent = marginals.publish(table, replace(POLICY, further_tables="none")).release.published
-    assert published.everything is published.collection
-    assert published.as_one() is published
 
 
 def circle() -> pd.DataFrame:
@@ -424,21 +365,18 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     beside = publication.steward.beside
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
-    assert any("Left out again: a, c." in line for line in beside_lines(beside, table.domain))
     assert publication.release.verify().ok
     unwitnessed = marginals.publish(table, replace(policy, no_small_certain=1)).release
     assert len(unwitnessed.further) == 1
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute what nobody attests
 
 
-def test_both_presets_of_a_first_config_fit_together(tmp_path: Path) -> None:
-    people(1500).to_csv(tmp_path / "people.csv", index=False)
-    for name, preset in PRESETS.items():
-        chosen = Said(sensitive=("ill",), quasi_identifiers=NAMES)
-        config = initial_config(tmp_path / "people.csv", tmp_path / f"{name}.toml", chosen=chosen, preset=preset)
-        config.write(tmp_path / f"{name}.toml")
-        read = read_config(tmp_path / f"{name}.toml")
-        assert preset_of(read.policy) is preset
-        assert f"{name} (chosen)" in config.text
-        assert "This table has 6 pairs of nonsensitive columns." in config.text
-        _ = prepare(read.read_table(), read.policy, no_progress)
+@pytest.mark.parametrize("preset", ["joint-proof", "more-pairs"])
+def test_both_presets_of_a_first_config_fit_together(tmp_path: Path, preset: str) -> None:
+    options = ["--sensitive", "ill", "--quasi-identifiers", ",".join(NAMES), "--preset", preset]
+    first = init(people(1500), tmp_path, *options)
+    assert f"{preset} (chosen)" in first.text
+    config = first.config()
+    assert (config.policy.further is None) == (preset == "joint-proof")
+    policy = replace(config.policy, time_limit=0.5)
+    assert marginals.publish(config.read_table(), policy).release.verify().ok

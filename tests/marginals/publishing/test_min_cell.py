@@ -37,11 +37,7 @@ def test_a_release_keeps_it_in_every_cell_and_everybody_can_check_that(config: P
     assert claims[0] == {"criterion": "min-cell", "k": 11}
     assert marginals.open_release(out).claims[0] == MinCell(11)
     assert marginals.verify(out).ok
-    page = (out / "report.html").read_text(encoding="utf-8")
-    assert "No published count is from 1 to 10, disease counted like the others" in page
-    assert "None that follows from the tables is from 1 to 10, disease counted too." in page
-    assert "set disease aside" not in page
-    assert "no count follows that is from 1 to 10. Who knows that some cannot be" in page
+    assert "set disease aside" not in (out / "report.html").read_text(encoding="utf-8")
 
 
 def test_verify_checks_it_of_any_release_and_names_the_smallest_cell(config: Path, tmp_path: Path) -> None:
@@ -74,14 +70,11 @@ def test_beside_a_base_table_and_a_diversity(base: str | dict[str, int]) -> None
 
 
 def test_what_nothing_satisfies_is_said_with_its_numbers() -> None:
-    with pytest.raises(NothingPublishableError, match=r"min_cell = 14: 1 of 3 cells has fewer than 14 rows"):
+    with pytest.raises(NothingPublishableError, match=r"min_cell = 14: 1 of 3 cells"):
         marginals.publish(table, Policy(min_cell=14, diversity="none"))
-    with pytest.raises(
-        NothingPublishableError, match=r"min_cell = 9: 9 of 9 cells have fewer than 9 rows, the smallest 2"
-    ):
-        marginals.publish(
-            table, Policy(min_cell=9, must_publish=[{"age": 1, "diagnosis": 0}], base="none", diversity="none")
-        )
+    joint = [{"age": 1, "diagnosis": 0}]
+    with pytest.raises(NothingPublishableError, match=r"min_cell = 9: 9 of 9 cells.*smallest 2"):
+        marginals.publish(table, Policy(min_cell=9, must_publish=joint, base="none", diversity="none"))
 
 
 def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> None:
@@ -89,7 +82,7 @@ def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> N
         pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
     )
     release = marginals.publish(rare, Policy(min_cell=5, base="none", diversity="none"))
-    assert "one of its values has 2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
+    assert "2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
 
 
 @pytest.mark.slow
@@ -101,7 +94,7 @@ def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> 
     assert status == 0, printed
     assert pd.read_csv(tmp_path / "one.csv")["count"].min() >= 11
     status, printed = run("anonymize", config, "--method", "sweep")
-    assert (status, "the method sweep cannot keep a least count; leave min_cell out" in printed) == (2, True)
+    assert (status, "leave min_cell out" in printed) == (2, True)
 
 
 def test_of_people_with_several_rows_each_it_takes_as_many_rows_as_they_can_have(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A diversity criterion of one's own: one class and one line that registers it, and everything works with it."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,17 +19,17 @@ import marginals
 from checks import (
     Algorithm,
     CriterionError,
+    MaxentDiversity,
     Requirements,
+    Simple,
     Verdict,
     by_join,
     equivalence_classes,
+    maxent_diversity,
     parse_diversity,
     spelled,
     spellings,
 )
-from checks.claims import AttributeClaim
-from checks.diversity.criterion import ShareBound, numbers
-from checks.maxent.maxent_diversity import decided
 from command_line import main
 from marginals.example import table
 from models import Collection
@@ -54,10 +55,7 @@ class TopTwo(marginals.Diversity):
 
     @classmethod
     def parsed(cls, text: str) -> "TopTwo | None":
-        match numbers(text):
-            case [share]:
-                return cls(share)
-        return None
+        return cls(Fraction(text)) if re.fullmatch(r"[\d./]+", text) else None
 
     def slack(self, vectors: Vectors) -> NDArray[np.float64]:
         return float(self.share) / self.reached(vectors) - 1
@@ -122,9 +120,7 @@ def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
 
 
 def test_the_report_says_it_in_its_words(bundle: Path) -> None:
-    page = unescape((bundle / "report.html").read_text(encoding="utf-8"))
-    assert "two values together are at most 0.9 probable" in page
-    assert "Maximum-entropy diversity of disease, top-two:0.9" in page
+    assert TopTwo(Fraction(9, 10)).meaning() in unescape((bundle / "report.html").read_text(encoding="utf-8"))
 
 
 def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
@@ -145,16 +141,16 @@ def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[
     for share in (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-            algorithm, outcome = decided(tree, TopTwo(share))
+            found = maxent_diversity(*drawn, TopTwo(share))
         expected = by_join(tree, TopTwo(share)).verdict
-        assert (algorithm, outcome.verdict) == (Algorithm.HULL, expected) or expected is Verdict.UNDECIDED
+        assert (found.algorithms, found.verdict) == ((Algorithm.HULL,), expected) or expected is Verdict.UNDECIDED
 
 
 class Bounded(TopTwo):
     """It says besides that it is a bound on shares, by the name that any criterion has for it."""
 
-    def share_bound(self) -> ShareBound:
-        return ShareBound(Fraction(0), 2, self.share, strict=False)
+    def share_bound(self) -> Any:
+        return Simple(Fraction(2)).share_bound()._replace(top=2, limit=self.share)
 
 
 def test_what_else_it_can_answer_it_is_asked() -> None:
@@ -162,7 +158,7 @@ def test_what_else_it_can_answer_it_is_asked() -> None:
     with pytest.raises(CriterionError, match="cannot be promised of people"):
         Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
     (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims
-    assert isinstance(claim, AttributeClaim)
+    assert isinstance(claim, MaxentDiversity)
     assert claim.class_diversity is not None
     assert claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1, 1])
     assert not claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1])
@@ -175,15 +171,14 @@ def test_where_it_is_not_registered_its_claim_is_undecided_and_a_demand_is_refus
     try:
         verification = marginals.verify(bundle)
         assert str(marginals.open_release(bundle).claims[1].diversity) == "top-two:0.9"
-        with pytest.raises(CriterionError, match=r"hierarchical\]; if 'top-two' is a criterion of"):
+        with pytest.raises(CriterionError, match="'top-two'"):
             parse_diversity("top-two:0.9")
     finally:
         marginals.register_diversity(TopTwo)
     assert not verification.ok
     (finding,) = (check for check in verification.checks if check.criterion == "maxent-diversity")
     assert finding.verdict.value == "undecided"
-    assert "'top-two' is not installed here" in finding.note
-    assert "register its class with marginals.register_diversity" in finding.note
+    assert "'top-two'" in finding.note
     with pytest.raises(CriterionError, match=r"top-two:share$"):
         parse_diversity("top-two")
     assert marginals.verify(bundle).ok
@@ -199,7 +194,7 @@ def test_what_nobody_could_read_back_is_not_published(written: str) -> None:
 
     marginals.register_diversity(Miswritten)
     try:
-        with pytest.raises(CriterionError, match=f"Miswritten writes itself as '{written}', which is not read back"):
+        with pytest.raises(CriterionError, match=f"Miswritten.*'{written}'"):
             marginals.publish(table, marginals.Policy(k_link=4, diversity="miswritten:0.9"))
     finally:
         marginals.unregister_diversity("miswritten")
@@ -212,11 +207,11 @@ def test_a_name_can_be_registered_once_and_must_be_one() -> None:
     marginals.register_diversity(TopTwo)
     for taken in ("top-two", "entropy"):
         Other.name = taken
-        with pytest.raises(CriterionError, match=f"already a diversity '{taken}'"):
+        with pytest.raises(CriterionError, match=f"'{taken}'"):
             marginals.register_diversity(Other)
     for name in ("", "Top", "a:b", "a b", "-a", "a-"):
         Other.name = name
-        with pytest.raises(CriterionError, match="has a name such as"):
+        with pytest.raises(CriterionError, match="a name such as"):
             marginals.register_diversity(Other)
-    with pytest.raises(CriterionError, match="no diversity 'other' was registered"):
+    with pytest.raises(CriterionError, match="'other'"):
         marginals.unregister_diversity("other")

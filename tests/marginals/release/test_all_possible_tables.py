@@ -1,10 +1,16 @@
-"""Answers about a release are those of all tables that have its marginals: five rows in twelve cells, every one of them."""
+"""Answers about a release are those of all tables that have its marginals, every one of them.
+
+Counts and odds ratios of five rows in twelve cells; means, totals, quantiles, shares and risks of four people with a number,
+most of which labels tell only partly, in every possible way. No possible table has an answer outside its bounds, and where
+these are sharp some table has each.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
-from math import inf
+from math import inf, nan
 
 import numpy as np
 import pandas as pd
@@ -13,11 +19,59 @@ from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marginals import Release, Role
-from marginals.bundle.content import BundleContent
+from marginals import InputError, Release
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
+from written_bundles import release_of
 
-ROWS = 5
+Table = NDArray[np.int64]
+Margins = list[dict[str, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Everybody in one of some ways to be, each with its base label of every attribute."""
+
+    domain: Domain
+    ways: Sequence[Mapping[str, str]]
+    rows: int
+
+    @cached_property
+    def tables(self) -> Table:
+        """Every table of so many rows: shape (tables, ways)."""
+        places = np.array(list(combinations_with_replacement(range(len(self.ways)), self.rows)))
+        return np.stack([(places == way).sum(axis=1) for way in range(len(self.ways))], axis=1)
+
+    def cells(self, margin: Mapping[str, int]) -> list[tuple[str, ...]]:
+        """Of each way the labels that a margin shows."""
+        above = {a: {row[0]: row for row in self.domain.hierarchy(a).rows()} for a in margin}
+        order = [a for a in self.domain.attributes if a in margin]
+        return [tuple(above[a][way[a]][margin[a]] for a in order) for way in self.ways]
+
+    def shown(self, margin: Mapping[str, int]) -> Table:
+        """Which ways each value of a margin counts: shape (values, ways)."""
+        cells = self.cells(margin)
+        return np.array([[cell == other for cell in cells] for other in dict.fromkeys(cells)], dtype=np.int64)
+
+    def possible(self, table: Table, margins: Margins) -> Table:
+        """All tables with the same margins."""
+        alike = [(self.tables @ self.shown(m).T == self.shown(m) @ table).all(axis=1) for m in margins]
+        return self.tables[np.logical_and.reduce(alike)]
+
+    def released(self, table: Table, margins: Margins) -> Release:
+        names = self.domain.attributes
+        codes = {a: np.array([self.domain.hierarchy(a).code(way[a], 0) for way in self.ways]) for a in names}
+        base = ContingencyTable.from_cells(self.domain, dict.fromkeys(names, 0), codes, table)
+        return release_of(Collection.of(DataCube([base]), map(self.domain.mask, margins)))
+
+    def drawn(self) -> st.SearchStrategy[Table]:
+        places = st.lists(st.integers(0, len(self.ways) - 1), min_size=self.rows, max_size=self.rows)
+        return places.map(lambda places: np.bincount(places, minlength=len(self.ways)))
+
+
+def some_of(margins: Margins) -> st.SearchStrategy[Margins]:
+    return st.lists(st.sampled_from(margins), min_size=1, max_size=3, unique_by=lambda margin: tuple(margin.items()))
+
+
 DOMAIN = Domain.of(
     {
         "a": Hierarchy.from_rows([("a0", "u", "*"), ("a1", "v", "*"), ("a2", "u", "*")]),
@@ -25,8 +79,8 @@ DOMAIN = Domain.of(
         "c": Hierarchy.flat(["c0", "c1"]),
     }
 )
-CELLS = list(product(["a0", "a1", "a2"], ["b0", "b1"], ["c0", "c1"]))
-MARGINS: list[dict[str, int]] = [
+CELLS: list[tuple[str, ...]] = list(product(["a0", "a1", "a2"], ["b0", "b1"], ["c0", "c1"]))
+MARGINS: Margins = [
     {"a": 0, "b": 0},
     {"b": 0, "c": 0},
     {"a": 0, "c": 0},
@@ -41,43 +95,12 @@ CONDITIONS = {
     "b": [["b0"], ["b1"], ["b0", "b1"]],
     "c": [["c0"], ["c1"]],
 }
-Table = NDArray[np.int64]
-
-
-@cache
-def all_tables() -> Table:
-    """Every table of five rows: shape (tables, cells)."""
-    places = np.array(list(combinations_with_replacement(range(len(CELLS)), ROWS)))
-    return np.stack([(places == cell).sum(axis=1) for cell in range(len(CELLS))], axis=1)
-
-
-def label(attribute: str, value: str, level: int) -> str:
-    return next(row[level] for row in DOMAIN.hierarchy(attribute).rows() if row[0] == value)
-
-
-def shown(margin: Mapping[str, int]) -> Table:
-    """Which cells each value of a margin counts: shape (values, cells)."""
-    values = [tuple(label(a, v, margin[a]) for a, v in zip("abc", cell) if a in margin) for cell in CELLS]
-    return np.array([[value == other for value in values] for other in dict.fromkeys(values)], dtype=np.int64)
-
-
-def possible(table: Table, margins: Sequence[Mapping[str, int]]) -> Table:
-    """All tables with the same margins."""
-    alike = [(all_tables() @ shown(margin).T == shown(margin) @ table).all(axis=1) for margin in margins]
-    return all_tables()[np.logical_and.reduce(alike)]
+FIVE = World(DOMAIN, [dict(zip("abc", cell)) for cell in CELLS], 5)
 
 
 def inside(where: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
     """Which cells a condition means."""
     return np.array([all(v in where[a] for a, v in zip("abc", cell) if a in where) for cell in CELLS])
-
-
-def release_of(table: Table, margins: Sequence[Mapping[str, int]]) -> Release:
-    codes = {a: np.array([DOMAIN.hierarchy(a).code(cell[i], 0) for cell in CELLS]) for i, a in enumerate("abc")}
-    base = ContingencyTable.from_cells(DOMAIN, dict.fromkeys("abc", 0), codes, table)
-    masks = [DOMAIN.mask(margin) for margin in margins]
-    collection = Collection.of(DataCube([base.rolled_up(margin) for margin in margins]), masks)
-    return Release(BundleContent(collection, dict.fromkeys("abc", Role.QUASI_IDENTIFIER)))
 
 
 @contextmanager
@@ -89,10 +112,6 @@ def where_fitted() -> Iterator[None]:
         reject()
 
 
-tables = st.lists(st.integers(0, len(CELLS) - 1), min_size=ROWS, max_size=ROWS).map(
-    lambda places: np.bincount(places, minlength=len(CELLS))
-)
-collections = st.lists(st.sampled_from(MARGINS), min_size=1, max_size=3, unique_by=lambda margin: tuple(margin.items()))
 conditions = st.fixed_dictionaries({}, optional={a: st.sampled_from(values) for a, values in CONDITIONS.items()})
 
 
@@ -103,7 +122,7 @@ def one_row_in(*cells: int) -> Table:
 A_AND_C, COARSE_A_AND_B, B_AND_C = {"a": 0, "c": 0}, {"a": 1, "b": 0}, {"b": 0, "c": 0}
 
 
-@given(tables, collections, conditions)
+@given(FIVE.drawn(), some_of(MARGINS), conditions)
 @example(one_row_in(1, 1, 2, 9, 11), [COARSE_A_AND_B, B_AND_C, A_AND_C], {"a": ["a0"], "b": ["b0"]}).via("not sharp")
 @example(one_row_in(5, 5, 6, 7, 8), MARGINS[:2], {"a": ["a1", "a2"], "c": ["c1"]}).via(
     "certain, and rounded if expected"
@@ -112,9 +131,9 @@ A_AND_C, COARSE_A_AND_B, B_AND_C = {"a": 0, "c": 0}, {"a": 1, "b": 0}, {"b": 0, 
     "the same"
 )
 def test_a_count_lies_between_its_bounds_which_are_attained_where_that_is_said(
-    table: Table, margins: list[dict[str, int]], where: dict[str, list[str]]
+    table: Table, margins: Margins, where: dict[str, list[str]]
 ) -> None:
-    release, counts = release_of(table, margins), possible(table, margins) @ inside(where)
+    release, counts = FIVE.released(table, margins), FIVE.possible(table, margins) @ inside(where)
     for seconds in (0.0, 5.0):
         with where_fitted():
             found = release.count(where, seconds)
@@ -127,21 +146,21 @@ def test_a_count_lies_between_its_bounds_which_are_attained_where_that_is_said(
             assert found.expected == counts[0], "what is certain is told without rounding"
 
 
-@given(tables, collections, st.sampled_from([names for n in (1, 2, 3) for names in combinations("abc", n)]))
+@given(FIVE.drawn(), some_of(MARGINS), st.sampled_from([names for n in (1, 2, 3) for names in combinations("abc", n)]))
 @example(one_row_in(4, 8, 9, 10, 11), [A_AND_C, MARGINS[0], B_AND_C], ("a", "b", "c")).via("not sharp")
 @example(one_row_in(0, 5, 8, 9, 11), [MARGINS[3], COARSE_A_AND_B, B_AND_C], ("a", "b", "c")).via("certain, and rounded")
 def test_each_count_of_a_margin_lies_between_its_bounds_which_are_attained_where_that_is_said(
-    table: Table, margins: list[dict[str, int]], names: tuple[str, ...]
+    table: Table, margins: Margins, names: tuple[str, ...]
 ) -> None:
-    release, worlds = release_of(table, margins), possible(table, margins)
+    release, worlds = FIVE.released(table, margins), FIVE.possible(table, margins)
     shown_names = [a for a in names if any(a in margin for margin in margins)]
     if not shown_names:
         return
     levels = {a: min(margin[a] for margin in margins if a in margin) for a in shown_names}
     with where_fitted():
         found = release.counts(levels)
-    counts = worlds @ shown(levels).T
-    cells = list(dict.fromkeys(tuple(label(a, v, levels[a]) for a, v in zip("abc", c) if a in levels) for c in CELLS))
+    counts = worlds @ FIVE.shown(levels).T
+    cells = list(dict.fromkeys(FIVE.cells(levels)))
     told = {tuple(np.atleast_1d(np.array(key, dtype=object))): row for key, row in found.iterrows()}
     for cell, least, most in zip(cells, counts.min(axis=0), counts.max(axis=0)):
         row = told.get(cell)
@@ -164,12 +183,12 @@ def ratios(worlds: Table, first: NDArray[np.bool_], second: NDArray[np.bool_]) -
     return [inf if not below else above / below for above, below in pairs if above or below]
 
 
-@given(tables, collections, st.sampled_from(CONDITIONS["a"]), st.sampled_from(CONDITIONS["c"]))
+@given(FIVE.drawn(), some_of(MARGINS), st.sampled_from(CONDITIONS["a"]), st.sampled_from(CONDITIONS["c"]))
 def test_the_odds_ratio_of_every_possible_table_lies_between_its_bounds(
-    table: Table, margins: list[dict[str, int]], first: list[str], second: list[str]
+    table: Table, margins: Margins, first: list[str], second: list[str]
 ) -> None:
     """Where the rows, the columns and the total are certain and the bounds of a cell attained, so are those of the ratio."""
-    release, worlds = release_of(table, margins), possible(table, margins)
+    release, worlds = FIVE.released(table, margins), FIVE.possible(table, margins)
     one, other = inside({"a": first}), inside({"c": second})
     with where_fitted():
         found = release.odds_ratio({"a": first}, {"c": second})
@@ -205,10 +224,9 @@ def test_the_odds_ratio_counts_rows_and_columns_and_keeps_to_where_it_is_asked()
     counted = HOSPITALS.value_counts(["ward", "drug", "end"]).reset_index()
     codes = {name: np.array([domain.hierarchy(name).code(v, 0) for v in counted[name]]) for name in HOSPITALS}
     base = ContingencyTable.from_cells(domain, dict.fromkeys(HOSPITALS, 0), codes, counted["count"].to_numpy())
-    parts = [base.rolled_up({"ward": 0, name: 0}) for name in ("drug", "end")]
-    roles = dict.fromkeys(HOSPITALS, Role.QUASI_IDENTIFIER)
-    content = BundleContent(Collection.of(DataCube(parts), [part.mask for part in parts]), roles)
-    release = Release(content)
+    release = release_of(
+        Collection.of(DataCube([base]), [domain.mask({"ward": 0, name: 0}) for name in ("drug", "end")])
+    )
     by_ward = dict(list(HOSPITALS.groupby("ward")))
     for wards in (["n", "s"], ["n"], ["s"]):
         x, dead, rows = (
@@ -233,9 +251,164 @@ def test_a_quantile_is_the_least_number_that_enough_rows_do_not_exceed_and_round
     numbers = [str(n) for n in range(1, rows + 1)]
     domain = Domain.of({"n": Hierarchy.flat(numbers)})
     table = ContingencyTable.from_cells(domain, {"n": 0}, {"n": np.arange(rows)}, np.ones(rows, dtype=np.int64))
-    content = BundleContent(Collection.of(DataCube([table]), [table.mask]), {"n": Role.QUASI_IDENTIFIER})
-    release = Release(content)
+    release = release_of(Collection.of(DataCube([table]), [table.mask]))
     shares = [k / rows for k in range(1, rows + 1)]
     assert release.quantile("n", shares).tolist() == list(range(1, rows + 1))
     beyond = [(k + 0.001) / rows for k in range(rows)]
     assert release.quantile("n", beyond).tolist() == list(range(1, rows + 1))
+
+
+TRUE_NUMBERS = {"1": [1.0], "2-4": [2.0, 2.9999999, 3.0, 4.0], "7 or missing": [7.0, nan]}
+"""For each label which numbers its rows may have, one almost 3; nan for a row without a number."""
+NUMBERS = Domain.of(
+    {
+        "n": Hierarchy.from_rows([("1", "1-4", "*"), ("2-4", "1-4", "*"), ("7 or missing", "7 or missing", "*")]),
+        "b": Hierarchy.flat(["b0", "b1"]),
+        "c": Hierarchy.flat(["c0", "c1"]),
+    }
+)
+PEOPLE = [(label, x, b, c) for label in TRUE_NUMBERS for x in TRUE_NUMBERS[label] for b in (0, 1) for c in (0, 1)]
+"""Each way in which somebody can be: the label of the number, the number, b and c."""
+LABELS = np.array([p[0] for p in PEOPLE])
+X = np.array([p[1] for p in PEOPLE])
+B, C = (np.array([p[i] for p in PEOPLE]) for i in (2, 3))
+WITH_NUMBERS: Margins = [
+    {"n": 0, "b": 0, "c": 0},
+    {"n": 0, "b": 0},
+    {"n": 1, "b": 0},
+    {"n": 1, "c": 0},
+    {"b": 0, "c": 0},
+    {"n": 0},
+]
+FOUR = World(NUMBERS, [{"n": label, "b": f"b{b}", "c": f"c{c}"} for label, _, b, c in PEOPLE], 4)
+WHERE = {
+    "": np.ones(len(PEOPLE), dtype=bool),
+    "b=b0": B == 0,
+    "c=c1": C == 1,
+    "b=b0 and c=c1": (B == 0) & (C == 1),
+    "n=2-4": LABELS == "2-4",
+    "n>=3": X >= 3,
+    "n<3 and b=b0": (X < 3) & (B == 0),
+}
+"""Conditions, and whom they hold for: a range cuts through 2-4, and 7 or missing is no number."""
+wheres = st.sampled_from(list(WHERE))
+
+
+def lies_within(values: Sequence[float], lower: float, upper: float, *, sharp: bool) -> None:
+    values = [value for value in values if not np.isnan(value)]
+    assert all(lower <= value + 1e-9 for value in values)
+    assert all(value <= upper + 1e-9 for value in values)
+    if sharp and values:
+        assert (min(values), max(values)) == pytest.approx((lower, upper))
+
+
+def asked(where: str) -> list[str]:
+    return [where] if where else []
+
+
+@given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres)
+def test_means_and_totals(table: Table, margins: Margins, where: str) -> None:
+    release, possible = FOUR.released(table, margins), FOUR.possible(table, margins)
+    if release.model.finest_levels["n"] == 2:
+        return
+    meant = WHERE[where] & ~np.isnan(X)
+    rows = possible @ meant
+    sums = possible[:, meant] @ X[meant]
+    means = [total / number for total, number in zip(sums, rows) if number]
+    try:
+        found = release.mean("n", asked(where))
+    except InputError:
+        assert not means, "what is possible has a mean"
+        return
+    lies_within(means, found.lower, found.upper, sharp=found.sharp)
+    assert found.lower <= found <= found.upper
+    total = release.total("n", asked(where))
+    lies_within(sums.tolist(), total.lower, total.upper, sharp=total.sharp)
+
+
+@given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.75, 1.0]))
+def test_quantiles(table: Table, margins: Margins, where: str, probability: float) -> None:
+    release, possible = FOUR.released(table, margins), FOUR.possible(table, margins)
+    if release.model.finest_levels["n"] == 2:
+        return
+    meant = WHERE[where] & ~np.isnan(X)
+    quantiles = []
+    for world in possible:
+        numbers = np.repeat(X[meant], world[meant])
+        quantiles.append(np.quantile(numbers, probability, method="inverted_cdf") if len(numbers) else nan)
+    try:
+        found = release.quantile_bounds("n", [probability], asked(where))
+    except InputError:
+        return
+    lies_within(quantiles, *found.iloc[0], sharp=found.attrs["sharp"])
+
+
+def ratio_of(above: float, below: float) -> float:
+    return above / below if below else (inf if above > 0 else nan)
+
+
+@given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from(["b=b1", "n=1", "n>=3", "n=1 and c=c0"]))
+def test_shares_and_risks(table: Table, margins: Margins, where: str, part: str) -> None:
+    release, possible = FOUR.released(table, margins), FOUR.possible(table, margins)
+    inside = {"b=b1": B == 1, "n=1": LABELS == "1", "n>=3": X >= 3, "n=1 and c=c0": (LABELS == "1") & (C == 0)}[part]
+    if (part.startswith("n") and where.startswith("n")) or (part == "b=b1" and where == "b=b0 and c=c1"):
+        return
+    if part == "n=1 and c=c0" and "c" in where:
+        return
+    counts = {name: possible @ meant for name, meant in {"both": WHERE[where] & inside, "all": WHERE[where]}.items()}
+    shares = [both / rows for both, rows in zip(counts["both"], counts["all"]) if rows]
+    try:
+        found = release.share([part], asked(where))
+    except InputError:
+        assert not shares
+        return
+    lies_within(shares, found.lower, found.upper, sharp=found.sharp)
+    if part != "b=b1":
+        risks = [
+            [ratio_of(int(both), int(rows)) for both, rows in zip(possible @ (inside & own), possible @ own)]
+            for own in (WHERE[where] & (B == 0), WHERE[where] & (B == 1))
+        ]
+        pairs = [(p, q) for p, q in zip(*risks) if not np.isnan(p) and not np.isnan(q)]
+        for against in (None, "b=b1"):
+            if against and "b" in where:
+                continue
+            compared = release.risk_ratio([part], "b=b0", asked(where), against=against)
+            lies_within([ratio_of(p, q) for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
+            compared = release.risk_difference([part], "b=b0", asked(where), against=against)
+            lies_within([p - q for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
+
+
+@given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from([None, "rows", "columns", "all"]))
+def test_cross_tables(table: Table, margins: Margins, where: str, normalize: str | None) -> None:
+    release, possible = FOUR.released(table, margins), FOUR.possible(table, margins)
+    lower, upper, sharp = release.crosstab_bounds({"b": 0}, {"c": 0}, asked(where), normalize=normalize)
+    cells = {(b, c): possible @ (WHERE[where] & (b == B) & (c == C)) for b, c in product((0, 1), (0, 1))}
+    for (b, c), counts in cells.items():
+        rest = {
+            None: np.ones_like(counts),
+            "rows": cells[b, 0] + cells[b, 1],
+            "columns": cells[0, c] + cells[1, c],
+            "all": sum(cells.values()),
+        }[normalize]
+        values = [count / whole for count, whole in zip(counts, rest) if whole]
+        if not values:
+            continue
+        lies_within(values, lower.iloc[b, c], upper.iloc[b, c], sharp=sharp)
+
+
+def test_an_open_end_has_no_bound_unless_limits_are_known() -> None:
+    hierarchy = Hierarchy.flat(["under 18", "18-64", "65 and over", "other age", "missing"])
+    domain = Domain.of({"age": hierarchy, "sex": Hierarchy.flat(["f", "m"])})
+    codes = {"age": np.array([1, 1, 2, 4, 0, 3]), "sex": np.array([0, 1, 1, 1, 0, 0])}
+    base = ContingencyTable.from_cells(domain, {"age": 0, "sex": 0}, codes, np.array([6, 4, 2, 5, 0, 0]) + 0)
+    release = release_of(Collection.of(DataCube([base]), [base.mask]))
+    found = release.mean("age", "sex=f")
+    assert (found.lower, found.upper, found.sharp, found.open_labels) == (18, 64, True, ())
+    found = release.mean("age", "sex=m")
+    assert (found.lower, found.upper, found.open_labels) == ((4 * 18 + 2 * 65) / 6, inf, ("65 and over",))
+    assert float(found) == (4 * 41 + 2 * 65) / 6, "the estimate takes its one end"
+    assert float(release.mean("age", "sex=m", middles={"65 and over": 80})) == (4 * 41 + 2 * 80) / 6
+    found = release.mean("age", "sex=m", limits=(0, 105))
+    assert (found.lower, found.upper) == ((4 * 18 + 2 * 65) / 6, (4 * 64 + 2 * 105) / 6)
+    assert release.total("age", "sex=m", limits=(0, 105)).upper == 4 * 64 + 2 * 105
+    assert release.quantile_bounds("age", [0.5, 1.0], "sex=m").values.tolist() == [[18, 64], [65, inf]]

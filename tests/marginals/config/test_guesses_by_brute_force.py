@@ -1,0 +1,184 @@
+"""What is counted to guess columns, beside its definition: codes that branch, copies, sums, missing values, associations."""
+
+from collections import Counter, defaultdict
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from first_configs import init
+from marginals.config.column_choice import are_associated, associations
+from marginals.config.column_guess import likely_prefixes
+from marginals.config.copies import Values, copies, determines, sums
+from marginals.config.structural_missing import StructurallyMissing, structurally_missing
+from marginals.publishing.proposals import proposed_diversity
+
+OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("codes", "rows", "expected"),
+    [
+        (OCCUPATIONS, 20, (2, 1)),  # the fourth digit tells nothing
+        (OCCUPATIONS, 6, (2, 1)),  # the third one tells what is rare
+        (OCCUPATIONS, 1, (1,)),
+        ([f"PT-{n}" for n in range(1000, 1100)], 30, (6,)),  # all begin alike
+        (["A1", "B1", "C1"], 30, ()),
+        (["A100", "A101", "B200", "B201"], 1, (3,)),  # the longest of those that say the same
+    ],
+)
+def test_lengths_of_prefixes(codes: list[str], rows: int, expected: tuple[int, ...]) -> None:
+    assert likely_prefixes(codes, np.full(len(codes), rows), 10) == expected
+
+
+@given(st.sets(st.text("ab1", min_size=4, max_size=4), min_size=1), st.integers(1, 20))
+def test_each_length_of_prefixes_merges_some_codes_and_keeps_some_apart(codes: set[str], rows: int) -> None:
+    listed = sorted(codes)
+    lengths = likely_prefixes(listed, np.full(len(listed), rows), 10)
+    sizes = [len(codes), *(len({code[:length] for code in codes}) for length in lengths)]
+    assert list(lengths) == sorted(set(lengths), reverse=True)
+    assert all(coarse < fine for fine, coarse in zip(sizes, sizes[1:]))
+    assert all(size > 1 for size in sizes[1:])
+    merging = [n for n in range(1, 4) if 1 < len({code[:n] for code in codes}) < len(codes)]
+    assert bool(lengths) == bool(merging)
+
+
+def determined(pairs: list[tuple[int, int]]) -> bool:
+    """By the definition: of each value one row is learnt from, of the other rows the share guessed right is counted."""
+    known = [(a, b) for a, b in pairs if a >= 0 and b >= 0]
+    groups: dict[int, Counter[int]] = defaultdict(Counter)
+    for a, b in known:
+        groups[a][b] += 1
+    most = Counter(b for _, b in known).most_common(1)
+    if len(known) < 50 or len(known) < 0.3 * len(pairs) or len(groups) < 2 or len(groups) == len(known):
+        return False
+    right = sum(group.most_common(1)[0][1] - 1 for group in groups.values()) / (len(known) - len(groups))
+    without = most[0][1] / len(known)
+    return without < 1 and right - without >= 0.9 * (1 - without)
+
+
+@given(
+    st.integers(1, 12),
+    st.integers(1, 6),
+    st.integers(20, 200),
+    st.sampled_from([0.0, 0.02, 0.3]),
+    st.integers(0, 10**6),
+)
+@settings(max_examples=200)
+def test_what_determines_what_is_as_the_definition_says(
+    size: int, other: int, rows: int, noise: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(-1, size, rows)
+    second = np.where(rng.random(rows) < noise, rng.integers(0, other, rows), first % other)
+    expected = determined(list(zip(first.tolist(), second.tolist())))
+    assert determines(first.astype(np.intp), second.astype(np.intp)) == expected
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.1]))
+@settings(max_examples=40, deadline=None)
+def test_every_sum_is_found_whatever_is_missing_and_nothing_but_sums(seed: int, size: int, gone: float) -> None:
+    """Each column that is found is what its parts add up to, with signs, in nearly all rows; the planted one is found."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.normal(0, rng.uniform(1, 1000, (size + 3, 1)), (size + 3, 400))
+    signs = rng.choice([-1.0, 1.0], size)
+    total = signs @ drawn[:size]
+    total[rng.random(400) < gone] = np.nan
+    numbers = {f"c{place}": own for place, own in enumerate(drawn)} | {"total": total}
+    columns = {name: Values(np.arange(400), own) for name, own in numbers.items()}
+    found = {one.total: one.parts for one in sums(columns)}
+    assert found["total"] == tuple(f"c{place}" for place in range(size))
+    assert set(found) <= {"total", *found["total"]}
+    for name, parts in found.items():
+        present = ~np.isnan(numbers[name])
+        matrix = np.nan_to_num(np.array([numbers[part] for part in parts]))[:, present]
+        ways = product([-1.0, 1.0], repeat=len(parts))
+        assert any(np.mean(np.abs(np.array(way) @ matrix - numbers[name][present]) < 1e-6) >= 0.9 for way in ways)
+
+
+def test_independent_columns_give_nothing_away() -> None:
+    rng = np.random.default_rng(3)
+    numbers = {name: rng.integers(0, size, 2000) for name, size in (("a", 2), ("b", 40), ("c", 1900), ("d", 5))}
+    columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
+    assert copies(columns, list(columns)) == []
+    assert sums(columns) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))
+def test_a_value_is_missing_exactly_where_another_column_says_so(rows: list[tuple[int, bool]], least: int) -> None:
+    codes, gone = np.array([code for code, _ in rows]), np.array([lacks for _, lacks in rows])
+    by_value: dict[int, set[bool]] = {}
+    for code, lacks in rows:
+        by_value.setdefault(code, set()).add(lacks)
+    is_function = len(by_value) > 1 and all(len(lacks) == 1 for lacks in by_value.values())
+    enough = least <= gone.sum() <= len(rows) - least
+    found = structurally_missing({"x": gone}, {"by": codes}, least)
+    assert found == ([StructurallyMissing("x", "by")] if is_function and enough else [])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 0.9, 1.0])
+def test_an_association_is_what_the_chi_squared_test_says(noise: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        one = rng.integers(0, 4, 700)
+        other = np.where(rng.random(700) < noise, rng.integers(0, 5, 700), one)
+        one[rng.random(700) < 0.1] = -1
+        both = (one >= 0) & (other >= 0)
+        p = chi2_contingency(pd.crosstab(one[both], other[both]), correction=False).pvalue
+        if not 1e-8 < p < 1e-5:  # the approximation is near, not exact
+            assert are_associated(one, np.array([one * 0, other, one])).tolist() == [False, p < 3e-7, True]
+
+
+def test_rare_values_are_counted_together_and_a_column_without_values_goes_with_none() -> None:
+    rng = np.random.default_rng(3)
+    names, group = rng.permutation(2000), rng.integers(0, 2, 2000)  # every row has a name of its own
+    found = associations({"name": Values(names), "group": Values(group), "none": Values(np.full(2000, -1))})
+    assert found == {"name": 0, "group": 0, "none": 0}
+
+
+@given(st.integers(0, 10**6), st.sampled_from([30, 80, 400]), st.sampled_from([0.0, 0.03, 0.2]))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_demanded_is_what_the_table_can_bear_that_publish_reads(
+    tmp_path: Path, seed: int, rows: int, gone: float
+) -> None:
+    """Only sensitive columns are counted, numbers by their bands; the whole table, as publish reads it, says the same."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], rows),
+            "age": rng.integers(18, 90, rows),
+            "income": np.round(np.exp(rng.normal(8, 1, rows)) * rng.integers(0, 2, rows), rng.integers(0, 3)),
+            "diagnosis": rng.choice(["flu", "gout", "asthma", "cancer"], rows, p=rng.dirichlet([1, 1, 1, 1])),
+            "debt": rng.integers(-50, 50, rows),
+            "salary": np.where(rng.random(rows) < 0.4, rng.choice([7, 40, 1000]), rng.integers(1, 4000, rows) / 4),
+        }
+    )
+    for name in ("age", "income"):
+        frame[name] = frame[name].astype(object).where(rng.random(rows) >= gone, "")
+    first = init(frame, tmp_path)
+    read = first.config().source.table(10)
+    demands = first.toml["privacy"].get("diversity", {})
+    if isinstance(demands, str):
+        demands = dict.fromkeys(read.sensitive, demands)
+    assert demands == {name: proposed_diversity(read, name, 3, with_room=True) for name in read.sensitive}
+    complete = f"{read.rows + read.left_out:,} of {rows:,}" if rows > 1 else ""
+    assert f"count as a value: {complete}" in first.text
+
+
+@pytest.mark.parametrize("seed", [1, 7, 10])
+def test_whatever_is_left_out_all_rows_that_count_then_satisfy_what_is_demanded(tmp_path: Path, seed: int) -> None:
+    """Without a column that lacks values other rows of each person are drawn, of which another column can have too few."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"patient_id": np.arange(600) % 12, "sex": rng.choice(["f", "m"], 600)})
+    for name in ("diagnosis", "religion", "convicted", "hiv"):
+        frame[name] = rng.choice(["n", "y"], 600, p=[0.75, 0.25])
+    frame.loc[rng.random(600) < 0.08, "diagnosis"] = ""
+    frame.loc[rng.random(600) < 0.08, "religion"] = ""
+    config = init(frame, tmp_path).config()
+    table = config.read_table()
+    assert all(proposed_diversity(table, name, config.policy.min_cell) is not None for name in table.sensitive)

@@ -1,0 +1,248 @@
+"""What is told while a search goes on and after it: the best so far, frontiers of policies, suggested analyses."""
+
+import hashlib
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from checks import PrivacyConstraint
+from command_line import main
+from html_pages import Page
+from marginals import Attribute, Hierarchy, InputError, MarginalsError, Policy, Table
+from marginals.example import table as example
+from models import STRATEGIES, Collection
+from small_release import write_config
+
+PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
+
+
+class Watcher:
+    """Remembers the collections that it is told of, with their divergences."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Collection, float]] = []
+
+    def __call__(self, task: str, done: int, total: int) -> None:
+        """Told how far it is."""
+
+    def found(self, collection: Collection, divergence: float) -> None:
+        """Told of something better."""
+        self.told.append((collection, divergence))
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    rng = np.random.default_rng(5)
+    age, sex = rng.integers(20, 60, 500), rng.choice(["f", "m"], 500)
+    town = np.where(rng.random(500) < age / 80, rng.choice(["a1", "a2"], 500), rng.choice(["b1", "b2"], 500))
+    paid = np.where(rng.random(500) < age / 100, "much", rng.choice(["some", "little"], 500))
+    frame = pd.DataFrame({"age": age, "sex": sex, "town": town, "paid": paid})
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10]),
+        "town": Attribute("quasi-identifier", prefixes=[1]),
+    }
+    return marginals.read_table(frame, attributes | dict.fromkeys(("sex", "paid"), "quasi-identifier"))
+
+
+@pytest.fixture
+def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginals.publishing.best_so_far._PAUSE", 0.0)
+    monkeypatch.setattr("marginals.publishing.best_so_far._SHARE", float("inf"))
+
+
+@pytest.mark.usefixtures("told_at_once")
+@pytest.mark.parametrize("objective", ["kl", "bic"])
+@pytest.mark.parametrize("strategy", ["greedy", "look-ahead", "exact"])
+def test_the_best_so_far_is_allowed_and_better_each_time_and_changes_nothing(
+    table: Table, strategy: str, objective: str
+) -> None:
+    policy = Policy(**PRIVACY, strategy=strategy, objective=objective, base="none")
+    watcher = Watcher()
+    watched, alone = marginals.publish(table, policy, watcher), marginals.publish(table, policy)
+    assert watched.release.collection.margins == alone.release.collection.margins
+    assert watcher.told
+    allows = PrivacyConstraint(table.cube, policy.requirements(table.sensitive))
+    assert all(allows(collection.masks, 0) is None for collection, _ in watcher.told)
+    if objective == "kl":
+        divergences = [divergence for _, divergence in watcher.told]
+        assert all(later < earlier for earlier, later in itertools.pairwise(divergences))
+        assert divergences[-1] == pytest.approx(alone.steward.kl_divergence, abs=1e-9)
+
+
+@pytest.mark.usefixtures("told_at_once")
+def test_a_line_of_progress_tells_measure_tables_and_pairs(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    command = ["publish", str(config), "--out", str(tmp_path / "out"), "--json"]
+    run = CliRunner().invoke(main, command, env={"MARGINALS_PROGRESS": "lines"})
+    assert run.exit_code == 0, run.output
+    *_, told = (
+        best for line in run.stderr.splitlines() if line[:1] == "{" for best in [json.loads(line).get("best")] if best
+    )
+    assert told["kl_divergence"] > 0
+    assert told["tables"]
+    kinds = sorted(kind for *_, kind in told["pairs"])
+    assert len(kinds) == 6
+    assert kinds.count("published") == told["numbers"]["published"]
+
+
+GRID: dict[str, Any] = {
+    "k": [4, 2, 100],
+    "diversity": ["distinct:2", None, {"diagnosis": ["none"]}],
+    "strategies": ["greedy", "exact"],
+}
+
+
+@pytest.mark.slow
+def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_processes() -> None:
+    grid = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=1)
+    two = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=2)
+    assert grid.drop(columns="seconds").equals(two.drop(columns="seconds"))
+    assert len(grid) == 3 * 3 * 2
+    assert grid.k.is_monotonic_increasing
+    for row in grid.itertuples():
+        diversity = next(d for d in GRID["diversity"] if row.diversity == ("none" if d is None else str(d)))
+        policy = Policy(k_link=row.k, k_combinatorial=row.k, diversity=diversity or "none", strategy=row.strategy)
+        if row.k == 100:
+            with pytest.raises(marginals.NothingPublishableError) as nothing:
+                marginals.publish(example, policy)
+            assert (row.reason, row.margins) == (str(nothing.value), 0)
+            assert np.isnan(row.kl_divergence)
+            assert np.isnan(row.least)
+            continue
+        steward = marginals.publish(example, policy).steward
+        assert (row.kl_divergence, row.optimal, row.reason) == (steward.kl_divergence, steward.search.optimal, "")
+        assert row.gap == steward.search.gap
+        assert row.margins == len(steward.search.cliques)
+
+
+def test_the_least_divergence_is_that_of_policies_as_strict() -> None:
+    grid = marginals.frontier(example, Policy(), k=[2, 3, 4], diversity=["distinct:2"], jobs=1)
+    assert grid.least.tolist() == [grid.value[first:].min() for first in range(3)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"k": []}, {"k": [0]}, {"k": 5}, {"diversity": "entropy:2"}, {"strategies": ["best"]}, {"jobs": 0}]
+)
+def test_what_makes_no_frontier_is_refused_before_anything_is_searched(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as refused:
+        marginals.frontier(example, Policy(), **wrong)
+    assert "\n" not in str(refused.value)
+    with pytest.raises(MarginalsError):
+        marginals.frontier(example, Policy(), diversity=["entropy"])
+
+
+@pytest.mark.slow
+def test_the_picture_of_a_frontier_is_a_file_of_the_ending(tmp_path: Path) -> None:
+    grid = marginals.frontier(example, Policy(), k=[2, 4, 100], jobs=1)
+    for name, begins in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG")):
+        marginals.plot_frontier(grid, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    with pytest.raises(InputError, match="svg"):
+        marginals.plot_frontier(grid, tmp_path / "a.txt")
+
+
+TOWNS = Hierarchy.from_rows([(town, "north" if town in "ab" else "south", "*") for town in "abcde"])
+
+
+def table_of(seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(40, 200))
+    age, sex, town = rng.integers(20, 60, rows), rng.integers(0, 2, rows), rng.integers(0, 5, rows)
+    ill = (rng.integers(0, 4, rows) + sex * (age > 40)) % 4
+    columns = {"age": age.astype(str)} | {
+        name: np.array(list(values))[codes]
+        for name, values, codes in (("sex", "fm", sex), ("town", "abcde", town), ("ill", "wxyz", ill))
+    }
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
+        "sex": Attribute("quasi-identifier"),
+        "town": Attribute("quasi-identifier", TOWNS),
+        "ill": Attribute("sensitive"),
+    }
+    return marginals.read_table(pd.DataFrame(columns), attributes, rows_per_person=1)
+
+
+@pytest.mark.slow
+def test_published_counts_are_byte_for_byte_those_of_before(tmp_path: Path) -> None:
+    """By greedy search; made on commit 7ed7012, the last one before fitted ladders, rebuilding and wanted analyses."""
+    digest = hashlib.sha256()
+    for seed in range(4):
+        for base in ("none", "best"):
+            folder = tmp_path / f"{seed} {base}"
+            privacy = {"k_link": 3, "k_combinatorial": 3, "diversity": "distinct:2"}
+            policy = Policy(**privacy, base=base, strategy="greedy", objective="kl")  # type: ignore[arg-type]
+            marginals.publish(table_of(seed), policy).write(folder / "r")
+            for file in sorted((folder / "r").rglob("*.csv")):
+                digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    assert digest.hexdigest() == "a3eb565b84bc79c93c0cdc95bc6d9a40c3c66fd654cb2775fb4a94abf37d01da"
+
+
+@pytest.fixture(scope="module")
+def lossy() -> Table:
+    """The last attribute is like the second or like the third, and only pairs may be published: one of both is lost."""
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 4, 4000)
+    b, c = (np.where(rng.random(4000) < 0.5, a, rng.integers(0, 4, 4000)) for _ in range(2))
+    columns = {"a": a, "b": b, "c": c, "d": np.where(rng.random(4000) < 0.5, b, c)}
+    frame = pd.DataFrame({name: np.array(list("wxyz"))[codes] for name, codes in columns.items()})
+    return marginals.read_table(frame, dict.fromkeys("abc", "quasi-identifier") | {"d": "sensitive"})
+
+
+PAIRS = Policy(k_link=5, base="none", max_attributes=2, diversity="none", strategy="look-ahead", objective="kl")
+
+
+def test_what_is_suggested_is_what_comes_of_it(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the rounds of rebuilding that follow where something is wanted."""
+    monkeypatch.setattr("models.search.greedy.FEW", 0)
+    steward = marginals.publish(lossy, PAIRS).steward
+    assert steward.suggestions
+    page = " ".join(Page(steward.page(steward)).text)
+    for suggestion in steward.suggestions:
+        assert suggestion.was_tried
+        assert suggestion.error == steward.two_way.by_table[suggestion.attributes]
+        kinds = {pair.attributes: pair.kind for pair in steward.comparison.compared_pairs}
+        assert kinds[suggestion.attributes] == "assumed"
+        if suggestion.weight is None:
+            assert suggestion.price is None
+            continue
+        assert f"{suggestion.error:.4f}" in page
+        wanted = [{"attributes": list(suggestion.attributes), "weight": suggestion.weight}]
+        then = marginals.publish(lossy, replace(PAIRS, wanted=wanted)).steward
+        assert then.two_way.by_table[suggestion.attributes] == pytest.approx(suggestion.error_then)
+        assert suggestion.error_then is not None
+        assert suggestion.error_then <= suggestion.error / 2
+        assert then.kl_divergence - steward.kl_divergence == pytest.approx(suggestion.price)
+        assert suggestion.as_json()["price"] == suggestion.price
+        assert all(other.attributes != suggestion.attributes for other in then.suggestions), "it is wanted already"
+
+
+def test_pairs_that_there_is_no_time_to_try_are_named(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
+    suggestions = marginals.publish(lossy, PAIRS).steward.suggestions
+    assert suggestions
+    assert not any(suggestion.was_tried or suggestion.price for suggestion in suggestions)
+
+
+@pytest.mark.slow
+def test_another_strategy_is_compared_with_greedy_too(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = itertools.count()
+    greedy = STRATEGIES["greedy"]
+
+    def counted(problem, stop):  # type: ignore[no-untyped-def]
+        next(runs)
+        return greedy(problem, stop)
+
+    policy = replace(PAIRS, strategy="genetic", time_limit=0.5)
+    attributes = [suggestion.attributes for suggestion in marginals.publish(lossy, policy).steward.suggestions]
+    monkeypatch.setitem(STRATEGIES, "greedy", counted)  # type: ignore[arg-type]
+    again = marginals.publish(lossy, policy).steward.suggestions
+    assert [suggestion.attributes for suggestion in again] == attributes
+    assert next(runs) > 0

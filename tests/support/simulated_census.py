@@ -1,0 +1,23 @@
+"""The simulated census of `marginals demo`: its people, and the folder that it writes, without a release."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census
+
+
+def census_people(rows: int) -> pd.DataFrame:
+    """So many people, drawn with seed 0."""
+    return simulate_census(np.random.default_rng(0), rows)
+
+
+def write_census(folder: Path, rows: int) -> Path:
+    """The config, beside its table and hierarchies."""
+    census_people(rows).to_csv(folder / "census.csv", index=False)
+    (folder / "hierarchies").mkdir()
+    for attribute, labels in census_hierarchies().items():
+        (folder / "hierarchies" / f"{attribute}.csv").write_text("".join(";".join(row) + "\n" for row in labels))
+    (folder / "release.toml").write_text(CENSUS_CONFIG)
+    return folder / "release.toml"
