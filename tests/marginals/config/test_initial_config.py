@@ -33,6 +33,10 @@ def numbers(most: int, least: int = 0, rows: int = 400) -> list[str]:
 OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
 
 
+RNG = np.random.default_rng(0)
+SHARED_CODES = RNG.choice(10 * RNG.choice(np.arange(1, 976), 300, replace=False), 6000)
+
+
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
@@ -51,6 +55,8 @@ OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in r
             for sign in "-./"
         ),
         ("gender", ["a", "b"] * 50, {"ladder": None}),
+        # Bands over the whole range would spread each code over numbers that nobody has.
+        ("occ", SHARED_CODES, {"ladder": "fitted", "intervals": None}),
         ("person_id", range(400), {"role": "identifier"}),
         ("who", [f"somebody {v}" for v in range(400)], {"role": "identifier"}),
         ("constant", ["x"] * 50, {"role": "ignored"}),
@@ -83,18 +89,11 @@ def test_how_many_values_are_rare_is_said_and_may_be_chosen(tmp_path: Path) -> N
         assert f"of which {together} are rare" in columns["town"]["why"]
 
 
-@pytest.mark.parametrize(
-    ("name", "role"),
-    [
-        ("num_open_accounts", "quasi-identifier"),  # of openintro's loans_full_schema
-        ("numberOfChildren", "quasi-identifier"),
-        ("num_client", "identifier"),
-        ("patient_no", "identifier"),
-        ("number", "identifier"),
-    ],
-)
-def test_how_many_there_are_of_something_is_no_number_of_somebody(name: str, role: str) -> None:
-    assert guessed(name, np.random.default_rng(1).poisson(20, 5_000))["role"] == role
+def test_how_many_there_are_of_something_is_no_number_of_somebody() -> None:
+    """The first is of openintro's loans_full_schema."""
+    counts = np.random.default_rng(1).poisson(20, 5_000)
+    names = ["num_open_accounts", "numberOfChildren", "num_client", "patient_no", "number"]
+    assert [guessed(name, counts)["role"] for name in names] == ["quasi-identifier"] * 2 + ["identifier"] * 3
 
 
 CELLS = {
@@ -208,16 +207,12 @@ def test_a_config_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch:
     assert config.source.path.resolve() == (tmp_path / "data" / "t.csv").resolve()
 
 
-@pytest.mark.parametrize("content", [None, "", "a,a\n1,2\n", "a\nx\nx\n", "a,b\n"])
+@pytest.mark.parametrize("content", [None, "", "a\nx\nx\n", "a,b\n"])
 def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "t.csv").write_text(content)
     result = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml")
-    if content == "a,a\n1,2\n":  # pandas calls the second a.1
-        assert result.exit_code in (0, 2)
-        return
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: ")
+    assert (result.exit_code, result.stderr[:7]) == (2, "Error: ")
     assert not (tmp_path / "release.toml").exists()
 
 
@@ -340,25 +335,21 @@ def test_numbers_begin_with_single_values_or_a_hundred_bands(span: int) -> None:
         assert 50 <= span / width <= 200
 
 
-def test_numbers_with_decimals_get_intervals_that_suit_their_range(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scale", "first"), [(100, 1), (1, 0.01), (0.013, 0.0001)])
+def test_numbers_with_decimals_get_intervals_that_suit_their_range(scale: float, first: float, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
-    for scale, first in ((100, 1), (1, 0.01), (0.013, 0.0001)):
-        found = guessed("cost", [f"{value * scale:.5f}" for value in rng.random(400)])
-        assert (found["role"], found["intervals"][0]) == ("quasi-identifier", first)
-    frame = pd.DataFrame({"size": [f"{value:.1f}" for value in rng.normal(27, 4, 400)], "sex": SEX * 200})
-    size = init(frame, tmp_path)
-    assert size.columns["size"]["intervals"] == [0.1]
-    assert size.config().read_table().rows == 400
+    config = init(pd.DataFrame({"cost": [f"{v * scale:.5f}" for v in rng.random(400)], "sex": SEX * 200}), tmp_path)
+    assert config.roles["cost"] is Role.QUASI_IDENTIFIER
+    assert config.columns["cost"]["intervals"][0] == first
+    assert config.config().read_table().rows == 400
 
 
 def test_numbers_with_decimals_that_many_share_need_no_intervals() -> None:
     rng = np.random.default_rng(3)
     pounds = [f"{value * 0.4536:.2f}" for value in rng.normal(150, 15, 2000).round()]
-    some = [f"{value:.4f}" for value in rng.random(1700)] + ["0.5"] * 300
-    few = [f"{value:.4f}" for value in rng.random(1900)] + ["0.5"] * 100
+    some, few = ([f"{value:.4f}" for value in rng.random(2000 - rows)] + ["0.5"] * rows for rows in (300, 100))
     found = [guessed("size", values) for values in (pounds, some, few)]
-    assert ["intervals" in own for own in found] == [False, False, True]
-    assert all(own["ladder"] == "fitted" for own in found)
+    assert [("intervals" in own, own["ladder"]) for own in found] == [(n == 2, "fitted") for n in range(3)]
 
 
 @pytest.mark.data
@@ -430,15 +421,6 @@ def test_everything_that_init_writes_can_be_published(tmp_path: Path, few: int, 
     release = marginals.open_release(tmp_path / "out")
     assert ("hiv" in release.domain.attributes) == published
     assert not published or marginals.verify(tmp_path / "out").smallest_sensitive == {"hiv": 3}
-
-
-@pytest.mark.slow
-def test_codes_that_many_rows_share_are_not_put_into_bands() -> None:
-    """Bands over the whole range would spread each of 300 codes of occupations over numbers that nobody has."""
-    rng = np.random.default_rng(0)
-    codes = 10 * rng.choice(np.arange(1, 976), 300, replace=False)
-    found = guessed("occ", rng.choice(codes, 6000))
-    assert (found["ladder"], "intervals" in found) == ("fitted", False)
 
 
 OFTEN = [f"problem {word}" for word in map(chr, range(ord("a"), ord("z") + 1))] * 40

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from marginals import (
     read_table,
     verify,
 )
-from written_bundles import release_of
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),
@@ -190,25 +188,3 @@ def test_a_diversity_that_cannot_be_decided_of_people_is_refused(use: Any, diver
     table = read_table(visits(3), ROLES, person="id", rows_per_person=2)
     with pytest.raises(CriterionError, match="2 rows each"):
         use(table, Policy(k_link=2, diversity=diversity))
-
-
-def test_the_claims_of_content_are_always_of_its_people() -> None:
-    table = read_table(visits(3, people=400), ROLES, person="id", rows_per_person=2)
-    release = publish(table, Policy(k_link=5, base="none", diversity="none")).release
-    claims = [replace(claim, rows_per_person=None) for claim in release.claims]
-    rebuilt = release_of(release.collection, table.roles, claims)
-    assert [claim.rows_per_person for claim in release.claims] == [2]
-    assert [claim.rows_per_person for claim in rebuilt.claims] == [None]
-
-
-@pytest.mark.parametrize(
-    ("rows_per_person", "tile"),
-    [
-        (1, "</b> tables of 400 people, "),
-        (3, "</b> tables of 1,033 rows, at most 3 of a person, "),
-        ("any", "</b> tables of 1,596 rows, "),
-    ],
-)
-def test_the_report_says_first_of_all_what_is_counted(rows_per_person: Any, tile: str, tmp_path: Path) -> None:
-    page = (released(tmp_path, rows_per_person) / "report.html").read_text(encoding="utf-8")
-    assert tile in page[page.index('<p class="lead">') : page.index("<nav")]

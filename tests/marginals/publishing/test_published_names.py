@@ -227,6 +227,8 @@ def test_a_least_count_that_rests_on_what_a_bundle_says_of_its_labels_says_so(tm
         [
             ("cook and others", {"job": {"cook and others": 0}}, True),
             ("cook, nun", {}, True),
+            ("cook and others", {}, True),
+            ("22 or missing", {}, True),
             ("other job", {"job": {"other job": 0}}, True),
             ("cook", {}, False),
         ]

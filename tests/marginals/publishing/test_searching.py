@@ -18,7 +18,7 @@ from command_line import main
 from html_pages import Page
 from marginals import Attribute, Hierarchy, InputError, MarginalsError, Policy, Table
 from marginals.example import table as example
-from models import STRATEGIES, Collection
+from models import Collection
 from small_release import write_config
 
 PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
@@ -229,20 +229,3 @@ def test_pairs_that_there_is_no_time_to_try_are_named(lossy: Table, monkeypatch:
     suggestions = marginals.publish(lossy, PAIRS).steward.suggestions
     assert suggestions
     assert not any(suggestion.was_tried or suggestion.price for suggestion in suggestions)
-
-
-@pytest.mark.slow
-def test_another_strategy_is_compared_with_greedy_too(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = itertools.count()
-    greedy = STRATEGIES["greedy"]
-
-    def counted(problem, stop):  # type: ignore[no-untyped-def]
-        next(runs)
-        return greedy(problem, stop)
-
-    policy = replace(PAIRS, strategy="genetic", time_limit=0.5)
-    attributes = [suggestion.attributes for suggestion in marginals.publish(lossy, policy).steward.suggestions]
-    monkeypatch.setitem(STRATEGIES, "greedy", counted)  # type: ignore[arg-type]
-    again = marginals.publish(lossy, policy).steward.suggestions
-    assert [suggestion.attributes for suggestion in again] == attributes
-    assert next(runs) > 0
