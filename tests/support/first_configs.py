@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from marginals import Role
 
 
@@ -62,7 +61,7 @@ def init(table: pd.DataFrame | Path, folder: Path, *options: object) -> FirstCon
         table.to_csv(folder / "t.csv", index=False)
         table = folder / "t.csv"
     command = ["init", table, "-o", folder / "release.toml", "--force", "--json", *options]
-    answer = CliRunner().invoke(main, [str(each) for each in command])
+    answer = run(*command)
     assert answer.exit_code == 0, answer.output
     path = folder / "release.toml"
     return FirstConfig(path, path.read_text(encoding="utf-8"), json.loads(answer.stdout))

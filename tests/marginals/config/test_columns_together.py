@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from first_configs import init, init_columns
 from marginals import Role
 
@@ -94,7 +93,7 @@ def test_nobody_is_retired_without_a_year_and_the_steward_reads_why_a_column_is_
     assert first.columns["retirement_year"]["missing"] == "as a value"
     assert [own["attributes"] for own in first.toml["search"]["wanted"]] == [["retired", "retirement_year"]]
     out = tmp_path / "out"
-    printed = CliRunner().invoke(main, ["publish", str(first.path), "--out", str(out)])
+    printed = run("publish", first.path, "--out", out)
     assert printed.exit_code == 0, printed.output
     release = marginals.open_release(out)
     both = release.marginal({"retired": 0, "retirement_year": 0})

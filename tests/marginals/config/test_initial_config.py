@@ -9,21 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-from command_line import main
+from command_line import run
 from first_configs import guessed, init, init_columns
 from marginals import InputError, Role
 from simulated_census import census_people
 
 SEX = ["f", "m"]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def numbers(most: int, least: int = 0, rows: int = 400) -> list[str]:

@@ -7,18 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
-from command_line import main
+from command_line import run
 from first_configs import FirstConfig, guessed, init, init_columns
 from marginals import InputError, Role
 
 SEX = ["f", "m"]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def visits(people: int = 300) -> pd.DataFrame:

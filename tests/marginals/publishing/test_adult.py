@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 
 pytestmark = pytest.mark.data
 
@@ -36,8 +35,8 @@ def policy(tmp_path: Path, shared_data: Path) -> Path:
     return write_config(tmp_path, shared_data / "adult", "hierarchies", QUASI_IDENTIFIERS, privacy, sensitive)
 
 
-def run(*arguments: object) -> dict[str, Any]:
-    result = CliRunner().invoke(main, [*map(str, arguments), "--json"])
+def answer_of(*arguments: object) -> dict[str, Any]:
+    result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer
@@ -45,7 +44,7 @@ def run(*arguments: object) -> dict[str, Any]:
 
 def test_three_minimal_tables_are_6_anonymous_and_entropy_6_diverse(policy: Path) -> None:
     """KG06 section 8."""
-    answer = run("anonymize", policy)
+    answer = answer_of("anonymize", policy)
     assert answer["nodes"] == 60
     assert [table["levels"] for table in answer["minimal"]] == [  # type: ignore[attr-defined]
         {"age": 4, "marital-status": 1, "race": 0, "sex": 0},
@@ -61,17 +60,17 @@ def test_the_minimal_k_anonymous_tables_are_as_many_as_published(
     """MKGV07 Fig. 9."""
     names = ("age", "sex", "race", "marital-status", "education")
     config = write_config(tmp_path, shared_data / "adult", "hierarchies-incognito", names, f"k_link = {k}")
-    assert len(run("anonymize", config)["minimal"]) == number  # type: ignore[arg-type]
+    assert len(answer_of("anonymize", config)["minimal"]) == number  # type: ignore[arg-type]
 
 
 def test_the_release_is_three_times_closer_than_the_best_single_table_and_verifies(
     policy: Path, tmp_path: Path
 ) -> None:
-    best = run("anonymize", policy)["minimal"][0]["kl_divergence"]  # type: ignore[index]
-    answer = run("publish", policy, "--out", tmp_path / "out")
+    best = answer_of("anonymize", policy)["minimal"][0]["kl_divergence"]  # type: ignore[index]
+    answer = answer_of("publish", policy, "--out", tmp_path / "out")
     assert answer["kl_suppressed"] == pytest.approx(2.954, abs=1e-3)
     assert answer["kl_divergence"] * 3 <= best  # type: ignore[operator]
-    assert run("verify", tmp_path / "out")["ok"] is True
+    assert answer_of("verify", tmp_path / "out")["ok"] is True
     release = marginals.open_release(tmp_path / "out")
     assert release.rows == 45222
     assert {"age", "marital-status"} <= {node.attribute for node in release.interaction_graph()}
@@ -94,7 +93,7 @@ def test_under_which_condition_adult_ends_at_which_divergence(
     """Of README and docs/papers.md: each the best of all under the policy of KG06 section 8, with the base and without."""
     text = policy.read_text().replace("/hierarchies/", f"/{hierarchies}/").replace('"observed"', f'"{values}"')
     policy.write_text(f'{text}[base]\ntable = "{base}"\n[search]\nstrategy = "exact"\nobjective = "kl"\n')
-    answer = run("publish", policy, "--out", policy.parent / "out")
+    answer = answer_of("publish", policy, "--out", policy.parent / "out")
     assert answer["kl_divergence"] == pytest.approx(divergence, abs=5e-4)
     assert answer["search"]["optimal"]  # type: ignore[index]
 
@@ -144,12 +143,12 @@ def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
     path.write_text(
         f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\nobjective = "kl"\n'
     )
-    return run("publish", path, "--out", policy.with_name("searched"))
+    return answer_of("publish", path, "--out", policy.with_name("searched"))
 
 
 def test_the_best_release_is_proven_and_contains_a_minimal_table(policy: Path) -> None:
     """KG06 section 8: the best collection that contains one of the three minimal tables is the best of all."""
-    tables = [table["levels"] for table in run("anonymize", policy)["minimal"]]  # type: ignore[attr-defined]
+    tables = [table["levels"] for table in answer_of("anonymize", policy)["minimal"]]  # type: ignore[attr-defined]
     inline = ["{ " + ", ".join(f'"{a}" = {level}' for a, level in levels.items()) + " }" for levels in tables]
     best = searched(policy, "exact", '"none"')
     assert best["search"]["optimal"] is True
@@ -181,7 +180,7 @@ def nine(tmp_path: Path, shared_data: Path) -> Path:
 
 
 def test_nine_attributes_are_released_with_about_half_the_divergence_of_the_best_single_table(nine: Path) -> None:
-    best = run("anonymize", nine)["minimal"][0]["kl_divergence"]  # type: ignore[index]
+    best = answer_of("anonymize", nine)["minimal"][0]["kl_divergence"]  # type: ignore[index]
     greedy = searched(nine, "greedy", '"best"')
     assert greedy["kl_divergence"] <= 0.52 * best
     assert greedy["search"]["evaluated"] < 100

@@ -6,20 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
 from checks import Claim, KCombinatorial, KLink, MinCell
-from command_line import main
+from command_line import run
 from marginals import Attribute, NothingPublishableError, Policy, Population, Table, read_table
 from marginals.example import attributes, frame, table
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
 from small_release import CONFIG, write_config
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
 from checks import parse_diversity, spellings
-from command_line import main
+from command_line import run
 from marginals.example import table
 from small_release import CONFIG, write_config
 
@@ -40,10 +39,6 @@ ORDER = """order = ['a "b"', "cold", "flu", "none, yet"]\n"""
 def test_no_criterion_is_left_out() -> None:
     tried = {parse_diversity(text).name for text in CRITERIA}
     assert tried == {form.partition(":")[0] for form in spellings()}
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 @pytest.mark.slow

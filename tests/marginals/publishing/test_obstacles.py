@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from command_line import main
+from command_line import run
 from marginals import Attribute, NothingPublishableError, Policy
 
 K = 10
@@ -114,12 +113,12 @@ def test_the_smallest_class_is_for_the_terminal_of_publish_alone(tmp_path: Path)
         'diversity = "none"\n'
         '[base]\ntable = "none"\n[search]\nmust_publish = [{ famsize = 0, age = 1 }]\n'
     )
-    command = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")]
-    run = CliRunner().invoke(main, command)
-    assert run.exit_code == 1
-    assert "The smallest class: " in run.stderr
-    assert "{ age = 1, famsize = 1 }" in run.stderr
-    as_json = CliRunner().invoke(main, [*command, "--json"])
+    command = ["publish", tmp_path / "release.toml", "--out", tmp_path / "out"]
+    refused = run(*command)
+    assert refused.exit_code == 1
+    assert "The smallest class: " in refused.stderr
+    assert "{ age = 1, famsize = 1 }" in refused.stderr
+    as_json = run(*command, "--json")
     assert "smallest class" not in as_json.stdout + as_json.stderr
     assert not (tmp_path / "out").exists()
 

@@ -7,20 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
 from checks import MaxentDiversity, Verdict, parse_diversity
-from command_line import main
+from command_line import run
 from marginals import Attribute, InputError, Policy
 from models import Hierarchy
 
 ORDERED = "t-closeness:0.3 ordered"
 LOW_TO_HIGH = {"low": (20, 10), "mid": (10, 10), "high": (10, 20)}
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 def two_wards(counts: Mapping[str, tuple[int, int]]) -> pd.DataFrame:

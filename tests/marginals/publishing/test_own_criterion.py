@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
@@ -30,7 +29,7 @@ from checks import (
     spelled,
     spellings,
 )
-from command_line import main
+from command_line import run
 from marginals.example import table
 from models import Collection
 from privacy_strategies import sensitive_collections, tree_of
@@ -89,7 +88,7 @@ def bundle(tmp_path: Path) -> Path:
         .replace('[attributes.town]\nrole = "quasi-identifier"\n', "")
     )
     config.write_text(text + '[base]\ntable = "none"\n')
-    result = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "release")])
+    result = run("publish", config, "--out", tmp_path / "release")
     assert result.exit_code == 0, result.output
     return tmp_path / "release"
 
@@ -116,7 +115,7 @@ def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
     for share, holds in ((just, True), (beyond, False)):
         text = f"diversity=top-two:{share.limit_denominator(10**9)}"
         assert marginals.verify(bundle, claims=[text]).ok is holds
-        result = CliRunner().invoke(main, ["verify", str(bundle), "--check", text])
+        result = run("verify", bundle, "--check", text)
         assert result.exit_code == (0 if holds else 1)
 
 

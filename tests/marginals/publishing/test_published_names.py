@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from checks import MinCell, Verdict
-from command_line import main
+from command_line import run
 from marginals import Attribute, BundleError, NothingPublishableError, Policy
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from written_bundles import release_of
@@ -175,7 +174,7 @@ def test_an_anonymized_table_has_the_names_of_the_level_that_it_shows(tmp_path: 
             '[attributes.job]\nrole = "quasi-identifier"\nladder = "fitted"\n'
         )
         command = ["anonymize", str(tmp_path / "release.toml"), "--out", str(tmp_path / f"{k}.csv")]
-        printed = CliRunner().invoke(main, command)
+        printed = run(*command)
         assert printed.exit_code == 0, printed.output
         written = pd.read_csv(tmp_path / f"{k}.csv")
         counts = written.groupby("job")["count"].sum().to_dict()

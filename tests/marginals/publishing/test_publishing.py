@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import marginals
 from checks import Budget, Diversity, Finding, Verdict
-from command_line import main
+from command_line import run
 from marginals import Attribute, InputError, Policy, Release, Table
 from models import STRATEGIES, Collection, Problem, SearchResult, forward
 from simulated_census import write_census
@@ -65,12 +65,11 @@ def table() -> Table:
 def publish(tmp_path: Path) -> Callable[..., Result]:
     people().to_csv(tmp_path / "people.csv", index=False)
 
-    def run(more: str, old: str = "", new: str = "") -> Result:
+    def publish_with(more: str, old: str = "", new: str = "") -> Result:
         (tmp_path / "release.toml").write_text(CONFIG.replace(old, new) + more)
-        arguments = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out"), "--json"]
-        return CliRunner().invoke(main, arguments)
+        return run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json")
 
-    return run
+    return publish_with
 
 
 def shows(release: Release, table: Table, margin: dict[str, int]) -> bool:
@@ -314,8 +313,8 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
 ) -> None:
     people().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "release.toml").write_text(CONFIG)
-    command = ["publish", str(tmp_path / "release.toml"), "--out"]
-    assert CliRunner().invoke(main, [*command, str(tmp_path / "old")]).exit_code == 0
+    command = ["publish", tmp_path / "release.toml", "--out"]
+    assert run(*command, tmp_path / "old").exit_code == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     def refused(_collection: Collection, sensitive: str, _diversity: Diversity, _budget: Budget) -> Finding:
@@ -323,7 +322,7 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
 
     monkeypatch.setattr("checks.maxent.maxent_diversity.maxent_diversity", refused)
     for folder in ("old", "new"):
-        result = CliRunner().invoke(main, [*command, str(tmp_path / folder)])
+        result = run(*command, tmp_path / folder)
         assert result.exit_code == 1
         assert f"maxent-diversity (diversity distinct:2, sensitive disease): {verdict.value}" in result.stderr
         assert result.stdout == ""

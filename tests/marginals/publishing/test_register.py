@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from checks import ATTESTED, CriterionError, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
-from command_line import main
+from command_line import run
 from marginals import InputError, NothingPublishableError, Policy, Table
 from models import Collection
 from small_release import contents
@@ -106,9 +105,9 @@ def test_what_only_the_table_shows_is_attested_and_never_holds(tmp_path: Path) -
     assert verification.ok
     assert verification.attested == (finding,)
     assert verification.warnings
-    told = CliRunner().invoke(main, ["verify", str(tmp_path / "even"), "--json"])
+    told = run("verify", tmp_path / "even", "--json")
     assert (told.exit_code, json.loads(told.stdout)["checks"][-1]["verdict"]) == (0, "attested")
-    asked = CliRunner().invoke(main, ["verify", str(tmp_path / "even"), "--check", "register=simple:3/2", "--json"])
+    asked = run("verify", tmp_path / "even", "--check", "register=simple:3/2", "--json")
     assert asked.exit_code == 1
     assert json.loads(asked.output)["checks"][-1]["verdict"] == "undecided"
     assert "2 of 2</b> privacy claims hold, 1 attested" in (tmp_path / "even" / "report.html").read_text()

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
 from checks import parse_diversity
-from command_line import main
+from command_line import run
 from marginals import Attribute, InputError, NothingPublishableError, Policy, Table
 from marginals.example import table as example
 
@@ -43,11 +42,6 @@ k_link = 5
 
 def two_sensitive() -> Table:
     return marginals.read_table(PEOPLE, ROLES, k=5)
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(main, list(map(str, arguments)))
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -95,12 +89,11 @@ def test_commands_refuse_before_anything_is_written(tmp_path: Path) -> None:
     config = tmp_path / "release.toml"
     config.write_text(CONFIG)
     for command in (["publish", config, "--out", tmp_path / "out"], ["anonymize", config, "--out", tmp_path / "t.csv"]):
-        status, _, error = run(*command)
-        assert status == 2
-        assert 'diversity = "none"' in error
+        refused = run(*command)
+        assert (refused.exit_code, 'diversity = "none"' in refused.stderr) == (2, True)
         assert not (tmp_path / "out").exists()
         assert not (tmp_path / "t.csv").exists()
-    assert run("anonymize", config)[0] == 0
+    assert run("anonymize", config).exit_code == 0
 
 
 def test_the_smallest_count_with_a_sensitive_value_is_said(tmp_path: Path) -> None:
@@ -108,14 +101,14 @@ def test_the_smallest_count_with_a_sensitive_value_is_said(tmp_path: Path) -> No
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     config = tmp_path / "release.toml"
     config.write_text(CONFIG + 'diversity = "none"\n')
-    assert run("publish", config, "--out", tmp_path / "out")[0] == 0
+    assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
     for page in (tmp_path / "out" / "report.html", tmp_path / "out-steward.html"):
         assert "Nothing is demanded" in page.read_text().partition('<ul class="tiles">')[0]
     tables = [pd.read_csv(file) for file in (tmp_path / "out" / "marginals").iterdir()]
     smallest = min(int(table["count"].min()) for table in tables if "ill" in table)
-    answer = json.loads(run("verify", tmp_path / "out", "--json")[1])
+    answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
     assert answer["smallest_sensitive_counts"] == {"ill": smallest}
-    assert str(smallest) in run("verify", tmp_path / "out")[1]
+    assert str(smallest) in run("verify", tmp_path / "out").stdout
 
 
 def test_beside_what_somebody_asks_no_claim_is_said_to_set_anything_aside(tmp_path: Path) -> None:
@@ -123,7 +116,7 @@ def test_beside_what_somebody_asks_no_claim_is_said_to_set_anything_aside(tmp_pa
     marginals.publish(example, Policy(k_link=4, min_cell=2, diversity="distinct:2")).release.write(tmp_path / "out")
     least = marginals.verify(tmp_path / "out").smallest_sensitive["diagnosis"]
     for asked in (["--check", "k-link=4"], ["--check", f"min-cell={least + 1}"], ["--rule", "tre-10"], []):
-        _, printed, _ = run("verify", tmp_path / "out", *asked)
+        printed = run("verify", tmp_path / "out", *asked).stdout
         assert f"is {least}.\n" in printed
         assert "aside" not in printed
         assert "Nothing is demanded" not in printed

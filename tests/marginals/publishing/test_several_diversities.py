@@ -6,11 +6,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from checks import CriterionError, Distinct, Entropy, MaxentDiversity
-from command_line import main
+from command_line import run
 from marginals import InputError, NothingPublishableError
 
 CODES = {chapter: [f"{chapter}{number}" for number in range(1, 7)] for chapter in "AB"}
@@ -72,11 +71,6 @@ BY_AREA = {"must_publish": [{"area": 0, "diagnosis": 0}]}
 ONLY_CODES = {"max_attributes": 1, "must_publish": [{"diagnosis": 0}]}
 
 
-def run(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(main, list(map(str, arguments)))
-    return result.exit_code, result.output
-
-
 def shows(release: marginals.Release, *attributes: str) -> bool:
     return any({*attributes} <= {*margin} for margin in release.margins)
 
@@ -117,17 +111,14 @@ def test_levels_that_nobody_judges_are_not_told(folder: Path) -> None:
 def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
     """On a release of codes by area; the demand is written as in a config."""
     published(folder, '"entropy:6"', 'labels = "public"', **BY_AREA).write(folder / "release")
-    status, printed = run(
-        "verify", folder / "release", "--check", 'diversity={ diagnosis = ["entropy:6", "distinct:2"] }'
-    )
-    assert status == 1
-    assert "diversity = distinct:2, sensitive = diagnosis, level = 1" in printed
-    status, printed = run("verify", folder / "release", "--check", "diversity={ area = 'distinct:2' }")
-    assert (status, "'area'" in printed) == (2, True)
+    printed = run("verify", folder / "release", "--check", 'diversity={ diagnosis = ["entropy:6", "distinct:2"] }')
+    assert printed.exit_code == 1
+    assert "diversity = distinct:2, sensitive = diagnosis, level = 1" in printed.output
+    printed = run("verify", folder / "release", "--check", "diversity={ area = 'distinct:2' }")
+    assert (printed.exit_code, "'area'" in printed.output) == (2, True)
     for wrong in ("diversity={", "diversity={}", "diversity={ diagnosis = 3 }", 'diversity={ a = "b" }\nx = 1'):
-        status, printed = run("verify", folder / "release", "--check", wrong)
-        assert status == 2
-        assert "diversity" in printed
+        printed = run("verify", folder / "release", "--check", wrong)
+        assert (printed.exit_code, "diversity" in printed.output) == (2, True)
 
 
 def test_a_level_that_a_release_does_not_tell_is_undecided(folder: Path) -> None:
@@ -171,12 +162,10 @@ def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     assert best.levels["area"] == 1
     assessed = marginals.assess(read.read_table(), read.policy)
     assert [check.parameters.get("level", 0) for check in assessed.checks] == [0, 0, 1]
-    status, printed = run("anonymize", path, "--out", folder / "table.csv")
-    assert status == 0, printed
-    assert "distinct:2 at level 1 in diagnosis" in printed
-    status, printed = run("anonymize", path, "--method", "hilbert")
-    assert status == 2
-    assert "one diversity" in printed
+    printed = run("anonymize", path, "--out", folder / "table.csv")
+    assert (printed.exit_code, "distinct:2 at level 1 in diagnosis" in printed.output) == (0, True)
+    printed = run("anonymize", path, "--method", "hilbert")
+    assert (printed.exit_code, "one diversity" in printed.output) == (2, True)
 
 
 @pytest.mark.parametrize(

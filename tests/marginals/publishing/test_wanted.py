@@ -9,22 +9,17 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
 from checks import PrivacyConstraint
-from command_line import main
+from command_line import run
 from marginals import InputError, Policy
 from marginals.example import table
 from marginals.publishing.policy import Wanted, finest_passing, wanted_tables
 from models import Collection, DataCube, Refusal, RefusalScope
 from small_release import write_config
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def config(folder: Path, section: str) -> Path:

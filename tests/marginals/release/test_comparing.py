@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from html_pages import Page
 from marginals import Attribute, InputError, Policy
 from marginals.example import release, table
@@ -167,12 +166,12 @@ def test_rare_long_numbers_are_not_named() -> None:
 @pytest.mark.slow
 def test_publish_tells_the_errors_as_json(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    said = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "out"), "--json"])
+    said = run("publish", config, "--out", tmp_path / "out", "--json")
     errors = json.loads(said.stdout)["errors"]
     assert set(errors) == {"one_way", "two_way", "counts", "wanted", "yardsticks", "pairs"}
     assert len(errors["yardsticks"]) == 2
     assert len(errors["pairs"]) == 6
-    printed = CliRunner().invoke(main, ["publish", str(config), "--out", str(tmp_path / "out")]).stdout
+    printed = run("publish", config, "--out", tmp_path / "out").stdout
     assert f"{errors['two_way']['mean']:.4f} (" in printed
 
 

@@ -9,18 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
-from command_line import main
+from command_line import run
 from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
 from marginals.example import frame, publication, release, table
 from small_release import contents, write_config
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
