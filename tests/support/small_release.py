@@ -1,6 +1,7 @@
 """A small table with its config, and the command line run on it as a process of its own."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -46,3 +47,12 @@ def marginals_command(*arguments: object, said: str = "") -> "subprocess.Complet
 def contents(folder: Path) -> dict[str, bytes]:
     """All files of a folder by their paths in it."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def write_release(folder: Path, frame: pd.DataFrame, attributes: Mapping[str, str], more: str = "") -> Path:
+    """A config of a table in a folder. attributes: of each column the role, and lines of other keys. more: sections."""
+    frame.to_csv(folder / "people.csv", index=False)
+    told = {name: text.partition("\n") for name, text in attributes.items()}
+    sections = [f'[attributes."{name}"]\nrole = "{role}"\n{keys}\n' for name, (role, _, keys) in told.items()]
+    (folder / "release.toml").write_text('data.path = "people.csv"\n' + "".join(sections) + more, encoding="utf-8")
+    return folder / "release.toml"

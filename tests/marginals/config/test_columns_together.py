@@ -141,11 +141,11 @@ def test_what_is_sensitive_only_as_most_others_are_is_asked_and_not_left_out(tmp
 def test_of_more_columns_than_a_search_gets_through_those_that_go_together_stay(tmp_path: Path) -> None:
     """Wanted, sensitive and recognizable ones come first, then those with most associations; eighty in all."""
     rng = np.random.default_rng(1)
-    common = rng.integers(0, 2, 2000)
-    frame = pd.DataFrame({f"n{i}": rng.integers(0, 2, 2000) for i in range(50)})
-    frame[["wished", "diagnosis", "age"]] = rng.integers(0, 2, (2000, 3))
+    common = rng.integers(0, 2, 600)
+    frame = pd.DataFrame({f"n{i}": rng.integers(0, 2, 600) for i in range(50)})
+    frame[["wished", "diagnosis", "age"]] = rng.integers(0, 2, (600, 3))
     frame = pd.concat(
-        [frame, pd.DataFrame({f"c{i}": np.where(rng.random(2000) < 0.2, 1 - common, common) for i in range(30)})],
+        [frame, pd.DataFrame({f"c{i}": np.where(rng.random(600) < 0.2, 1 - common, common) for i in range(30)})],
         axis=1,
     )
     frame = frame.replace({0: "no", 1: "yes"})

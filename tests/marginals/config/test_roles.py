@@ -12,6 +12,7 @@ import marginals
 from command_line import run
 from first_configs import FirstConfig, guessed, init, init_columns
 from marginals import InputError, Role
+from small_release import write_release
 
 SEX = ["f", "m"]
 
@@ -225,12 +226,8 @@ def test_the_share_of_dropped_rows_is_one_of_rows(tmp_path: Path) -> None:
     """Rows beyond those that count of a person are no rows that lack a value."""
     frame = pd.DataFrame({"patient": np.repeat(np.arange(100), 10), "town": ["a", "b"] * 500})
     frame.loc[:79, "town"] = ""
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    path = tmp_path / "release.toml"
-    path.write_text(
-        'data.path = "t.csv"\ndata.person = "patient"\ndata.one_row = "first"\nattributes.town.role = "quasi-identifier"\n'
-        "privacy.k_link = 5\n"
-    )
+    more = 'data.person = "patient"\ndata.one_row = "first"\n'
+    path = write_release(tmp_path, frame, {}, f'{more}attributes.town.role = "quasi-identifier"\nprivacy.k_link = 5\n')
     told = run("publish", path, "--out", tmp_path / "out").stderr
     assert all(number in told for number in ("80 of 1,000", "8.0 percent"))
 

@@ -14,7 +14,7 @@ from marginals import Attribute, NothingPublishableError, Policy, Population, Ta
 from marginals.example import attributes, frame, table
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
-from small_release import CONFIG, write_config
+from small_release import CONFIG, write_config, write_release
 
 
 @pytest.fixture
@@ -193,15 +193,15 @@ def test_beliefs_of_who_knows_the_population_are_those_of_random_worlds(tmp_path
     """MKGV07 Theorem 5.1: two classes without a breach, and one when they are merged; a third is of people alone."""
     people = {("q1", "s1"): 15, ("q1", "s2"): 35, ("q2", "s1"): 25, ("q2", "s2"): 25, ("q3", "s1"): 9}
     rows = {("q1", "s1"): 1, ("q1", "s2"): 1, ("q2", "s1"): 35, ("q2", "s2"): 15}
-    for name, counts in (("everybody", people), ("people", rows)):
-        lines = [f"{q},{s}\n" for (q, s), count in counts.items() for _ in range(count)]
-        (tmp_path / f"{name}.csv").write_text("q,s\n" + "".join(lines))
-    (tmp_path / "q.csv").write_text("q1;low;*\nq2;low;*\nq3;high;*\n")
-    config = tmp_path / "release.toml"
-    config.write_text(
-        '[data]\npath = "people.csv"\n[attributes.q]\nrole = "quasi-identifier"\nhierarchy = "q.csv"\n'
-        '[attributes.s]\nrole = "sensitive"\n[population]\npath = "everybody.csv"\nbayes_optimal = [0.31, 0.58]\n'
+    everybody, frame = (
+        pd.DataFrame([cell for cell, count in counts.items() for _ in range(count)], columns=["q", "s"])
+        for counts in (people, rows)
     )
+    everybody.to_csv(tmp_path / "everybody.csv", index=False)
+    (tmp_path / "q.csv").write_text("q1;low;*\nq2;low;*\nq3;high;*\n")
+    population = '[population]\npath = "everybody.csv"\nbayes_optimal = [0.31, 0.58]\n'
+    roles = {"q": 'quasi-identifier\nhierarchy = "q.csv"', "s": "sensitive"}
+    config = write_release(tmp_path, frame, roles, population)
     for levels, status in (("q=0", 0), ("q=1", 1)):
         found = run("assess", config, "--levels", levels, "--json")
         (check,) = json.loads(found.stdout)["checks"]
@@ -214,30 +214,15 @@ def test_beliefs_of_who_knows_the_population_are_those_of_random_worlds(tmp_path
         Population(known, bayes_optimal=(0.31, 0.58)).beliefs(table, {"q": 0})
 
 
-TWO_COUNTS = """
-[data]
-path = "people.csv"
-[attributes.age]
-role = "quasi-identifier"
-intervals = [4, 8]
-[attributes.sex]
-role = "quasi-identifier"
-[attributes.ill]
-role = "sensitive"
-[privacy]
-k_link = {k_link}
-k_combinatorial = {k_combinatorial}
-[base]
-table = "none"
-"""
-
-
 def people() -> pd.DataFrame:
     """The old have the flu, of whom five are men; the young have colds or gout."""
     old, young = np.arange(60) % 8 + 8, np.arange(60) % 8
     ill = ["flu"] * 60 + ["cold", "gout", "cold"] * 20
     sex = ["m"] * 5 + ["f"] * 55 + ["m", "f"] * 30
     return pd.DataFrame({"age": [*old, *young], "sex": sex, "ill": ill})
+
+
+OLD_AND_YOUNG = {"age": "quasi-identifier\nintervals = [4, 8]", "sex": "quasi-identifier", "ill": "sensitive"}
 
 
 @pytest.fixture(scope="module")
@@ -287,9 +272,8 @@ def test_each_number_is_kept_for_what_it_is(old_and_young: Table) -> None:
 def test_a_config_a_bundle_and_what_verifies_it_say_each_number_of_its_own(
     tmp_path: Path, k_link: int, k_combinatorial: int
 ) -> None:
-    people().to_csv(tmp_path / "people.csv", index=False)
-    text = TWO_COUNTS.format(k_link=k_link, k_combinatorial=k_combinatorial)
-    (tmp_path / "release.toml").write_text(text.replace("[base]", 'diversity = "none"\n[base]'))
+    privacy = f'k_link = {k_link}\nk_combinatorial = {k_combinatorial}\ndiversity = "none"\n'
+    write_release(tmp_path, people(), OLD_AND_YOUNG, f'[privacy]\n{privacy}[base]\ntable = "none"\n')
     policy = marginals.read_config(tmp_path / "release.toml").policy
     assert (policy.k_link, policy.k_combinatorial) == (k_link, k_combinatorial)
     published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
@@ -341,11 +325,8 @@ def test_the_base_of_a_release_satisfies_the_larger_number_too(old_and_young: Ta
 def test_classes_that_are_recoded_one_by_one_have_as_many_rows_as_the_larger_number(
     tmp_path: Path, method: str
 ) -> None:
-    people().to_csv(tmp_path / "people.csv", index=False)
-    privacy = TWO_COUNTS.format(k_link=2, k_combinatorial=20).replace(
-        "[base]", 'diversity = "functional:0.999,2"\n[base]'
-    )
-    (tmp_path / "release.toml").write_text(privacy)
+    privacy = 'k_link = 2\nk_combinatorial = 20\ndiversity = "functional:0.999,2"\n'
+    write_release(tmp_path, people(), OLD_AND_YOUNG, f"[privacy]\n{privacy}")
     result = run("anonymize", tmp_path / "release.toml", "--method", method, "--out", tmp_path / "out.csv")
     assert result.exit_code == 0, result.output
     smallest = pd.read_csv(tmp_path / "out.csv").groupby(["age", "sex"])["count"].sum().min()

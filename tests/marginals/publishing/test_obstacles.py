@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import marginals
 from command_line import run
 from marginals import Attribute, NothingPublishableError, Policy
+from small_release import write_release
 
 K = 10
 
@@ -105,14 +106,10 @@ def test_a_policy_that_nothing_satisfies_tells_which_demand_and_by_how_much(
 
 
 def test_the_smallest_class_is_for_the_terminal_of_publish_alone(tmp_path: Path) -> None:
-    frame = people()[["famsize", "age", "ill"]]
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "release.toml").write_text(
-        '[data]\npath = "people.csv"\n[attributes.famsize]\nrole = "quasi-identifier"\n[attributes.age]\n'
-        'role = "quasi-identifier"\nintervals = [50]\n[attributes.ill]\nrole = "sensitive"\n[privacy]\nk_link = 10\n'
-        'diversity = "none"\n'
-        '[base]\ntable = "none"\n[search]\nmust_publish = [{ famsize = 0, age = 1 }]\n'
-    )
+    roles = {"famsize": "quasi-identifier", "age": "quasi-identifier\nintervals = [50]", "ill": "sensitive"}
+    more = '[privacy]\nk_link = 10\ndiversity = "none"\n[base]\ntable = "none"\n[search]\n'
+    more += "must_publish = [{ famsize = 0, age = 1 }]\n"
+    write_release(tmp_path, people()[[*roles]], roles, more)
     command = ["publish", tmp_path / "release.toml", "--out", tmp_path / "out"]
     refused = run(*command)
     assert refused.exit_code == 1

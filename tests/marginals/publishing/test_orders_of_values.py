@@ -13,6 +13,7 @@ from checks import MaxentDiversity, Verdict, parse_diversity
 from command_line import run
 from marginals import Attribute, InputError, Policy
 from models import Hierarchy
+from small_release import write_release
 
 ORDERED = "t-closeness:0.3 ordered"
 LOW_TO_HIGH = {"low": (20, 10), "mid": (10, 10), "high": (10, 20)}
@@ -50,14 +51,10 @@ def test_values_without_rows_are_no_steps() -> None:
 
 @pytest.mark.parametrize("order", [["low", "mid", "high"], ["high", "low", "mid"]])
 def test_words_lie_in_the_order_of_the_config_and_readers_are_told(tmp_path: Path, order: list[str]) -> None:
-    two_wards(LOW_TO_HIGH).to_csv(tmp_path / "people.csv", index=False)
-    config = tmp_path / "release.toml"
-    text = (
-        'data.path = "people.csv"\nbase.table = "none"\nsearch.must_publish = [{ ward = 0, days = 0 }]\n'
-        'privacy = { k_link = 5, diversity = "t-closeness:0.3 ordered" }\n'
-        '[attributes.ward]\nrole = "quasi-identifier"\n[attributes.days]\nrole = "sensitive"\n'
-    )
-    config.write_text(text + f"order = {json.dumps(order)}\n")
+    roles = {"ward": "quasi-identifier", "days": f"sensitive\norder = {json.dumps(order)}"}
+    more = '[privacy]\nk_link = 5\ndiversity = "t-closeness:0.3 ordered"\n[base]\ntable = "none"\n[search]\n'
+    more += "must_publish = [{ ward = 0, days = 0 }]\n"
+    config = write_release(tmp_path, two_wards(LOW_TO_HIGH), roles, more)
     assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
     described = json.loads((tmp_path / "out" / "datapackage.json").read_text())["release"]["attributes"]["days"]
     assert described["order"] == order
@@ -66,7 +63,7 @@ def test_words_lie_in_the_order_of_the_config_and_readers_are_told(tmp_path: Pat
     found = json.loads(run("verify", tmp_path / "out", "--json").stdout)["checks"][-1]
     assert found["worst"]["reached"] == expected
     assert not json.loads(run("verify", tmp_path / "out", "--json").stdout).get("warnings")
-    config.write_text(text)
+    write_release(tmp_path, two_wards(LOW_TO_HIGH), {**roles, "days": "sensitive"}, more)
     for command in (["publish", config, "--out", tmp_path / "other"], ["assess", config], ["anonymize", config]):
         refused = run(*command)
         assert refused.exit_code == 2

@@ -14,6 +14,7 @@ from checks import MinCell, Verdict
 from command_line import run
 from marginals import Attribute, BundleError, NothingPublishableError, Policy
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from small_release import write_release
 from written_bundles import release_of
 
 MISSING = "missing"
@@ -168,13 +169,9 @@ def test_an_anonymized_table_has_the_names_of_the_level_that_it_shows(tmp_path: 
     rows = dict(zip(JOBS, [40, 30, 4, 3, 6, 2, 9]))
     for k in (4, 12, 40):
         frame = people(job=rows, sex={"F": 47, "M": 47})
-        frame.to_csv(tmp_path / "t.csv", index=False)
-        (tmp_path / "release.toml").write_text(
-            f'data.path = "t.csv"\nprivacy.k_link = {k}\nattributes.sex.role = "quasi-identifier"\n'
-            '[attributes.job]\nrole = "quasi-identifier"\nladder = "fitted"\n'
-        )
-        command = ["anonymize", str(tmp_path / "release.toml"), "--out", str(tmp_path / f"{k}.csv")]
-        printed = run(*command)
+        roles = {"job": 'quasi-identifier\nladder = "fitted"', "sex": "quasi-identifier"}
+        config = write_release(tmp_path, frame, roles, f"[privacy]\nk_link = {k}\n")
+        printed = run("anonymize", config, "--out", tmp_path / f"{k}.csv")
         assert printed.exit_code == 0, printed.output
         written = pd.read_csv(tmp_path / f"{k}.csv")
         counts = written.groupby("job")["count"].sum().to_dict()

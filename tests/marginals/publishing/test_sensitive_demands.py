@@ -16,6 +16,7 @@ from checks import parse_diversity
 from command_line import run
 from marginals import Attribute, InputError, NothingPublishableError, Policy, Table
 from marginals.example import table as example
+from small_release import write_release
 
 PEOPLE = pd.DataFrame(
     {
@@ -26,18 +27,7 @@ PEOPLE = pd.DataFrame(
     }
 )
 ROLES = {"town": "quasi-identifier", "sex": "quasi-identifier", "ill": "sensitive", "job": "sensitive"}
-CONFIG = """
-[data]
-path = "people.csv"
-[attributes.town]
-role = "quasi-identifier"
-[attributes.sex]
-role = "quasi-identifier"
-[attributes.ill]
-role = "sensitive"
-[privacy]
-k_link = 5
-"""
+CONFIGURED = {name: role for name, role in ROLES.items() if name != "job"}
 
 
 def two_sensitive() -> Table:
@@ -85,9 +75,7 @@ def test_a_demand_of_a_rule_is_one(tmp_path: Path) -> None:
 
 
 def test_commands_refuse_before_anything_is_written(tmp_path: Path) -> None:
-    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
-    config = tmp_path / "release.toml"
-    config.write_text(CONFIG)
+    config = write_release(tmp_path, PEOPLE, CONFIGURED, "[privacy]\nk_link = 5\n")
     for command in (["publish", config, "--out", tmp_path / "out"], ["anonymize", config, "--out", tmp_path / "t.csv"]):
         refused = run(*command)
         assert (refused.exit_code, 'diversity = "none"' in refused.stderr) == (2, True)
@@ -98,9 +86,7 @@ def test_commands_refuse_before_anything_is_written(tmp_path: Path) -> None:
 
 def test_the_smallest_count_with_a_sensitive_value_is_said(tmp_path: Path) -> None:
     """First of all in the report and on the steward's page, where nothing is demanded on purpose."""
-    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
-    config = tmp_path / "release.toml"
-    config.write_text(CONFIG + 'diversity = "none"\n')
+    config = write_release(tmp_path, PEOPLE, CONFIGURED, '[privacy]\nk_link = 5\ndiversity = "none"\n')
     assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
     for page in (tmp_path / "out" / "report.html", tmp_path / "out-steward.html"):
         assert "Nothing is demanded" in page.read_text().partition('<ul class="tiles">')[0]

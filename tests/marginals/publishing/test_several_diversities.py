@@ -5,35 +5,16 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import marginals
 from checks import CriterionError, Distinct, Entropy, MaxentDiversity
 from command_line import run
 from marginals import InputError, NothingPublishableError
+from small_release import write_release
 
 CODES = {chapter: [f"{chapter}{number}" for number in range(1, 7)] for chapter in "AB"}
-
-CONFIG = """
-[data]
-path = "people.csv"
-[attributes.area]
-role = "quasi-identifier"
-[attributes.sex]
-role = "quasi-identifier"
-[attributes.diagnosis]
-role = "sensitive"
-hierarchy = "diagnosis.csv"
-LABELS
-[attributes.job]
-role = "sensitive"
-[privacy]
-k_link = 5
-k_combinatorial = 5
-diversity = DIVERSITY
-[base]
-table = "none"
-"""
 
 BOTH = '{ diagnosis = ["entropy:6", "distinct:2"], job = "distinct:2" }'
 
@@ -47,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
         for code in CODES[chapter]
         for _ in range(2)
     ]
-    (tmp_path / "people.csv").write_text("\n".join(["area,sex,diagnosis,job", *rows]))
+    (tmp_path / "rows.csv").write_text("\n".join(["area,sex,diagnosis,job", *rows]))
     (tmp_path / "diagnosis.csv").write_text(
         "\n".join(f"{code};{chapter};*" for chapter, codes in CODES.items() for code in codes)
     )
@@ -55,9 +36,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def config(folder: Path, diversity: str, labels: str = "") -> Path:
-    path = folder / "release.toml"
-    path.write_text(CONFIG.replace("DIVERSITY", diversity).replace("LABELS", labels))
-    return path
+    roles = {
+        "area": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "diagnosis": f'sensitive\nhierarchy = "diagnosis.csv"\n{labels}',
+        "job": "sensitive",
+    }
+    privacy = f"k_link = 5\nk_combinatorial = 5\ndiversity = {diversity}\n"
+    more = f'[privacy]\n{privacy}[base]\ntable = "none"\n'
+    return write_release(folder, pd.read_csv(folder / "rows.csv"), roles, more)
 
 
 def published(folder: Path, diversity: str, labels: str = "", **changes: object) -> marginals.Release:

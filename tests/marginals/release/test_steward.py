@@ -15,7 +15,7 @@ from command_line import run
 from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
 from marginals.example import frame, publication, release, table
-from small_release import contents, write_config
+from small_release import contents, write_config, write_release
 
 
 @pytest.fixture
@@ -103,18 +103,15 @@ def test_rows_that_were_dropped_are_counted_on_the_page_and_nowhere_in_the_relea
 
 def with_config(rows: pd.DataFrame, folder: Path, privacy: str) -> list[str]:
     """The command that publishes rows of the example without a base table."""
-    rows.to_csv(folder / "rows.csv", index=False)
-    (folder / "release.toml").write_text(
-        "data.path = 'rows.csv'\nattributes.age.role = 'quasi-identifier'\nattributes.sex.role = 'quasi-identifier'\n"
-        f"attributes.diagnosis.role = 'sensitive'\nbase.table = 'none'\n{privacy}\n"
-    )
-    return ["publish", str(folder / "release.toml"), "--out", str(folder / "out")]
+    roles = {"age": "quasi-identifier", "sex": "quasi-identifier", "diagnosis": "sensitive"}
+    config = write_release(folder, rows, roles, f"[base]\ntable = 'none'\n[privacy]\n{privacy}\n")
+    return ["publish", str(config), "--out", str(folder / "out")]
 
 
 def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp_path: Path) -> None:
     """37 of 85 rows lack an age, five of these the sex too: more than five percent, so a warning says what to do."""
     lacking = pd.DataFrame({"age": [""] * 37, "sex": [""] * 5 + ["Male"] * 32, "diagnosis": ["Flu"] * 37})
-    command = with_config(pd.concat([frame, lacking]), tmp_path, "privacy = { k_link = 4, diversity = 'none' }")
+    command = with_config(pd.concat([frame, lacking]), tmp_path, "k_link = 4\ndiversity = 'none'")
     result = run(*command)
     assert all(part in result.stderr for part in ("37 of 85", "37 lack age, 5 sex", "43.5 percent"))
     assert 'attributes.age.missing = "as a value"' in result.stderr
@@ -125,9 +122,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
     assert dropped == {"rows": 37, "by_column": {"age": 37, "sex": 5}}
     for few, is_many in ((5, False), (6, True)):
         rows = pd.concat([frame, frame])[: 100 - few]
-        command = with_config(
-            pd.concat([rows, lacking[5:][:few]]), tmp_path, "privacy = { k_link = 2, diversity = 'none' }"
-        )
+        command = with_config(pd.concat([rows, lacking[5:][:few]]), tmp_path, "k_link = 2\ndiversity = 'none'")
         assert ("Warning: " in run(*command).stderr) is is_many
 
 
@@ -135,7 +130,7 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
 def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, dropped: int, is_few: bool) -> None:
     """A reader who knows how many rows there are computes how many were dropped; cms-11 speaks of excluded cases."""
     rows = pd.concat([*([frame] * 10), pd.DataFrame({"age": [""] * dropped, "sex": "Male", "diagnosis": "Flu"})])
-    command = with_config(rows, tmp_path, "privacy = { rules = 'cms-11', diversity = 'distinct:2' }")
+    command = with_config(rows, tmp_path, "rules = 'cms-11'\ndiversity = 'distinct:2'")
     result = run(*command)
     assert result.exit_code == 0, result.stderr
     page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
