@@ -18,7 +18,7 @@ from marginals import Role
 
 @dataclass(frozen=True)
 class FirstConfig:
-    """What the command answers in JSON, and the config that it wrote."""
+    """The answer of the command in JSON, and the config that it wrote."""
 
     path: Path
     text: str
@@ -26,7 +26,7 @@ class FirstConfig:
 
     @property
     def columns(self) -> dict[str, dict[str, Any]]:
-        """What is guessed of each column, by the keys of the answer."""
+        """The guess of each column, by the keys of the answer."""
         return dict(self.answer["attributes"])
 
     @property
@@ -77,7 +77,7 @@ def init_columns(columns: Mapping[str, Iterable[object]], *options: object) -> F
 
 
 def guessed(name: str, values: Iterable[object], *options: object) -> dict[str, Any]:
-    """What is guessed of a column that stands beside one of which nothing follows."""
+    """Return the guess of a column beside one of random values."""
     own = [str(value) for value in values]
     rng = np.random.default_rng(0)
     return init_columns({name: own, "sex": rng.choice(["f", "m"], len(own))}, *options).columns[name]

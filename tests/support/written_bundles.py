@@ -45,7 +45,9 @@ def seal(folder: Path) -> None:
     (folder / SEAL).write_bytes(sealed((folder / DESCRIPTOR).read_bytes()))
 
 
-def release_of(collection: Collection, roles: Mapping[str, Role] | None = None, claims: Sequence[Claim] = ()) -> Release:
+def release_of(
+    collection: Collection, roles: Mapping[str, Role] | None = None, claims: Sequence[Claim] = ()
+) -> Release:
     """A release of these margins alone, whether or not a policy allows them. roles: quasi-identifiers, if not given."""
     alone = Collection.of(DataCube(collection.tables), collection.masks)
     roles = roles or dict.fromkeys(collection.domain.attributes, Role.QUASI_IDENTIFIER)

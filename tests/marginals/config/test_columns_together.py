@@ -1,4 +1,4 @@
-"""What columns say together: none gives a sensitive one away beside others, and what identifies together is kept back."""
+"""Columns seen together: none gives a sensitive one away, and columns that identify together are kept back."""
 
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ def test_one_exception_is_no_structure(tmp_path: Path, damaged: int) -> None:
 
 
 def test_what_would_give_a_sensitive_column_away_has_a_table_of_its_own(tmp_path: Path) -> None:
-    """That the date of the diagnosis is missing says who is not ill, which no demand on the dates keeps uncertain."""
+    """A missing date of the diagnosis says who is not ill, which no demand on the dates keeps uncertain."""
     rng = np.random.default_rng(4)
     ill = rng.choice(["no", "yes"], 900)
     frame = pd.DataFrame({"hiv": ill, "since": np.where(ill == "yes", rng.integers(2000, 2016, 900).astype(str), "")})

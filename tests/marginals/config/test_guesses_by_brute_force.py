@@ -1,4 +1,4 @@
-"""What is counted to guess columns, beside its definition: codes that branch, copies, sums, missing values, associations."""
+"""Counts behind the guesses, against their definitions: codes that branch, copies, sums, missing values, associations."""
 
 from collections import Counter, defaultdict
 from itertools import product

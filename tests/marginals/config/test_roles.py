@@ -319,7 +319,7 @@ def test_more_than_a_dozen_columns_are_sensitive(tmp_path: Path) -> None:
 
 
 def test_of_a_panel_a_row_of_each_person_at_random_counts(tmp_path: Path) -> None:
-    """What keeps more rows from counting is said; 120 people, though 720 rows, bear k = 5 only."""
+    """The config says why no more rows count; 120 people, though 720 rows, bear k = 5 only."""
     rng = np.random.default_rng(4)
     people, each = 120, 6
     frame = pd.DataFrame(

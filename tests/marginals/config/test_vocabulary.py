@@ -36,7 +36,7 @@ LANGUAGES = ["Diagnose", "diagnóstico", "MALADIE", "Krankheit_1", "monatsGehalt
 
 
 def of_names(names: list[str]) -> dict[str, dict[str, str]]:
-    """What is guessed of columns with these names, of which each has two values of its own."""
+    """Return the guesses of columns with these names, each with two values of its own."""
     rng = np.random.default_rng(0)
     return init_columns({n: rng.choice([f"{i}x", f"{i}y"], 300) for i, n in enumerate([*names, "sex"])}).columns
 
@@ -62,7 +62,7 @@ BY_CHANCE = ["fact", "hill", "frank", "reunion", "tenant", "retail_sales", "hosp
 """Words that hold an abbreviation."""
 
 CUT_SHORT = ["inter", "percent", "current", "first", "occup", "depen", "labor", "created"]
-"""What may be another word."""
+"""Beginnings of other words."""
 
 
 @pytest.mark.parametrize("names", [NOTHING, BY_CHANCE, CUT_SHORT])

@@ -1,4 +1,4 @@
-"""What is told while a search goes on and after it: the best so far, frontiers of policies, suggested analyses."""
+"""Reports of a search: the best so far, frontiers of policies, suggested analyses."""
 
 import hashlib
 import itertools

@@ -202,7 +202,7 @@ def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), second
 
 
 def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever else is wanted the mean is of the same pairs, and says of which."""
+    """The mean is of the same pairs whatever else is wanted, and says of which."""
     monkeypatch.setattr("marginals.accuracy._PAIRS", 20)
     monkeypatch.setattr("marginals.accuracy._ALL_CELLS", 9 * 7)  # of the others the total variation alone is known
     frame = wide()
