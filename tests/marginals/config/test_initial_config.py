@@ -202,7 +202,7 @@ def test_a_config_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch:
     assert config.source.path.resolve() == (tmp_path / "data" / "t.csv").resolve()
 
 
-@pytest.mark.parametrize("content", [None, "", "a\nx\nx\n", "a,b\n"])
+@pytest.mark.parametrize("content", [None, "", "a,a\n1,2\n", "a\nx\nx\n", "a,b\n"])
 def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "t.csv").write_text(content)
