@@ -98,6 +98,15 @@ def test_under_which_condition_adult_ends_at_which_divergence(
     assert answer["search"]["optimal"]  # type: ignore[index]
 
 
+def test_facts_of_the_table(policy: Path) -> None:
+    """Ages 31-40 are 12,291 rows, 81-90 are 114."""
+    table = marginals.read_config(policy).read_table()
+    by_age = dict(table.counts.rolled_up({"age": 0}).cells())
+    assert sum(count for (age,), count in by_age.items() if 31 <= int(age) <= 40) == 12_291
+    assert sum(count for (age,), count in by_age.items() if 81 <= int(age) <= 90) == 114
+    assert len(by_age) == 74
+
+
 def published_codes(table: marginals.Table, release: marginals.Release, name: str) -> np.ndarray:
     """The values of the table's distinct rows at the finest published level, as the release numbers them."""
     hierarchy, labels = table.domain.hierarchy(name), release.domain.hierarchy(name).labels[0]
