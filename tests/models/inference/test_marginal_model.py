@@ -146,6 +146,19 @@ def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_p
         assert chisquare(kept, star[star > 1e-7] / star[star > 1e-7].sum() * kept.sum()).pvalue < 1e-9
 
 
+def test_the_same_seed_draws_the_same_rows_of_the_model() -> None:
+    sampler = MarginalModel(of_shape("chain")).sampler
+    first, second, other = (sampler.draw(2_000, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert all(np.array_equal(first[a], second[a]) for a in first)
+    assert any(not np.array_equal(first[a], other[a]) for a in first)
+    assert all(len(codes) == 0 for codes in sampler.draw(0, np.random.default_rng(1)).values())
+    counts, joint = np.zeros((4, 3, 2, 2)), enumerated(of_shape("chain"))
+    np.add.at(counts, tuple(first[a] for a in SHAPE_DOMAIN.attributes), 1)
+    possible = joint > 1e-7
+    assert counts[~possible].sum() == 0
+    assert chisquare(counts[possible], joint[possible] / joint[possible].sum() * 2_000).pvalue > 0.001
+
+
 def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +180,7 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
         assert found == pytest.approx(expected)
 
 
-def test_questions_that_cannot_be_answered_are_refused() -> None:
+def test_questions_that_cannot_be_answered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model = MarginalModel(of_shape("chain"))
     for margin, message in (({"hat": 0}, "'hat'"), ({"a": 3}, "'a' has the levels 0 to 2")):
         with pytest.raises(DomainMismatchError, match=message):
@@ -180,8 +193,15 @@ def test_questions_that_cannot_be_answered_are_refused() -> None:
     domain = Domain.of({name: Hierarchy.flat(map(str, range(300))) for name in "abc"})
     codes = {name: np.arange(300) for name in "abc"}
     table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(300))
+    model = MarginalModel(Collection.of(DataCube([table]), domain.attribute_masks))
     with pytest.raises(TooManyCellsError):
-        MarginalModel(Collection.of(DataCube([table]), domain.attribute_masks)).expected(dict.fromkeys("abc", 0))
+        model.expected(dict.fromkeys("abc", 0))
+    for most in (300**2 - 1, 300**2):
+        monkeypatch.setattr("models.inference.calibrated_tree.CELL_LIMIT", most)
+        if most < 300**2:
+            with pytest.raises(TooManyCellsError):
+                model.expected(dict.fromkeys("ab", 0))
+    assert model.expected(dict.fromkeys("ab", 0)).shape == (300, 300)
 
 
 @pytest.mark.parametrize("masks", [[], [0b1], [0b1, 0b10]])

@@ -82,7 +82,7 @@ def _assert_figures_equal_brute_force(collection):
 
 
 @given(decomposable_collections(max_cells=100))
-def test_the_closed_form_is_the_maximum_entropy_joint_and_its_figures_equal_brute_force(collection):
+def test_the_closed_form_and_its_figures_equal_brute_force(collection):
     """KG06 Theorem 6.1 against iterative proportional fitting."""
     _assert_is_maximum_entropy(collection)
     _assert_figures_equal_brute_force(collection)

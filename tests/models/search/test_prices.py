@@ -14,6 +14,8 @@ from brute_force import free_parameter_count
 from models import (
     KL,
     STRATEGIES,
+    AddEdge,
+    AddVertex,
     Collection,
     ContingencyTable,
     Domain,
@@ -33,6 +35,7 @@ from models import (
     with_bound,
 )
 from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
+from models.search.greedy import preferring
 from models.search.problem import additive
 from models.tables.data_cube import InteractionCube, ScoredInteractions
 from search_oracles import all_collections, allowed_values, never, random_searches_of
@@ -306,3 +309,10 @@ def test_whatever_adds_up_is_taken_for_the_penalized_divergence_that_it_is(scale
     for make, number in ((PenalizedDivergence, -0.1), (PenalizedDivergence, float("nan")), (BDeu, 0)):
         with pytest.raises(SelectionError):
             make(number)
+
+
+def test_a_preference_multiplies_the_gain_of_a_move_by_the_factor_of_its_vertices():
+    factors = np.arange(1.0, 10.0).reshape(3, 3)
+    preference = preferring(np.log(factors))
+    moves = [AddVertex(0), AddVertex(2), AddEdge(0, 2), AddEdge(1, 2)]
+    assert [preference(move, 0.5) for move in moves] == pytest.approx([0.5 * factor for factor in (1, 9, 3, 6)])
