@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from models import (
     AddEdge,
     AddVertex,
-    DataCube,
     Domain,
     Hierarchy,
     InteractionGraph,
@@ -23,7 +22,6 @@ from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
     SHAPES,
-    data_cubes,
     decomposable_masks,
     domains,
     margins,
@@ -233,39 +231,6 @@ def test_an_added_edge_makes_one_clique_of_its_ends_and_their_separator(graph):
                 clique,
                 *(old for old in maximal_cliques(graph) if old & ~clique),
             }
-
-
-@given(graphs())
-def test_every_move_can_be_taken_back(graph):
-    """A vertex is removed with its edges, so that only its return to the coarser steps alone is one move."""
-    inverse = {AddEdge: RemoveEdge, RemoveEdge: AddEdge, AddVertex: RemoveVertex}
-    for move in allowed_moves(graph):
-        if type(move) in inverse:
-            back = inverse[type(move)](*vars(move).values())
-            assert back.is_allowed(move.apply(graph))
-            assert back.apply(move.apply(graph)) == graph
-
-
-@given(graphs())
-def test_adding_moves_lead_from_nothing_to_every_collection(graph):
-    """Taking moves back one by one, something can always be removed: the whole space is connected (KG06 6.2)."""
-    while graph.vertices:
-        removing = [move for move in allowed_moves(graph) if isinstance(move, RemoveVertex | RemoveEdge)]
-        assert removing
-        graph = removing[0].apply(graph)
-    assert not any(graph.neighbors)
-
-
-@given(data_cubes())
-def test_from_nothing_only_first_steps_can_be_shown_and_from_the_base_table_only_last_ones_hidden(cube: DataCube):
-    domain = cube.domain
-    nothing = InteractionGraph.of(domain, [])
-    everything = InteractionGraph.of(domain, [sum(domain.attribute_masks)])
-    ends = list(zip(domain.offsets, domain.offsets[1:]))
-    assert list(allowed_moves(nothing)) == [AddVertex(first) for first, _ in ends]
-    last = [end - 1 for _, end in ends]
-    expected = {*map(RemoveVertex, last), *(RemoveEdge(v, w) for v, w in combinations(last, 2))}
-    assert set(allowed_moves(everything)) == expected
 
 
 def test_moves_are_described_in_levels():

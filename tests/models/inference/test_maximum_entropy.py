@@ -17,7 +17,6 @@ from brute_force import (
     iterative_proportional_fitting,
     joint_array,
     kl_divergence,
-    places,
 )
 from models import (
     Collection,
@@ -34,7 +33,6 @@ from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
     SHAPES,
-    contingency_tables,
     decomposable_collections,
     shape_cube,
 )
@@ -103,19 +101,6 @@ def test_every_decomposable_shape_has_the_closed_form_and_others_are_refused(sha
         _assert_figures_equal_brute_force(_of_shape(shape))
 
 
-@given(decomposable_collections())
-def test_values_under_one_published_value_are_equally_likely(collection):
-    q = _joint(collection)
-    for attribute, level in collection.finest_levels.items():
-        shown = [margin[attribute] for margin in collection.margins if attribute in margin]
-        assert level == min(shown, default=collection.domain.hierarchy(attribute).height)
-    published = places(collection.domain, collection.finest_levels)
-    sums, leaves = np.zeros([axis.max() + 1 for axis in published]), np.zeros([axis.max() + 1 for axis in published])
-    np.add.at(sums, published, q)
-    np.add.at(leaves, published, np.ones(q.shape))
-    np.testing.assert_allclose(q, (sums / leaves)[published], atol=1e-12)
-
-
 @given(decomposable_collections(), st.randoms())
 def test_information_is_the_same_to_the_bit_in_whatever_order_the_marginals_and_their_cells_stand(collection, random):
     """From the marginals alone, over another order of attributes and values, as another program might write them."""
@@ -149,24 +134,6 @@ def test_publishing_more_never_raises_the_divergence(collection):
     np.testing.assert_array_equal(_joint(again.collection), _joint(collection))
 
 
-@given(decomposable_collections(), st.data())
-def test_recoding_values_and_reordering_attributes_changes_no_figure(collection, data):
-    domain, base = collection.domain, _base(collection.cube)
-    names = data.draw(st.permutations(domain.attributes))
-    other = Domain.of({a: Hierarchy.from_rows(data.draw(st.permutations(domain.hierarchy(a).rows()))) for a in names})
-    codes = {
-        a: np.array([other.hierarchy(a).code(domain.hierarchy(a).labels[0][code], 0) for code in column])
-        for a, column in zip(base.attributes, base.codes)
-    }
-    cube = DataCube([ContingencyTable.from_cells(other, base.margin, codes, base.counts)])
-    moved = MaximumEntropy(Collection.of(cube, map(other.mask, collection.margins)))
-    model = MaximumEntropy(collection)
-    assert moved.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
-    assert (moved.parameter_count, moved.degrees_of_freedom) == (model.parameter_count, model.degrees_of_freedom)
-    cells = dict(zip(base.attributes, base.codes))
-    np.testing.assert_allclose(moved.log_probability(codes), model.log_probability(cells), atol=1e-12)
-
-
 @given(decomposable_collections())
 def test_the_published_marginals_alone_give_the_same_distribution(collection):
     """An analyst has no base table: all but the divergence from it must come from the marginals."""
@@ -177,17 +144,6 @@ def test_the_published_marginals_alone_give_the_same_distribution(collection):
     if sum(collection.domain.attribute_masks) not in collection.masks:
         with pytest.raises(DomainMismatchError, match="no table shows the margin"):
             _ = MaximumEntropy(analyst).kl_divergence
-
-
-@given(decomposable_collections(), st.data())
-def test_the_cross_entropy_is_that_of_the_rows_and_lowest_for_the_rows_own_model(collection, data):
-    """Gibbs: another table's model of the same shape explains these rows no better."""
-    rows = joint_array(_base(collection.cube))
-    other = DataCube([data.draw(contingency_tables(collection.domain))])
-    q = _joint(Collection.of(other, collection.masks))
-    if (q[rows > 0] > 0).all():
-        mean = -sum(rows[rows > 0] * np.log(q[rows > 0])) / rows.sum()
-        assert MaximumEntropy(collection).cross_entropy <= mean + 1e-9
 
 
 def test_figures_in_a_domain_too_large_to_lay_out_are_those_of_the_rows():

@@ -235,33 +235,6 @@ def test_the_rows_that_fit_are_those_of_an_integer_program(drawn: tuple[Packing,
     np.testing.assert_array_equal(limits, before)
 
 
-@pytest.mark.parametrize(
-    ("shown", "is_chain"),
-    [
-        ([{"a": 0}, {"a": 1}], True),
-        ([{"a": 0}, {"b": 0}], True),
-        ([{"a": 0, "b": 0}, {"b": 0}, {"a": 0}], True),
-        ([{"a": 0}, {"a": 1}, {"b": 0}, {"b": 1}, {"a": 1, "b": 1}], True),
-        ([{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0}, {"b": 0}, {"c": 0}], True),
-        ([{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0}, {"b": 1}, {"c": 0}], False),
-        ([{"a": 0, "b": 0, "c": 0}, {"a": 0, "b": 0}, {"a": 0}, {"c": 0}], True),
-        ([{"a": 0, "b": 0, "c": 0}, {"a": 0}, {"b": 0}, {"c": 0}], False),
-        ([{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0, "c": 0}], False),
-        ([{"a": 0, "b": 1}, {"a": 1, "b": 0}, {"a": 0}, {"b": 0}], True),
-        ([{"a": 0, "b": 0}, {"a": 1, "b": 1}, {"a": 0}, {"b": 0}], False),
-    ],
-)
-def test_which_margins_are_in_a_chain(shown: list[Mapping[str, int]], is_chain: bool) -> None:
-    """Neighbours share what any margins on either side of them share."""
-    packing = packing_of(full_cube(Domain.of(dict.fromkeys("abc", LADDER))), shown)
-    assert (packing.chain is not None) is is_chain
-    if packing.chain is not None:
-        masks = [packing.masks[place] for place in packing.chain]
-        for i, one in enumerate(masks):
-            for j in range(i + 1, len(masks)):
-                assert all(not one & masks[j] & ~between for between in masks[i:j])
-
-
 def test_half_a_row_of_each_of_three_that_block_each_other_is_no_table() -> None:
     """Three-dimensional matching: 011, 101 and 110 are 1.5 rows by the linear program alone."""
     domain = Domain.of({name: Hierarchy.flat("01") for name in "srq"})

@@ -146,24 +146,6 @@ def test_few_and_many_rows_in_domains_of_any_size_are_counted_as_by_hand(sizes: 
         assert table.counts_of(moved).tolist() == [known.get(cell, 0) for cell in cells]
 
 
-@given(st.data())
-def test_recoding_values_and_reordering_attributes_changes_no_count(data):
-    """Another order of the attributes and of each hierarchy's rows is the same table of labels."""
-    domain = data.draw(domains())
-    table = data.draw(contingency_tables(domain))
-    margin = data.draw(margins(domain))
-    names = data.draw(st.permutations(domain.attributes))
-    other = Domain.of({a: Hierarchy.from_rows(data.draw(st.permutations(domain.hierarchy(a).rows()))) for a in names})
-    codes = {
-        a: np.array([other.hierarchy(a).code(domain.hierarchy(a).labels[0][code], 0) for code in column])
-        for a, column in zip(table.attributes, table.codes)
-    }
-    moved = ContingencyTable.from_cells(other, table.margin, codes, table.counts).rolled_up(margin)
-    cells = {frozenset(zip(moved.attributes, labels)): count for labels, count in moved.cells()}
-    ours = table.rolled_up(margin)
-    assert cells == {frozenset(zip(ours.attributes, labels)): count for labels, count in ours.cells()}
-
-
 def test_an_empty_table_rolls_up_to_empty_tables():
     table = _table([], [], [])
     assert (len(table), table.total, table.entropy) == (0, 0, 0)
