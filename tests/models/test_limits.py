@@ -38,7 +38,7 @@ AGAIN = {
     "models/inference/test_marginal_model::test_the_same_seed_draws_the_same_rows_of_the_model": {
         "models.inference.calibrated_tree _ROWS_AT_ONCE": 7,
     },
-    "checks/risk/test_release_risk::test_it_is_that_of_a_random_row_that_fits": {
+    "models/programs/test_counts::test_expected_counts_and_bounds_of_many_cells_at_once": {
         "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
     },
     "models/intervals/test_proven_bounds::test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table": {

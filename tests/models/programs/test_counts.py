@@ -10,19 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
+from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from dice import Dice, Thrown
 from models import (
+    Collection,
     ContingencyTable,
     ContradictionError,
     CountArray,
     DataCube,
     Domain,
     DomainMismatchError,
+    FrechetBounds,
     Hierarchy,
     Mask,
     TooManyCellsError,
     all_tables,
 )
+from models.inference.calibrated_tree import CellExpectations
 from models.inference.two_by_two import (
     ODDS_RATIO,
     RISK_DIFFERENCE,
@@ -35,11 +39,22 @@ from models.inference.two_by_two import (
     risk_ratio,
     shares,
 )
+from models.programs.cell_bounds import bounds_of_cells
 from models.programs.consistent_tables import WholeNumbers
 from models.programs.exchanges import ExchangedRows, Exchanges, Move
 from models.programs.nested_counts import Bounded, NestedCounts, Range
 from models.programs.packing import Packing
-from strategies import Core, cores, further_masks, hierarchies, margins
+from strategies import (
+    SHAPE_DOMAIN,
+    SHAPES,
+    Core,
+    cores,
+    decomposable_collections,
+    further_masks,
+    hierarchies,
+    margins,
+    shape_cube,
+)
 
 COSTS = st.integers(-3, 3)
 
@@ -358,3 +373,57 @@ def test_no_move_loses_what_is_preferred(seed: int) -> None:
             np.bincount(rows.codes[a] * 4 + rows.codes[b], minlength=16),
             np.bincount(codes[a] * 4 + codes[b], minlength=16),
         )
+
+
+def check_cells(collection: Collection, levels: dict[str, int], rng: np.random.Generator) -> None:
+    """Expected counts of six cells, weighted or not, and bounds, beside sums over the joint distribution."""
+    domain, expectations = collection.domain, CellExpectations.of(collection)
+    known = {a: level for a, level in levels.items() if level >= expectations.levels.get(a, 99)}
+    codes = {a: rng.integers(0, domain.hierarchy(a).size(level), 6) for a, level in known.items()}
+    tables = {a: rng.uniform(size=(6, domain.hierarchy(a).size(n))) for a, n in expectations.levels.items()}
+    factors = {a: lambda cells, c, t=table: t[cells, c] for a, table in tables.items()}
+    plain = expectations.expected_counts(known, codes, 6)
+    weighted = expectations.expected_counts(known, codes, 6, factors)
+    lower, upper = bounds_of_cells(collection, known, codes, 6)
+    counts = joint_array(collection.cube.table(sum(domain.attribute_masks)))
+    joint = iterative_proportional_fitting(counts / counts.sum(), domain, collection.margins) * counts.sum()
+    above = {a: domain.hierarchy(a).lift(0, level) for a, level in known.items()}
+    shown = {a: domain.hierarchy(a).lift(0, level) for a, level in expectations.levels.items()}
+    for cell in range(6):
+        box = {a: lift == codes[a][cell] for a, lift in above.items()}
+        inside = joint[
+            np.ix_(*(np.flatnonzero(box.get(a, np.ones(n))) for a, n in zip(domain.attributes, joint.shape)))
+        ]
+        assert plain[cell] == pytest.approx(inside.sum(), rel=1e-6, abs=1e-6)
+        weight = joint
+        for axis, (a, n) in enumerate(zip(domain.attributes, joint.shape)):
+            own = box.get(a, np.ones(n)) * (tables[a][cell][shown[a]] if a in tables else 1)
+            weight = weight * np.expand_dims(own, [other for other in range(joint.ndim) if other != axis])
+        assert weighted[cell] == pytest.approx(weight.sum(), rel=1e-6, abs=1e-6)
+        sharp = FrechetBounds.of(collection).of_box(box).bounds(10.0)
+        assert lower[cell] <= sharp.lower <= sharp.upper <= upper[cell]
+        assert lower[cell] - 1e-6 <= plain[cell] <= upper[cell] + 1e-6
+
+
+@settings(max_examples=60)
+@given(decomposable_collections(), st.data())
+def test_expected_counts_and_bounds_of_many_cells_at_once(collection: Collection, data: st.DataObject) -> None:
+    levels = {a: data.draw(st.integers(0, h.height)) for a, h in collection.domain.items() if data.draw(st.booleans())}
+    check_cells(collection, levels, np.random.default_rng(data.draw(st.integers(0, 99))))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_expected_counts_and_bounds_of_cells_in_every_shape(shape: str) -> None:
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    for seed, levels in enumerate(({}, {"a": 1, "b": 0}, {"a": 1, "b": 0, "c": 1, "d": 0}, {"a": 0, "d": 0, "c": 0})):
+        check_cells(collection, levels, np.random.default_rng(seed))
+    if shape == "chain":  # bounds are sharp where the cells fix all separators
+        codes = base_cells(SHAPE_DOMAIN)
+        lower, upper = bounds_of_cells(collection, dict.fromkeys("abcd", 0), codes, 48)
+        for cell in range(48):
+            box = {a: np.arange(SHAPE_DOMAIN.hierarchy(a).size(0)) == codes[a][cell] for a in "abcd"}
+            bounds = FrechetBounds.of(collection).of_box(box).bounds(10.0)
+            assert (bounds.lower, bounds.upper, bounds.sharp) == (lower[cell], upper[cell], True)
+    if shape == "singleton":
+        with pytest.raises(DomainMismatchError):
+            CellExpectations.of(collection).expected_counts({"b": 0}, {"b": np.array([0])}, 1)
