@@ -123,7 +123,10 @@ def test_few_and_many_rows_in_domains_of_any_size_are_counted_as_by_hand(sizes: 
     counts = rng.integers(0, 5, rows)
     codes = {name: own.astype(np.uint16) for name, own in zip(domain.attributes, columns)}
     table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
-    cube = DataCube([table])
+    none = ContingencyTable.from_cells(domain, table.margin, {a: own[:0] for a, own in codes.items()}, [])
+    ones = ContingencyTable.from_cells(domain, table.margin, dict(zip(table.attributes, table.codes)), [1] * len(table))
+    cube, unweighted = DataCube([table]), DataCube([ones])
+    assert len(none.rolled_up({})) == len(none) == 0
     _assert_is_well_formed(table)
     for levels in ((0,) * len(sizes), *rng.integers(0, 3, (3, len(sizes))).tolist()):
         shown = [(name, level) for name, level in zip(domain.attributes, levels) if level < 2]
@@ -135,6 +138,7 @@ def test_few_and_many_rows_in_domains_of_any_size_are_counted_as_by_hand(sizes: 
         found = zip(*(column.tolist() for column in coarse.codes)) if shown else [()]
         assert dict(zip(found, coarse.counts.tolist())) == +known
         assert cube.counts(coarse.mask).tolist() == coarse.counts.tolist()
+        assert unweighted.counts(coarse.mask).tolist() == ones.rolled_up(dict(shown)).counts.tolist()
         _assert_is_well_formed(coarse)
         above = {a: table.column(a, level) for a, level in coarse.margin.items()}
         places = table.positions_in(coarse)
