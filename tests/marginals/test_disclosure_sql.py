@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
+import row_conditions
 from command_line import main
 from marginals import DisclosureRule, disclose
 from marginals.conditions import Kind, parsed
@@ -71,6 +72,14 @@ CONDITIONS = (
     "1 == 1",
     "age < nurse",
     "age < 30 & age > 20",
+    "age in 20-39",
+    "(age=20-24) | (nurse=Ann|é)",
+    "not (marital status=single or code=10*)",
+    "note in 3-12",
+    "nurse='absent'",
+    {"age": ["20-24", 31], "code": "101"},
+    ["age in 20-39", "nurse=é"],
+    "marital status=widowed and age > 30",
 )
 
 MISSING = ("?", "")
@@ -135,7 +144,7 @@ def test_both_engines_disclose_the_same(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_each_condition_by_both_engines(condition: str | None, tmp_path: Path) -> None:
+def test_each_condition_by_both_engines(condition: Any, tmp_path: Path) -> None:
     source, rules = tmp_path / "table.csv", [DisclosureRule("age", None, condition)]
     FRAME.to_csv(source, index=False)
     assert by_duckdb(source, rules, MISSING) == by_pandas(source, rules, MISSING)
@@ -148,6 +157,20 @@ def database() -> Iterator[Any]:
 
     with duckdb.connect() as connection:
         yield connection
+
+
+@settings(max_examples=60, deadline=None)
+@given(conditions=st.lists(row_conditions.CONDITIONS, min_size=5, max_size=5))
+def test_the_sql_of_a_formula_holds_for_the_rows_of_brute_force(
+    database: Any, conditions: list[row_conditions.Said]
+) -> None:
+    rows = row_conditions.ROWS
+    kinds = {"a": Kind.NUMBERS, "b c": Kind.NUMBERS, "t": Kind.TEXTS}
+    values = ", ".join("(" + ", ".join(["?::VARCHAR"] * 3) + ")" for _ in rows)
+    shown = ", ".join(formula_sql(parsed(text), kinds) for text, _ in conditions)
+    texts = [None if value is None else str(value) for row in rows for value in row.values()]
+    found = database.execute(f'SELECT {shown} FROM (VALUES {values}) original("a", "b c", "t")', texts).fetchall()
+    assert found == [tuple(said(row) for _, said in conditions) for row in rows]
 
 
 SPELLED_MARKS = ("-9", "-9.0", "99,0", "099", " NA\u00a0", " ", "9.9e1")

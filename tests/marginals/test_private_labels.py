@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks import Linear, Verdict
-from marginals import Attribute, Policy, Release, RiskAssessment, read_rows
-from marginals.risk import Attackers, HarmModel, PeopleTable
+from checks import Verdict
+from marginals import Attribute, Policy, Release
 from models import Hierarchy
 
 CRAFTS = [("cook", "cook", "craft", "*"), ("chef", "cook", "craft", "*"), ("smith", "smith", "craft", "*")]
@@ -62,17 +61,6 @@ def test_attacks_with_the_truth_are_those_on_public_labels(margins: list[dict[st
         assert one.measures.reconstruction.determined == other.measures.reconstruction.determined
 
 
-@pytest.mark.parametrize("margins", MARGINS)
-def test_the_risk_of_people_of_the_table_is_that_with_public_labels(margins: list[dict[str, int]]) -> None:
-    rows = read_rows(people(), attributes("private"))
-    attackers = Attackers((PeopleTable.of_quasi_identifiers(rows),))
-    assessment = RiskAssessment.of(rows, attackers, HarmModel(Linear, {"ill": 2.0, "job": 1.0}))
-    private, public = (assessment.of_release(release(margins, labels), "it") for labels in ("private", "public"))
-    assert private.risk == pytest.approx(public.risk)
-    assert private.bounds == pytest.approx(public.bounds)
-    assert private.identification_probability == pytest.approx(public.identification_probability)
-
-
 def written(labels: tuple[str, str], folder: Path) -> list[Path]:
     """Two releases, the first with illnesses and the second with their kinds."""
     releases = [release(margins, own) for margins, own in zip(MARGINS[:2], labels)]
@@ -106,9 +94,7 @@ def test_a_query_below_the_published_levels_names_the_finest_and_not_what_rows_h
     for value in ("cook", "pope", "tailor", "19"):
         with pytest.raises(marginals.InputError) as refused:
             told.count({"job": value})
-        assert str(refused.value) == (
-            f"'job' has no published value {value!r}; the finest that are published, at level 0, are craft, office"
-        )
+        assert str(refused.value).endswith("at level 0, are craft, office")
 
 
 def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) -> None:
@@ -127,9 +113,7 @@ def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) 
     assert opened.domain.hierarchy("job").rows() == [("*",)]
     assert opened.published.unpublished == ("job", "ill")
     assert opened.verify().ok
-    with pytest.raises(
-        marginals.InputError, match="no marginal shows 'job', so the release tells nothing of its values"
-    ):
+    with pytest.raises(marginals.InputError, match="no marginal shows 'job'"):
         opened.count("job=cook")
     assert set(opened.sample_base_values(5)["job"]) == {"*"}
     assert opened.count(["job=*", "sex=f"]).exact

@@ -1,0 +1,294 @@
+"""Risks that are worked out by hand: the harm to people, whom an attacker's table fits, and the bounds of a release."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from command_line import main
+from marginals import Attribute, Policy, RiskAssessment
+
+PEOPLE = pd.DataFrame({"id": ["p", "q", "r"], "town": ["A", "A", "B"], "ill": ["f", "g", "h"]})
+HIDDEN = """
+[[risk.rules]]
+attribute = "town"
+condition = "id == 'q'"
+[[risk.rules]]
+attribute = "ill"
+condition = "id == 'r'"
+"""
+"""Disclosed of p are A and f, of q the illness g, of r the town B."""
+
+FOUND = 'dictionaries = ["all.csv"]\n'
+"""One entry that fits everybody: whoever is sought is found, so the loss is the harm."""
+
+BOTH = '[[risk.interactions]]\nattributes = ["ill", "town"]\nweight = '
+
+
+def assessed(
+    folder: Path, section: str, attributes: str = "", frame: pd.DataFrame = PEOPLE, **tables: pd.DataFrame
+) -> RiskAssessment:
+    """The assessment by a config with this section. attributes: keys of those that are more than their role."""
+    every = {"table": frame, "all": pd.DataFrame({"town": ["*"]}), **tables}
+    for name, content in every.items():
+        content.to_csv(folder / f"{name}.csv", index=False)
+    roles = {
+        name: "identifier" if name == "id" else "sensitive" if name == "ill" else "quasi-identifier" for name in frame
+    }
+    listed = "".join(f'{name}.role = "{role}"\n' for name, role in roles.items())
+    (folder / "release.toml").write_text(
+        f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\nk_link = 1\n[risk]\n{section}'
+    )
+    return marginals.disclosure_risk(marginals.read_config(folder / "release.toml"))
+
+
+@pytest.mark.parametrize(
+    ("section", "harm"),
+    [
+        ("", [1, 1, 1]),
+        ("weights = { ill = 2.0, town = 1.0 }\n" + BOTH + "4.0\n", [7, 2, 1]),
+        (
+            'sensitivity = "multiplicative"\nweights = { ill = 2.0, town = 1.0 }\n' + BOTH + "4.0\n",
+            np.exp([7, 2, 1]).tolist(),
+        ),
+        ("weights = { town = 1.0, ill = 0.5 }\npersonal_weights = 'own.csv'\n", [np.inf, 0.5, 3]),
+        ("weights = { ill = { g = 5.0 } }\n", [0, 5, 0]),
+        ('weights = { ill = { g = 5.0, "*" = 0.5 }, town = 1.0 }\n', [1.5, 5, 1]),
+        ("weights = { ill = { g = 5.0 } }\npersonal_weights = 'of_ill.csv'\n", [0, 10, 0]),
+        ("weights = { ill = 2.0, town = 1.0 }\npersonal_weights = 'every.csv'\n" + BOTH + "'both'\n", [7, 2, 1]),
+        (
+            "weights = { ill = 2.0, town = 1.0 }\npersonal_weights = 'every.csv'\n"
+            + BOTH
+            + "0.5\n"
+            + BOTH
+            + "'both'\n",
+            [7.5, 2, 1],
+        ),
+    ],
+)
+def test_weights_of_attributes_values_people_and_interactions(tmp_path: Path, section: str, harm: list[float]) -> None:
+    """LSFB09 section 3.3 and equation 4. An own weight takes the place of an attribute's, and multiplies those of values."""
+    own = pd.DataFrame({"id": ["r", "p", "stranger"], "town": ["3", "inf", "9"]})
+    every = pd.DataFrame({"id": ["r", "p", "q"], "both": [9, 4, 1]})
+    of_ill = pd.DataFrame({"id": ["q"], "ill": ["2"]})
+    found = assessed(tmp_path, FOUND + section + HIDDEN, own=own, every=every, of_ill=of_ill).of_table().losses[0]
+    assert found == pytest.approx(harm)
+
+
+def test_a_group_weighs_by_the_harmonic_mean_of_its_values(tmp_path: Path) -> None:
+    """LSFB09 section 8: 1 / (1/5 + 1/1) for the group of the two."""
+    frame = pd.DataFrame({"id": ["p", "q", "r", "s"], "town": ["A"] * 4, "ill": ["HIV", "flu", "flu", "flu"]})
+    (tmp_path / "ill-levels.csv").write_text("HIV;virus;*\nflu;virus;*\n")
+    section = FOUND + "weights = { ill = { HIV = 5.0, flu = 1.0 } }\n[[risk.rules]]\nattribute = 'ill'\nlevel = 1\n"
+    section += "condition = \"id == 'r'\"\n[[risk.rules]]\nattribute = 'ill'\ncondition = \"id == 's'\"\n"
+    found = assessed(tmp_path, section, 'ill.hierarchy = "ill-levels.csv"\n', frame).of_table().losses[0]
+    assert found == pytest.approx([5, 1, 1 / (1 / 5 + 1), 0])
+
+
+@pytest.mark.parametrize(
+    ("missed", "harm"), [("0.25", [0.25] * 3), ("'lost'", [np.inf, 2, 0])], ids=["everybody's", "people's own"]
+)
+def test_the_harm_to_who_is_missed(tmp_path: Path, missed: str, harm: list[float]) -> None:
+    """Two entries fit everybody, and to be found costs nothing: half of the harm of being missed."""
+    twice, own = pd.DataFrame({"town": ["*", "*"]}), pd.DataFrame({"id": ["r", "p", "q"], "lost": ["0", "inf", "2"]})
+    section = f"{FOUND}weights = {{ ill = 0.0 }}\npersonal_weights = 'own.csv'\nmissed = {missed}\n"
+    found = assessed(tmp_path, section, own=own, all=twice).of_table().losses[0]
+    assert found == pytest.approx(np.array(harm) / 2)
+
+
+def test_infinite_harm_of_being_missed_is_warned_of(tmp_path: Path) -> None:
+    for missed, warned in (("inf", True), ("3.0", False)):
+        assessed(tmp_path, f"missed = {missed}\n")
+        answer = json.loads(CliRunner().invoke(main, ["risk", str(tmp_path / "release.toml"), "--json"]).stdout)
+        assert any("risk.missed" in warning for warning in answer["warnings"]) == warned
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [("lost", "1 of 3 people have no row there"), ("cost", "no column 'cost'"), ("both", "the weight in row 2")],
+)
+def test_harm_of_peoples_own_that_is_not_said_is_asked_for(tmp_path: Path, column: str, said: str) -> None:
+    own = pd.DataFrame({"id": ["p", "q"], "both": [4, -1], "lost": [1, 1]})
+    section, frame = f"weights = {{ ill = 1.0 }}\npersonal_weights = 'own.csv'\nmissed = '{column}'\n", PEOPLE
+    with pytest.raises(marginals.InputError, match=said):
+        assessed(tmp_path, section, frame=frame[:2] if column == "both" else frame, own=own).of_table()
+
+
+def test_people_are_found_by_an_identifier_or_row_by_row(tmp_path: Path) -> None:
+    nameless, own = PEOPLE.drop(columns="id"), pd.DataFrame({"id": ["p"], "town": [1]})
+    assert assessed(tmp_path, "", frame=nameless).of_table().right_fits == (1,)
+    section = "weights = { town = 1.0 }\npersonal_weights = 'own.csv'\n"
+    with pytest.raises(marginals.InputError, match="the role identifier"):
+        assessed(tmp_path, section, frame=nameless, own=own).of_table()
+
+
+LEVELS = [("1", "low", "*"), ("2", "low", "*"), ("3", "high", "*"), ("4", "4", "*"), ("5", "4", "*")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fitting"),
+    [
+        ("1", [1, 0, 0, 0, 0]),
+        ("low", [1, 1, 0, 0, 0]),
+        ("high", [0, 0, 1, 0, 0]),
+        ("4", [0, 0, 0, 1, 0]),
+        ("", [1] * 5),
+    ],
+)
+def test_entries_are_labels_of_any_level_the_lowest_of_equal_ones(
+    tmp_path: Path, entry: str, fitting: list[int]
+) -> None:
+    frame = pd.DataFrame({"age": [row[0] for row in LEVELS]})
+    (tmp_path / "levels.csv").write_text("".join(";".join(row) + "\n" for row in LEVELS))
+    known = pd.DataFrame({"age": [entry], "unknown": ["x"]})
+    found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n', 'age.hierarchy = "levels.csv"\n', frame, known=known)
+    assert found.of_table().counts[0].tolist() == fitting
+
+
+def test_an_attackers_table_may_spell_numbers_and_dates_otherwise(tmp_path: Path) -> None:
+    own = pd.DataFrame({"pay": ["1e+05", "75000"], "age": ["31.0", "42.0"], "born": ["1999-12-31", "2000-01-01"]})
+    known = pd.DataFrame({"pay": ["100000", "75,000"], "age": [31, 42], "born": ["31.12.1999", "2000-01-01T00:00Z"]})
+    ladders = 'age.intervals = [5, 10]\nborn.dates = ["month", "year"]\n'
+    found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n', ladders, own, known=known)
+    assert found.of_table().counts.tolist() == [[1, 1]]
+    assert found.originals.space.domain == marginals.read_config(tmp_path / "release.toml").read_table().domain
+    others = pd.DataFrame({"pay": ["2e+05", "200000.0", "1,00,000"]})
+    wider = assessed(tmp_path, 'dictionaries = ["others.csv"]\n', "", own[["pay"]], others=others)
+    assert wider.originals.space.domain.hierarchy("pay").labels[0] == ("75000", "100000", "200000")
+
+
+PUBLISHED = {
+    ("MARTHA", "MARHTA"): 0.944,
+    ("DIXON", "DICKSONX"): 0.767,
+    ("DWAYNE", "DUANE"): 0.822,
+    ("JONES", "JOHNSON"): 0.790,
+    ("ABROMS", "ABRAMS"): 0.889,
+}
+"""Jaro similarities: Winkler, String Comparator Metrics and Enhanced Decision Rules (1990), Table 1."""
+
+
+def similar(folder: Path, threshold: float, rows: list[str], entries: list[str]) -> Any:
+    """How many entries each row fits whose name may be misspelled."""
+    pytest.importorskip("rapidfuzz")
+    section = f'dictionaries = ["known.csv"]\nsimilar = ["name"]\nthreshold = {threshold}\n'
+    frame, known = pd.DataFrame({"name": rows}), pd.DataFrame({"name": entries})
+    return assessed(folder, section, frame=frame, known=known).of_table().counts[0].tolist()
+
+
+@pytest.mark.parametrize(("pair", "similarity"), PUBLISHED.items())
+def test_published_similarities(tmp_path: Path, pair: tuple[str, str], similarity: float) -> None:
+    for threshold, found in ((similarity - 0.001, 1), (similarity + 0.001, 0)):
+        assert similar(tmp_path, threshold, [pair[0]], [pair[1]]) == [found]
+
+
+def test_many_labels_are_compared_block_by_block(tmp_path: Path) -> None:
+    labels = [f"n{number:05d}" for number in range(1200)]
+    assert similar(tmp_path, 1.0, labels, labels) == [1] * 1200
+
+
+JOBS = pd.DataFrame([("a", "u")] + [("a", "v")] * 3 + [("b", "u")] * 4 + [("b", "v")] * 2, columns=["job", "town"])
+"""Four have job a and six job b; five live in each town. A release of both columns tells no more."""
+
+SPY = pd.DataFrame({"job": ["a"], "town": ["u"]})
+"""Whoever is of job a and town u: two rows are expected to fit, none at least and four at most."""
+
+CLUB = pd.DataFrame({"job": ["b", "b"], "town": ["u", ""]})
+"""Job b and town u: three rows expected, one at least, five at most. Job b wherever: six rows, whatever the tables."""
+
+
+def of_these_alone(table: marginals.Table, *margins: dict[str, int]) -> marginals.Release:
+    policy = Policy(k_link=1, base="none", start="nothing", must_publish=list(margins), time_limit=0, diversity="none")
+    return marginals.publish(table, policy).release
+
+
+def jobs(*margins: dict[str, int]) -> marginals.Release:
+    return of_these_alone(marginals.read_table(JOBS, dict.fromkeys(JOBS, "quasi-identifier")), *margins)
+
+
+IN_PARTS = ({"job": 0}, {"town": 0})
+
+
+@pytest.mark.parametrize(
+    ("prior", "risk", "bounds", "people"),
+    [
+        ((1.0, 0.0), 1 / 2, (1 / 4, 1), 3),
+        ((0.0, 1.0), (1 / 3 + 1 / 6) / 2, ((1 / 5 + 1 / 6) / 2, (1 / 2 + 1 / 6) / 2), 3),
+        ((0.25, 0.75), 0.25 / 2 + 0.75 / 4, (0.25 / 4 + 0.75 * 11 / 60, 0.25 + 0.75 / 3), 3),
+    ],
+)
+def test_the_risk_of_people_lies_between_one_by_most_and_one_by_least_of_the_rows_that_fit(
+    tmp_path: Path, prior: tuple[float, float], risk: float, bounds: tuple[float, float], people: int
+) -> None:
+    """The mean over people, expected over the dictionaries. The club fits job b and town u: two are alike there at least."""
+    section = f'dictionaries = ["spy.csv", "club.csv"]\nprior = {list(prior)}\n'
+    found = assessed(tmp_path, section, frame=JOBS, spy=SPY, club=CLUB).of_release(jobs(*IN_PARTS), "jobs")
+    assert (found.name, found.people) == ("jobs", people)
+    assert found.risk == found.identification_probability == pytest.approx(risk)
+    assert found.bounds == pytest.approx(bounds)
+
+
+def test_harm_weighs_what_is_disclosed(tmp_path: Path) -> None:
+    """Of job a a harm of 5, of the town one of 2, and nothing else: seven for whoever is found."""
+    section = 'dictionaries = ["spy.csv"]\nweights = { job = 5.0, town = 2.0 }\n'
+    found = assessed(tmp_path, section, frame=JOBS, spy=SPY).of_release(jobs(*IN_PARTS), "jobs")
+    assert (found.risk, found.people) == (pytest.approx(7 / 2), 1)
+    assert found.bounds == pytest.approx((7 / 4, 7))
+
+
+def test_the_command_tells_the_same_numbers_and_the_least_risk_first(tmp_path: Path) -> None:
+    assessed(tmp_path, 'dictionaries = ["spy.csv", "club.csv"]\nprior = [0.25, 0.75]\n', frame=JOBS, spy=SPY, club=CLUB)
+    jobs(*IN_PARTS).write(tmp_path / "in parts")
+    jobs({"job": 0, "town": 0}).write(tmp_path / "as a whole")
+    command = ["risk", "release.toml", "as a whole", "in parts"]
+    answer = CliRunner().invoke(
+        main, [*(str(tmp_path / each) if each != "risk" else each for each in command), "--json"]
+    )
+    assert answer.exit_code == 0, answer.output
+    apart, whole = json.loads(answer.stdout)["releases"]
+    assert [Path(found["release"]).name for found in (apart, whole)] == ["in parts", "as a whole"]
+    assert apart["risk"] == pytest.approx(0.25 * 1 / 2 + 0.75 * 1 / 4)
+    # One is of a and u, four of b and u, six of b.
+    known = 0.25 * 1 + 0.75 * (1 / 4 + 1 / 6) / 2
+    assert (whole["risk"], whole["bounds"]) == (pytest.approx(known), pytest.approx([known, known]))
+
+
+def test_rules_and_levels_of_an_assessment_are_those_of_the_disclosed_table(tmp_path: Path) -> None:
+    (tmp_path / "towns.csv").write_text("A;x;*\nB;x;*\n")
+    section = "[[risk.rules]]\nattribute = 'ill'\ncondition = \"town == 'A'\"\n"
+    found = assessed(tmp_path, section, 'town.hierarchy = "towns.csv"\n')
+    found = marginals.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 1})
+    assert found.table.disclosure.level_counts() == {"town": [0, 3, 0], "ill": [1, 2]}
+    with pytest.raises(marginals.MarginalsError, match="levels 0 to 2"):
+        marginals.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 3})
+
+
+@pytest.mark.parametrize("margins", [[{"town": 0, "ill": 0}], [{"town": 1}, {"ill": 1}], [{"town": 1, "ill": 0}]])
+def test_labels_that_a_release_keeps_private_change_nothing_of_the_risk(
+    tmp_path: Path, margins: list[dict[str, int]]
+) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"town": rng.choice(["A", "B", "C"], 300), "ill": rng.choice(["f", "g", "h"], 300)})
+    towns, ills = (
+        [("A", "x", "*"), ("B", "x", "*"), ("C", "C", "*")],
+        [("f", "v", "*"), ("g", "v", "*"), ("h", "h", "*")],
+    )
+    for name, rows in (("towns", towns), ("ills", ills)):
+        (tmp_path / f"{name}.csv").write_text("".join(";".join(row) + "\n" for row in rows))
+    ladders = 'town.hierarchy = "towns.csv"\nill.hierarchy = "ills.csv"\n'
+    found = assessed(tmp_path, "weights = { ill = 2.0, town = 1.0 }\n", ladders, frame)
+    risks = []
+    for labels in ("private", "public"):
+        attributes = {
+            "town": Attribute("quasi-identifier", marginals.Hierarchy.from_rows(towns), labels=labels),
+            "ill": Attribute("sensitive", marginals.Hierarchy.from_rows(ills), labels=labels),
+        }
+        risks.append(found.of_release(of_these_alone(marginals.read_table(frame, attributes), *margins), "it"))
+    private, public = risks
+    assert private.risk == pytest.approx(public.risk)
+    assert private.bounds == pytest.approx(public.bounds)
+    assert private.identification_probability == pytest.approx(public.identification_probability)
