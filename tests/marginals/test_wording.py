@@ -1,0 +1,222 @@
+"""Numbers in sentences are rounded so that the sentence holds; levels have names that their labels bear out."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checks import Algorithm, Finding, KCombinatorial, KLink, MaxentDiversity, Verdict, WorstClass, parse_diversity
+from checks.attacks.minimality import PossibleClaim, Refinement
+from marginals.example import publication
+from marginals.names import (
+    assumed_independences,
+    independences_in_words,
+    level_name,
+    margin_in_words,
+    shown_at,
+    with_level_names,
+)
+from marginals.wording import (
+    ClaimInWords,
+    in_words,
+    odds_in_words,
+    refusal_in_words,
+    removed_in_words,
+    search_line,
+    told_findings,
+    told_together,
+)
+from models import Collection, Domain, Hierarchy, JunctionTree, Margin, MarginalModel, SearchResult, mutual_information
+from models.graphs.junction_tree import independences, triangulated_tree
+from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, domains, shape_cube
+
+TOWNS = Hierarchy.from_rows([("Ulm", "south", "*"), ("Jena", "east", "*"), ("Bonn", "west", "*")])
+AGES = Hierarchy.from_intervals(["17", "95"], [5, 10, 20])
+
+
+def leveled(*labels: str) -> Hierarchy:
+    """Base values under these labels, one each."""
+    return Hierarchy.from_rows([(f"v{number}", label, "*") for number, label in enumerate(labels)])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "hierarchy", "level", "name"),
+    [
+        ("age", AGES, 0, "single years"),
+        ("age", AGES, 3, "20-year bands"),
+        ("Age of mother", AGES, 1, "5-year bands"),
+        ("age_in_months", AGES, 1, "bands of 5"),
+        ("age", Hierarchy.from_intervals(["17", "950"], [50]), 1, "bands of 50"),
+        ("income", AGES, 3, "bands of 20"),
+        ("income", AGES, 0, "100 values"),
+        ("age", AGES, 4, "nothing"),
+        ("age", leveled("17-19", "20-24", "85 and over"), 1, "3 bands"),
+        ("age", leveled("<18", "18-24", "65+"), 1, "3 bands"),
+        ("bmi", leveled("18.5-19.0", "19.0-19.5"), 1, "bands of 0.5"),
+        ("day", leveled("2024-05", "2024-11"), 1, "months"),
+        ("day", leveled("2024-Q1", "2024-Q2"), 1, "quarters"),
+        ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 1, "first 3 characters"),
+        ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 2, "first 1 character"),
+        ("code", Hierarchy.from_prefixes(["148", "13063"], [4]), 1, "first 4 characters"),
+        ("code", Hierarchy.from_rows([("cook", "a*", "*"), ("smith", "b*", "*")]), 1, "2 groups"),
+        ("town", TOWNS, 0, "3 values"),
+        ("town", TOWNS, 1, "3 groups"),
+        ("town", leveled("all"), 1, "1 group"),
+        ("phone", leveled("5550-1234", "5551-1234"), 1, "2 groups"),
+    ],
+)
+def test_the_name_of_a_level(attribute: str, hierarchy: Hierarchy, level: int, name: str) -> None:
+    assert level_name(attribute, hierarchy, level) == name
+
+
+def test_margins_and_moves_are_told_by_the_names_of_their_levels() -> None:
+    domain = Domain.of({"age": AGES, "a": AGES, "sex": Hierarchy.flat(["f", "m"]), "town": TOWNS})
+    assert margin_in_words({"age": 3, "sex": 0, "town": 1}, domain) == "age in 20-year bands, sex, town in 3 groups"
+    assert margin_in_words({}, domain) == "the number of rows"
+    assert shown_at("code", Hierarchy.from_prefixes(["14850"], [3]), 1) == "code by its first 3 characters"
+    sentence = "show age at level 1 with sex at level 0: a margin of more than 3 cells"
+    told = "show age in 5-year bands with sex: a margin of more than 3 cells"
+    assert with_level_names(sentence, domain) == told
+
+
+@given(domains(), st.sampled_from(["age", "income"]))
+def test_two_levels_of_one_name_group_the_values_alike(domain: Domain, attribute: str) -> None:
+    for hierarchy in domain.hierarchies:
+        size_of: dict[str, int] = {}
+        for level in range(hierarchy.height):
+            name = level_name(attribute, hierarchy, level)
+            assert size_of.setdefault(name, hierarchy.size(level)) == hierarchy.size(level)
+
+
+def test_an_attribute_can_be_independent_of_others_given_its_own_coarser_level():
+    domain = Domain.of({"age": Hierarchy.from_intervals(["20", "39"], [10]), "sex": Hierarchy.flat(["f", "m"])})
+    masks = [domain.mask({"age": 0}), domain.mask({"age": 1, "sex": 0})]
+    assert independences_in_words(JunctionTree.of(domain, masks)) == (
+        "Given age in 10-year bands, age in single years is independent of sex.",
+    )
+
+
+def test_two_parts_of_several_attributes():
+    domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in "abcde"})
+    tree = JunctionTree.of(domain, [0b00111, 0b11100])
+    assert independences_in_words(tree) == ("Given c, a and b are jointly independent of d and e.",)
+    assert independences_in_words(JunctionTree.of(domain, [0b11111])) == ()
+
+
+@pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
+def test_what_is_said_without_a_junction_tree_is_true_of_the_fitted_distribution(shape):
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    tree = triangulated_tree(collection)
+    assert assumed_independences(collection) == independences_in_words(tree)
+    model, domain = MarginalModel(collection), collection.domain
+    for statement in independences(tree):
+        given = domain.margin(statement.given)
+        first, second = (domain.margin(part) for part in statement.parts[:2])
+        joint = model.expected({**given, **first, **second})
+        shape_of = [int(np.prod([domain.hierarchy(a).size(m[a]) for a in m])) for m in (given, first, second)]
+        slices = joint.reshape(shape_of)
+        assert sum(part.sum() * mutual_information(part) for part in slices if part.sum()) == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("bound", "optimal", "said"),
+    [
+        (0.5, True, []),
+        (None, False, []),
+        (0.3, False, []),  # below half of what was found: it says nothing
+        (0.5004, False, ["0.500", "0.251"]),
+        (0.5009, False, ["0.500", "0.251"]),
+    ],
+)
+def test_the_bound_of_a_search_is_rounded_down_and_its_distance_up(
+    bound: float | None, optimal: bool, said: list[str]
+) -> None:
+    search = SearchResult("greedy", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound)
+    assert re.findall(r"\d\.\d+", search_line(search)) == said
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.7, ["0.051"]), (0.8, [])])
+def test_by_how_much_those_passed_over_are_better_is_rounded_up(value: float, said: list[str]) -> None:
+    other = SearchResult("auto", (), value, 9, optimal=False, steps=(), value=value)
+    assert re.findall(r"\d\.\d+", search_line(replace(other, value=0.7501, runner_up=other))) == said
+
+
+@pytest.mark.parametrize(
+    ("kl", "best", "said"),
+    [(6.0, 7.0, "removes 25 removes 12"), (6.0, None, "removes 25"), (10.0, 8.0, "adds 25 removes 0")],
+)
+def test_what_is_gained_gets_larger_with_what_it_praises(kl: float, best: float | None, said: str) -> None:
+    report = replace(publication.steward, kl_divergence=kl, kl_suppressed=8.0, kl_best_table=best)
+    assert " ".join(re.findall(r"(?:removes|adds) \d+", removed_in_words(report))) == said
+    assert removed_in_words(replace(report, kl_suppressed=0.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("odds", "said"),
+    [(1.19799, "at most 1.197"), (1.0, "however little"), (1.0004, "however little"), (1e6, "at most 1,000,000")],
+)
+def test_odds_are_rounded_down_so_that_the_sentence_holds(odds: float, said: str) -> None:
+    assert odds_in_words(odds).endswith(said) or said in odds_in_words(odds)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (KCombinatorial(1), ""),
+        (KCombinatorial(2), "has only 1 row. It does not mean that 2 rows have it."),
+        (KCombinatorial(10), "has only 1 to 9 rows. It does not mean that 10 rows have it."),
+        (KCombinatorial(3, rows_per_person=1), "has only 1 or 2 people. It does not mean that 3 people have it."),
+    ],
+)
+def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
+    assert claim.meaning().endswith(said)
+    assert ("It does not mean" in claim.meaning()) == bool(said)
+
+
+def kept(attribute: str, diversity: str, odds: float | None, verdict: Verdict = Verdict.HOLDS) -> Finding:
+    parameters = {"diversity": diversity, "sensitive": attribute}
+    worst = WorstClass(cell={"age": f"that of {attribute}"}, reached=1.0)
+    return Finding("maxent-diversity", verdict, parameters, worst, (Algorithm.NONE,), 0, odds=odds)
+
+
+def test_what_many_sensitive_attributes_keep_is_told_once_with_the_one_that_the_least_knowledge_breaks() -> None:
+    findings = [
+        kept("job", "entropy:3", 2.0),
+        kept("pay", "distinct:2", 1.5),
+        kept("vote", "entropy:3", 4.0),
+        kept("debt", "entropy:3", None, Verdict.FAILS),
+    ]
+    (verdict, lines), (failing, alone) = told_findings(findings)
+    assert (verdict, failing) == (Verdict.HOLDS, Verdict.FAILS)
+    assert lines[1:3] == ["entropy:3: job, vote", "distinct:2: pay"]
+    assert "that of pay" in lines[3]
+    assert "1.5" in lines[4]
+    assert "debt" in " ".join(alone)
+    assert len(told_findings(findings[:2])) == 2
+
+
+def test_claims_that_say_the_same_of_several_attributes_are_told_together() -> None:
+    def claim(attribute: str, diversity: str, odds: float, verdict: Verdict = Verdict.HOLDS) -> ClaimInWords:
+        stated = MaxentDiversity(parse_diversity(diversity), attribute)
+        return in_words(stated, kept(attribute, diversity, odds, verdict), ["job", "pay", "vote"])
+
+    claims = [claim("job", "entropy:3", 2.0), claim("pay", "distinct:2", 1.5), claim("vote", "entropy:3", 4.0)]
+    (together,) = told_together(claims)
+    assert together.clauses == {claims[0].clause: ["job", "vote"], claims[1].clause: ["pay"]}
+    assert together.least == claims[1]
+    assert claims[0].clause in claims[0].meaning
+    assert claims[0].clause not in together.meaning
+    alone, others = told_together([claim("debt", "entropy:3", 1.0, Verdict.FAILS), *claims])
+    assert alone.meaning == alone.claims[0].meaning
+    assert not alone.clauses
+    assert others == together
+
+
+def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
+    possible = (PossibleClaim(KLink(10), (0, 1)),)
+    step = Refinement(Margin({"town": 1}), "town", 0, 2, possible, acceptance_probability=0.0)
+    assert "more than 1e-12" in refusal_in_words(step)
+    assert "1e-12" not in refusal_in_words(replace(step, is_certain=True))
