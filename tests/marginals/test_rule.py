@@ -224,6 +224,7 @@ def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
 
 
 def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Path, own: Path) -> None:
+    own.write_text(OWN.replace("min_cell = 4", "min_cell = 2"))
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
     policy = Policy(rules=str(own), base="none", diversity="none", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from checks import Algorithm, Finding, KCombinatorial, KLink, MaxentDiversity, Verdict, WorstClass, parse_diversity
 from checks.attacks.minimality import PossibleClaim, Refinement
+from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (
     assumed_independences,
@@ -31,6 +32,7 @@ from marginals.wording import (
 )
 from models import Collection, Domain, Hierarchy, JunctionTree, Margin, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
+from project import ROOT
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, domains, shape_cube
 
 TOWNS = Hierarchy.from_rows([("Ulm", "south", "*"), ("Jena", "east", "*"), ("Bonn", "west", "*")])
@@ -220,3 +222,11 @@ def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
     step = Refinement(Margin({"town": 1}), "town", 0, 2, possible, acceptance_probability=0.0)
     assert "more than 1e-12" in refusal_in_words(step)
     assert "1e-12" not in refusal_in_words(replace(step, is_certain=True))
+
+
+def test_the_how_to_explains_every_key() -> None:
+    page = (ROOT / "docs" / "how_to" / "audit.md").read_text(encoding="utf-8")
+    keys = [*(k for k in SPEC_KEYS if k not in ("markers", "attributes", "tables")), "markers.TEXT"]
+    keys += [f"attributes.NAME.{key}" for key in ATTRIBUTE_KEYS] + [f"tables.FILE.{key}" for key in TABLE_KEYS]
+    for key in keys:
+        assert f"| `{key}` |" in page, key
