@@ -1,0 +1,128 @@
+"""The simulated census and hospital: values that depend on each other, and a table that changes by 2 percent a month."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import marginals
+from command_line import main
+from models import Hierarchy
+
+COLUMNS = ["person_id", "age", "postcode", "sex", "education", "marital_status", "occupation", "diagnosis"]
+CORRECTABLE = {"education", "marital_status", "occupation", "diagnosis"}
+
+
+def simulate(folder: Path, *options: object) -> dict[str, Any]:
+    answer = CliRunner().invoke(main, ["demo", str(folder), *map(str, options), "--json"])
+    assert answer.exit_code == 0, answer.output
+    return dict(json.loads(answer.stdout))
+
+
+def read(file: Path) -> pd.DataFrame:
+    return pd.read_csv(file, dtype=str, keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def census(demo: Path) -> pd.DataFrame:
+    return read(demo / "census.csv")
+
+
+@pytest.fixture(scope="module")
+def config(demo: Path) -> dict[str, Any]:
+    return tomllib.loads((demo / "release.toml").read_text())
+
+
+def information(first: pd.Series, second: pd.Series) -> float:
+    joint = pd.crosstab(first, second, normalize=True).to_numpy()
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    seen = joint > 0
+    return float((joint[seen] * np.log(joint[seen] / independent[seen])).sum())
+
+
+def test_values_look_like_those_of_a_csv_file(census: pd.DataFrame, config: dict[str, Any]) -> None:
+    assert (list(census.columns), len(census)) == (COLUMNS, 6_000)
+    assert census["person_id"].is_unique
+    assert census["age"].astype(int).between(17, 90).all()
+    assert census["postcode"].str.fullmatch(r"\d{5}").all()
+    assert 60 <= census["postcode"].nunique() <= 100
+    assert census["postcode"].str[:2].value_counts(normalize=True).max() > 0.2, "regions should differ in size"
+    missing = census.isin(config["data"]["missing"]).sum()
+    assert set(missing.index[missing > 0]) == {"education", "occupation"}
+    assert 0.003 < missing.sum() / len(census) < 0.007
+
+
+def test_the_config_names_every_column_and_coarsens_what_the_census_holds(
+    demo: Path, census: pd.DataFrame, config: dict[str, Any]
+) -> None:
+    attributes = config["attributes"]
+    assert list(config) == ["release", "data", "attributes", "privacy", "base", "search", "risk"]
+    assert list(attributes) == COLUMNS
+    assert attributes["person_id"]["role"] == "identifier"
+    assert [name for name in COLUMNS if attributes[name]["role"] == "sensitive"] == ["diagnosis"]
+    assert Hierarchy.from_intervals(census["age"], attributes["age"]["intervals"]).height == 4
+    assert Hierarchy.from_prefixes(sorted(set(census["postcode"])), attributes["postcode"]["prefixes"]).size(2) == 8
+    files = {name: demo / keys["hierarchy"] for name, keys in attributes.items() if "hierarchy" in keys}
+    assert set(files.values()) == set((demo / "hierarchies").iterdir())
+    for attribute, file in files.items():
+        hierarchy = marginals.read_hierarchy(file)
+        assert hierarchy.height >= 2
+        assert set(hierarchy.labels[0]) == set(census[attribute]) - set(config["data"]["missing"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "at_least"),
+    [
+        ("age", "marital_status", 0.15),
+        ("age", "education", 0.05),
+        ("age", "occupation", 0.2),
+        ("education", "occupation", 0.1),
+        ("sex", "occupation", 0.03),
+        ("sex", "diagnosis", 0.01),
+        ("age", "diagnosis", 0.05),
+        ("occupation", "diagnosis", 0.03),
+    ],
+)
+def test_attributes_depend_on_each_other(census: pd.DataFrame, first: str, second: str, at_least: float) -> None:
+    assert information(census[first], census[second]) > at_least
+
+
+def test_diagnosis_is_recursively_diverse_within_age_group_and_sex(census: pd.DataFrame) -> None:
+    """The release that the configuration asks for exists: no coarse class violates recursive (3, 4)-diversity."""
+    counts = pd.crosstab([census["age"].astype(int) // 20, census["sex"]], census["diagnosis"]).to_numpy()
+    descending = -np.sort(-counts, axis=1)
+    assert (descending[:, 0] < 3 * descending[:, 3:].sum(axis=1)).all()
+    assert census["diagnosis"].value_counts(normalize=True).max() < 0.2
+
+
+@pytest.mark.slow
+def test_two_percent_of_the_patients_change_each_month_beside_a_ledger(tmp_path: Path) -> None:
+    folder, other = tmp_path / "hospital", tmp_path / "other"
+    told = simulate(folder, "--months", 3, "--rows", 3000)["months"]
+    assert [month["out"] for month in told] == [str(folder / f"release-0{number}") for number in (1, 2, 3)]
+    assert 0 < told[1]["waiting"]["came"] < 40
+    months = [read(folder / f"census-0{number}.csv") for number in (1, 2, 3)]
+    seen: set[str] = set()
+    for before, after in zip(months, months[1:]):
+        seen |= set(before["person_id"])
+        assert after["person_id"].is_unique
+        both = before.merge(after, on="person_id", suffixes=("", "_now"))
+        admitted = after[~after["person_id"].isin(before["person_id"])]
+        assert len(before) - len(both) == len(admitted) == 27
+        assert not seen & set(admitted["person_id"]), "nobody gets the number of somebody who was discharged"
+        names = [name for name in before.columns if name != "person_id"]
+        changed = pd.DataFrame({name: both[name] != both[f"{name}_now"] for name in names})
+        assert changed.sum(axis=1).max() == 1
+        assert changed.to_numpy().sum() <= 6, "whose record is corrected to the same value does not change"
+        assert set(changed.columns[changed.any()]) <= CORRECTABLE
+    config = tomllib.loads((folder / "release-02.toml").read_text())
+    assert (config["privacy"]["turnover"], config["data"]["path"]) == ("known", "census-02.csv")
+    listed = CliRunner().invoke(main, ["ledger", str(folder / "ledger"), "--json"])
+    assert [release["out"] for release in json.loads(listed.output)["releases"]] == [True] * 3
+    simulate(other, "--months", 2, "--rows", 3000)
+    assert (other / "census-02.csv").read_bytes() == (folder / "census-02.csv").read_bytes(), "the same seed"
