@@ -1,6 +1,7 @@
 """What programs write numbers as, from the file to the answer: R, pandas, spreadsheets, and commas before fractions."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ from click.testing import CliRunner
 import marginals
 from command_line import main
 from marginals import Attribute, Policy, publish, read_table
-from marginals.config.first_config import initial_config
 
 CROSSED = "ward,f,m\nE,{},6\nN,{},16\nS,,20\nAll,{},42\n"
 LONG = "area,sex,n\nA,f,12.0\nA,m,\nA,Total,20.0\nB,f,8.0\nB,m,10.0\nB,Total,18.0\n"
@@ -37,9 +37,9 @@ def test_r_writes_large_round_numbers_in_its_own_way(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert run("query", tmp_path / "out", "pay>=60000").startswith(f"{wanted} rows, exactly")
-    answer = json.loads(run("query", tmp_path / "out", "pay=1e+05", "--json"))
-    assert answer["lower"] == answer["upper"] == int((frame["pay"] == "1e+05").sum())
+    for query, rows in (("pay>=60000", wanted), ("pay=1e+05", int((frame["pay"] == "1e+05").sum()))):
+        answer = json.loads(run("query", tmp_path / "out", query, "--json"))
+        assert (answer["lower"], answer["upper"]) == (rows, rows)
     text = (tmp_path / "release.toml").read_text(encoding="utf-8")
     (tmp_path / "part.toml").write_text(text.replace("[data]", '[data]\nwhere = "pay >= 60000"', 1), encoding="utf-8")
     assert f"of {wanted} rows where pay >= 60000" in run("publish", tmp_path / "part.toml", "--out", tmp_path / "part")
@@ -50,15 +50,9 @@ def test_what_cannot_be_judged_is_said_with_bounds(tmp_path: Path) -> None:
     frame = pd.DataFrame({"pay": pay, "dx": ["flu", "acne"] * 50})
     table = read_table(frame, {"pay": "quasi-identifier", "dx": "sensitive"})
     publish(table, Policy(k_link=5, diversity="none")).write(tmp_path / "out")
-    said = run("query", tmp_path / "out", "pay>=60000")
-    assert "between 30 and 60 for certain" in said
-    assert "not judged: up to 30 rows, whose value of pay is no number ('refused', 'unknown')" in said
-    assert "exactly" not in said
     answer = json.loads(run("query", tmp_path / "out", "pay>=60000", "--json"))
-    assert (answer["exact"], answer["unjudged"]) == (
-        False,
-        [{"attribute": "pay", "values": ["refused", "unknown"], "rows": 30}],
-    )
+    assert (answer["lower"], answer["upper"], answer["exact"]) == (30, 60, False)
+    assert answer["unjudged"] == [{"attribute": "pay", "values": ["refused", "unknown"], "rows": 30}]
 
 
 def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path) -> None:
@@ -68,20 +62,16 @@ def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path
     frame = pd.DataFrame({"pay": [f"{n:,}" for n in pay], "sex": rng.choice(["f", "m"], 400)})
     frame = frame.assign(dx=rng.choice(["flu", "cold"], 400), age=rng.choice(["31", "45", "NA", ""], 400))
     frame.to_csv(tmp_path / "people.csv", index=False)
-    config = initial_config(tmp_path / "people.csv", tmp_path / "release.toml")
-    assert config.person is None
-    assert config.guesses["pay"].intervals
-    assert "400 of 400 rows are kept" in config.text
-    words = 'a decimal point, a comma between thousands; if that sign stands before a fraction, write decimal = ","'
-    assert config.formats == {"pay": words}
-    assert f"# The numbers of pay are read with {words}.\n" in config.text
-    cells = {"": int((frame["age"] == "").sum()), "NA": int((frame["age"] == "NA").sum())}
-    assert dict(config.missing.cells) == cells
-    said = f"Cells that are read as missing: {cells['']} empty, {cells['NA']} 'NA'."
-    assert f"# {said}\n" in config.text
-    shown = run("init", tmp_path / "people.csv", "--out", tmp_path / "release.toml")
-    assert said in shown
-    assert f"The numbers of pay are read with {words}." in shown
+    path = tmp_path / "release.toml"
+    shown = run("init", tmp_path / "people.csv", "--out", path)
+    config = tomllib.loads(path.read_text())
+    assert "person" not in config["data"]
+    assert config["attributes"]["pay"]["intervals"]
+    assert "400 of 400 rows are kept" in path.read_text()
+    empty, na = (int((frame["age"] == mark).sum()) for mark in ("", "NA"))
+    for text in (shown, path.read_text()):
+        assert f"{empty} empty, {na} 'NA'" in text
+        assert "The numbers of pay are read with a decimal point, a comma between thousands" in text
 
 
 def test_groups_of_numbers_with_a_decimal_comma_are_called_as_those_with_a_point() -> None:
@@ -112,19 +102,11 @@ def test_counts_that_pandas_made_floats_are_counts(texts: tuple[str, ...], tmp_p
     assert not any("column" in sentence for sentence in found.not_examined)
 
 
-def test_a_long_table_of_floats_is_one_of_counts(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(LONG, encoding="utf-8")
-    [part] = marginals.audit(tmp_path / "t.csv").parts
-    [fact] = part.facts
-    assert (part.linked.named(fact.cell), fact.proven) == ({"area": "A", "sex": "m"}, (8, 8))
-
-
 def test_a_column_that_is_left_out_of_an_audit_is_named_with_the_reason(tmp_path: Path) -> None:
     table = "area,f,m,share\nA,12,8,60.5\nB,8,*,44.4\nAll,20,18,52.6\n"
     (tmp_path / "t.csv").write_text(table, encoding="utf-8")
     found = marginals.audit(tmp_path / "t.csv")
-    sentence = "Not examined: the column 'share' of t.csv; it holds percentages, rates or other numbers with decimals."
-    assert sentence in found.not_examined
+    (sentence,) = (each for each in found.not_examined if "'share'" in each)
     assert sentence in run("audit", tmp_path / "t.csv", status=0 if found.ok else 1)
 
 
@@ -135,17 +117,3 @@ def test_suppressed_cells_and_thousands_stand_together(mark: str, total: str, tm
     [part] = marginals.audit(tmp_path / "t.csv").parts
     count = 1_234_000 if total.count(".") > 1 else 1234
     assert count in part.linked.lower[part.linked.is_published].tolist()
-
-
-def test_publish_says_how_numbers_are_read_and_how_many_values_are_none(tmp_path: Path) -> None:
-    pay = ["1,000"] * 20 + ["2,500"] * 20 + ["refused"] * 9
-    frame = pd.DataFrame({"pay": pay, "age": ["31.0"] * 49, "dx": ["flu", "acne"] * 24 + ["flu"]})
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    roles = {"pay": "quasi-identifier", "age": "quasi-identifier", "dx": "sensitive"}
-    sections = "".join(f'[attributes.{name}]\nrole = "{role}"\n' for name, role in roles.items())
-    data = '[data]\npath = "people.csv"\nreviewed = true\nrows_per_person = 1\n'
-    (tmp_path / "release.toml").write_text(f'{data}{sections}[privacy]\nk_link = 5\ndiversity = "none"\n')
-    said = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert "The numbers of pay are read with a decimal point, a comma between thousands." in said
-    assert "9 rows have a value of pay that is no number: ranges cannot be judged of it" in said
-    assert "of age" not in said
