@@ -5,18 +5,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import forked
 import marginals
 import toy_package
 from marginals import ExtensionError, InputError
 from marginals.example import table
-from models import SelectionError
-from models.installed import _entries, installed
+from models import SelectionError, forward
 from small_release import write_config
 
 POLICY = """
@@ -38,16 +39,9 @@ def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     """In this process, and in those that it starts."""
     monkeypatch.syspath_prepend(package)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]))
-    _forget()
+    toy_package.forget()
     yield
-    _forget()
-    sys.modules.pop("toy_extension", None)
-
-
-def _forget() -> None:
-    """What was installed, and what was not."""
-    _entries.cache_clear()
-    installed.cache_clear()
+    toy_package.forget()
 
 
 @pytest.fixture
@@ -60,10 +54,8 @@ def config(tmp_path: Path) -> Path:
 
 def command(*arguments: object, path: Path | None = None) -> "subprocess.CompletedProcess[str]":
     """The command in a process of its own. path: of the package, where it is installed."""
-    own = [str(path)] if path else []
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*own, os.environ.get("PYTHONPATH", ".")])}
-    line = [sys.executable, "-m", "marginals", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
+    program = f"import sys; sys.path[:0] = {[str(path)] if path else []!r}; {forked.COMMAND}"
+    return forked.run(program, *arguments)
 
 
 @pytest.mark.slow
@@ -166,35 +158,35 @@ def test_nothing_is_looked_up_for_what_is_built_in() -> None:
     assert ran.stdout.strip() == "0"
 
 
-def lost(_problem, _stop):  # type: ignore[no-untyped-def]
+def give_nothing(_problem, _stop):  # type: ignore[no-untyped-def]
     return None
 
 
-def unkept(problem, _stop):  # type: ignore[no-untyped-def]
-    from models.search import result_of
-
-    return result_of("mine", problem, problem.position(()), 0, ())
+def show_nothing(problem, stop):  # type: ignore[no-untyped-def]
+    return replace(forward(problem, stop), cliques=())
 
 
-@pytest.mark.parametrize(("strategy", "words"), [(lost, "no SearchResult"), (unkept, "lacks what must be shown")])
-def test_what_a_strategy_gives_back_is_looked_at(strategy: object, words: str) -> None:
-    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
-    with pytest.raises(ExtensionError, match=words):
-        marginals.select(frame, strategy=strategy)  # type: ignore[arg-type]
+def draw_a_circle(problem, stop):  # type: ignore[no-untyped-def]
+    a, b, c = problem.cube.domain.attribute_masks
+    return replace(forward(problem, stop), cliques=(a | b, b | c, a | c))
 
 
-def test_a_strategy_that_gives_back_no_decomposable_collection_is_told_so() -> None:
-    def circle(problem, stop):  # type: ignore[no-untyped-def]
-        from dataclasses import replace
+XY = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv"), "c": list("ijji")})
 
-        from models import forward
 
-        a, b, c = problem.cube.domain.attribute_masks
-        return replace(forward(problem, stop), cliques=(a | b, b | c, a | c))
-
-    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv"), "c": list("ijji")})
-    with pytest.raises(ExtensionError, match="not decomposable"):
-        marginals.select(frame, strategy=circle)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"strategy": give_nothing}, "no SearchResult"),
+        ({"strategy": show_nothing}, "lacks what must be shown"),
+        ({"strategy": draw_a_circle}, "not decomposable"),
+        ({"criterion": lambda _counts, _cells: float("nan")}, "a finite number of nats"),
+        *(({kind: wrong}, "is a name") for kind in ("criterion", "strategy") for wrong in (3, None, object())),
+    ],
+)
+def test_what_is_no_objective_or_strategy_is_told_so(given: dict[str, object], words: str) -> None:
+    with pytest.raises((ExtensionError, SelectionError), match=words):
+        marginals.select(XY, **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("levels", [None, {"age": "one"}, ["age"]])
@@ -214,17 +206,3 @@ def test_a_base_that_fails_the_policy_is_refused() -> None:
 def test_a_test_of_significance_is_no_objective_of_a_policy() -> None:
     with pytest.raises(InputError, match="a rule for stopping a search"):
         marginals.Policy(k_link=4, objective="likelihood-ratio")
-
-
-@pytest.mark.parametrize("given", [3, None, object()])
-def test_what_is_no_objective_or_strategy_is_one_sentence(given: object) -> None:
-    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
-    for arguments in ({"criterion": given}, {"strategy": given}):
-        with pytest.raises((ExtensionError, SelectionError), match="is a name"):
-            marginals.select(frame, **arguments)  # type: ignore[arg-type]
-
-
-def test_a_score_that_is_no_number_is_told_so() -> None:
-    frame = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv")})
-    with pytest.raises(ExtensionError, match="a finite number of nats"):
-        marginals.select(frame, lambda _counts, _cells: float("nan"))

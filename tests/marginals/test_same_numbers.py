@@ -117,3 +117,16 @@ def test_suppressed_cells_and_thousands_stand_together(mark: str, total: str, tm
     [part] = marginals.audit(tmp_path / "t.csv").parts
     count = 1_234_000 if total.count(".") > 1 else 1234
     assert count in part.linked.lower[part.linked.is_published].tolist()
+
+
+def test_publish_says_how_numbers_are_read_and_how_many_values_are_none(tmp_path: Path) -> None:
+    pay = ["1,000"] * 20 + ["2,500"] * 20 + ["refused"] * 9
+    frame = pd.DataFrame({"pay": pay, "age": ["31.0"] * 49, "dx": ["flu", "acne"] * 24 + ["flu"]})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = "".join(f'{name}.role = "quasi-identifier"\n' for name in frame)
+    data = f'[data]\npath = "people.csv"\nrows_per_person = 1\n[attributes]\n{roles}'
+    (tmp_path / "release.toml").write_text(data + "[privacy]\nk_link = 5\n")
+    said = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert "The numbers of pay are read with a decimal point" in said
+    assert "9 rows have a value of pay that is no number" in said
+    assert "of age" not in said

@@ -1,6 +1,9 @@
 """A package in a folder, as pip would install it, whose entry points add one thing of each kind."""
 
+import sys
 from pathlib import Path
+
+from models.installed import _entries, installed
 
 MODULE = '''
 """Each kind of thing that an installed package can add."""
@@ -84,3 +87,10 @@ def install(folder: Path) -> Path:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-extension\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder
+
+
+def forget() -> None:
+    """Forget which packages are installed and which are not, as a new process does."""
+    _entries.cache_clear()
+    installed.cache_clear()
+    sys.modules.pop("toy_extension", None)
