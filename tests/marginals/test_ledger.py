@@ -167,6 +167,12 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
 
 
 def test_turnover_is_about_ledgers_alone(tmp_path: Path) -> None:
+    """And known of two releases where both say so."""
+    marginals.publish(read(FIRST), replace(POLICY, turnover="known"), ledger=tmp_path / "mixed").write(
+        tmp_path / "known"
+    )
+    marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "mixed").write(tmp_path / "unknown")
+    assert [pair["turnover_known"] for pair in listed(tmp_path / "mixed")["pairs"]] == [False]
     with pytest.raises(InputError, match="publish with --ledger"):
         marginals.publish(read(FIRST), replace(POLICY, turnover="known"))
     with pytest.raises(InputError, match='turnover is "known" or "unknown"'):

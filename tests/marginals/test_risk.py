@@ -31,9 +31,9 @@ BOTH = '[[risk.interactions]]\nattributes = ["ill", "town"]\nweight = '
 
 
 def assessed(
-    folder: Path, section: str, attributes: str = "", frame: pd.DataFrame = PEOPLE, **tables: pd.DataFrame
+    folder: Path, section: str, attributes: str = "", frame: pd.DataFrame = PEOPLE, k: int = 1, **tables: pd.DataFrame
 ) -> RiskAssessment:
-    """The assessment by a config with this section. attributes: keys of those that are more than their role."""
+    """The assessment by a config with this section. attributes: their keys beside the role. k: that of the policy."""
     every = {"table": frame, "all": pd.DataFrame({"town": ["*"]}), **tables}
     for name, content in every.items():
         content.to_csv(folder / f"{name}.csv", index=False)
@@ -42,7 +42,7 @@ def assessed(
     }
     listed = "".join(f'{name}.role = "{role}"\n' for name, role in roles.items())
     (folder / "release.toml").write_text(
-        f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\nk_link = 1\n[risk]\n{section}'
+        f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\nk_link = {k}\n[risk]\n{section}'
     )
     return marginals.disclosure_risk(marginals.read_config(folder / "release.toml"))
 
@@ -292,3 +292,64 @@ def test_labels_that_a_release_keeps_private_change_nothing_of_the_risk(
     assert private.risk == pytest.approx(public.risk)
     assert private.bounds == pytest.approx(public.bounds)
     assert private.identification_probability == pytest.approx(public.identification_probability)
+
+
+_RNG = np.random.default_rng(3)
+WORKERS = pd.DataFrame(
+    {
+        "id": np.arange(300),
+        "age": np.minimum(20 + _RNG.geometric(0.07, 300), 90),
+        "job": _RNG.choice(["cook", "nurse", "smith", "baker", "judge"], 300, p=[0.5, 0.3, 0.15, 0.04, 0.01]),
+        "ill": _RNG.choice(["flu", "cold"], 300),
+    }
+)
+WIDE = 'age.ladder = "fitted"\njob.ladder = "fitted"\n'
+COARSE = "[[risk.rules]]\nattribute = 'age'\nlevel = 2\n"
+
+
+@pytest.mark.parametrize(
+    "known", [None, ["21", "22"]], ids=["without a dictionary", "with one of values that rows have"]
+)
+def test_rows_are_disclosed_at_the_levels_that_are_published(tmp_path: Path, known: list[str] | None) -> None:
+    tables = {"known": pd.DataFrame({"age": known, "job": ["cook", "nurse"]})} if known else {}
+    section = 'dictionaries = ["known.csv"]\n' if known else ""
+    found = assessed(tmp_path, section + COARSE, WIDE, WORKERS, 5, **tables)
+    config = marginals.read_config(tmp_path / "release.toml")
+    domain = config.read_table().domain
+    assert domain.hierarchy("age").height > 3
+    assert found.originals.space.domain == config.read_rows().domain == domain
+
+
+@pytest.mark.slow
+def test_every_engine_discloses_at_the_same_levels_and_their_risk_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    told = assessed(tmp_path, COARSE, WIDE, WORKERS, 5).table.records.labels()
+    config = (tmp_path / "release.toml").read_text()
+    for engine in ("pandas", "duckdb"):
+        (tmp_path / "release.toml").write_text(config.replace("[data]", f'[data]\nengine = "{engine}"'))
+        command = [
+            "disclose",
+            str(tmp_path / "release.toml"),
+            "--out",
+            str(tmp_path / "out.csv"),
+            "--keep-order",
+            "--force",
+        ]
+        assert CliRunner().invoke(main, command).exit_code == 0
+        written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+        assert all(written[name].tolist() == told[name].tolist() for name in ("age", "job", "ill"))
+
+
+def test_values_that_only_a_dictionary_has_are_put_into_the_ladder(tmp_path: Path) -> None:
+    """Somebody of 97 fits everybody who is shown with the open group of the oldest, which has that age too."""
+    known = pd.DataFrame({"age": ["21", "97", "97"], "job": ["cook", "cook", "*"]})
+    found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n' + COARSE, WIDE, WORKERS, 5, known=known)
+    ages = found.originals.space.domain.hierarchy("age")
+    own = marginals.read_config(tmp_path / "release.toml").read_table().domain.hierarchy("age")
+    assert (own.code("97", 0), ages.code("97", 0)) == (None, ages.size(0) - 1)
+    assert [label for labels in ages.labels[1:-1] for label in labels if "over" in label]
+    group = ages.lift(0, 2)
+    groups = group[np.array([ages.code(str(age), 0) for age in WORKERS["age"]])]
+    cooks = (WORKERS["job"] == "cook").to_numpy()
+    expected = (groups == group[-1]) * (1 + cooks) + (groups == group[ages.code("21", 0)]) * cooks
+    assert found.of_table().counts[0].tolist() == expected.astype(int).tolist()
