@@ -67,37 +67,17 @@ lizard,likelihood-ratio,backward,diam species;height species
 """
 
 LEVELS = {
-    "HairEyeColor": {
-        "Hair": ["Black", "Brown", "Red", "Blond"],
-        "Eye": ["Brown", "Blue", "Hazel", "Green"],
-        "Sex": ["Male", "Female"],
-    },
-    "Titanic": {
-        "Class": ["1st", "2nd", "3rd", "Crew"],
-        "Sex": ["Male", "Female"],
-        "Age": ["Child", "Adult"],
-        "Survived": ["No", "Yes"],
-    },
-    "UCBAdmissions": {
-        "Admit": ["Admitted", "Rejected"],
-        "Gender": ["Male", "Female"],
-        "Dept": ["A", "B", "C", "D", "E", "F"],
-    },
+    "HairEyeColor": {"Hair": "Black Brown Red Blond", "Eye": "Brown Blue Hazel Green", "Sex": "Male Female"},
+    "Titanic": {"Class": "1st 2nd 3rd Crew", "Sex": "Male Female", "Age": "Child Adult", "Survived": "No Yes"},
+    "UCBAdmissions": {"Admit": "Admitted Rejected", "Gender": "Male Female", "Dept": "A B C D E F"},
     "housing": {
-        "Sat": ["Low", "Medium", "High"],
-        "Infl": ["Low", "Medium", "High"],
-        "Type": ["Tower", "Apartment", "Atrium", "Terrace"],
-        "Cont": ["Low", "High"],
+        "Sat": "Low Medium High",
+        "Infl": "Low Medium High",
+        "Type": "Tower Apartment Atrium Terrace",
+        "Cont": "Low High",
     },
-    "reinis": {
-        "smoke": ["y", "n"],
-        "mental": ["y", "n"],
-        "phys": ["y", "n"],
-        "systol": ["y", "n"],
-        "protein": ["y", "n"],
-        "family": ["y", "n"],
-    },
-    "lizard": {"diam": ["1", "2"], "height": ["1", "2"], "species": ["1", "2"]},
+    "reinis": dict.fromkeys(["smoke", "mental", "phys", "systol", "protein", "family"], "y n"),
+    "lizard": {"diam": "1 2", "height": "1 2", "species": "1 2"},
 }
 """The values of each attribute, the first one changing fastest in the counts."""
 
@@ -125,7 +105,7 @@ GOES_ON = ("reinis", "likelihood-ratio", "backward")
 
 
 def frame(name):
-    levels = LEVELS[name]
+    levels = {attribute: values.split() for attribute, values in LEVELS[name].items()}
     rows = [cell[::-1] for cell in product(*reversed(levels.values()))]
     return pd.DataFrame(rows, columns=list(levels)).assign(Freq=list(map(int, COUNTS[name].split())))
 
