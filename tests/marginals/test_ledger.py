@@ -258,8 +258,16 @@ def test_other_folders_are_no_ledgers(tmp_path: Path) -> None:
     assert "is a file" in refusal(FIRST, tmp_path / "diary.txt")
 
 
-def test_of_two_releases_made_at_once_the_second_is_refused(tmp_path: Path) -> None:
+def test_a_release_is_entered_by_its_publication_alone_and_of_two_made_at_once_one(tmp_path: Path) -> None:
     one, other = (marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger") for _ in range(2))
+    with pytest.raises(InputError, match="written by its publication, which enters it"):
+        one.release.write(tmp_path / "one")
+    (tmp_path / "ledger").mkdir(mode=0o700)
+    with (tmp_path / "ledger" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process is writing"):
+            one.write(tmp_path / "one")
+    assert not (tmp_path / "one").exists()
     one.write(tmp_path / "one")
     with pytest.raises(InputError, match="has another release since"):
         other.write(tmp_path / "two")
@@ -267,39 +275,19 @@ def test_of_two_releases_made_at_once_the_second_is_refused(tmp_path: Path) -> N
     assert outs(tmp_path / "ledger") == [True]
 
 
-def test_a_release_is_not_written_past_its_ledger(tmp_path: Path) -> None:
-    made = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
-    with pytest.raises(InputError, match="written by its publication, which enters it"):
-        made.release.write(tmp_path / "one")
-    assert not (tmp_path / "one").exists()
-    made.write(tmp_path / "one")
-    assert outs(tmp_path / "ledger") == [True]
+def _fail(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
-def test_while_another_process_writes_nothing_is_written(tmp_path: Path) -> None:
-    made = marginals.publish(read(FIRST), POLICY, ledger=tmp_path / "ledger")
-    (tmp_path / "ledger").mkdir(mode=0o700)
-    with (tmp_path / "ledger" / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another process is writing"):
-            made.write(tmp_path / "one")
-    assert not (tmp_path / "one").exists()
-    made.write(tmp_path / "one")
-
-
-def test_a_release_that_cannot_be_written_leaves_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_cannot_be_written_leaves_no_entry(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     before = contents(tmp_path / "ledger")
     made = marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "ledger")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("marginals.bundle.writing.replace_folder", full)
-    with pytest.raises(InputError, match="No space left"):
-        made.write(tmp_path / "two")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("marginals.bundle.writing.replace_folder", _fail)
+        with pytest.raises(InputError, match="No space left"):
+            made.write(tmp_path / "two")
     assert contents(tmp_path / "ledger") == before
-    monkeypatch.undo()
     made.write(tmp_path / "two")
     assert outs(tmp_path / "ledger") == [True, True]
 
@@ -342,10 +330,6 @@ def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -
     assert "lies in the ledger" in published("ledger/four", "ledger", status=2)
     assert "lies in the release" in published("one", "one/ledger", status=2)
     run("ledger", tmp_path / "none", status=2)
-
-
-def _fail(*_: object) -> None:
-    raise OSError(28, "No space left on device")
 
 
 def interrupted(frame: pd.DataFrame, folder: Path, out: str) -> None:
