@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from project import environment
+from project import ROOT, environment
 
 SERVER = """
 import json, os, signal, socket, sys
@@ -83,7 +83,8 @@ COMMAND = "from marginals.commands.main import main; main()"
 def _channel() -> socket.socket:
     """A channel to the Python that forks, which is started now."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    variables = environment(OPENBLAS_NUM_THREADS="1")
+    found = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "support")))
+    variables = environment(OPENBLAS_NUM_THREADS="1", PYTHONPATH=found)
     command = [sys.executable, "-c", SERVER, str(theirs.fileno())]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=variables)
     theirs.close()
