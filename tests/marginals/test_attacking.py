@@ -16,7 +16,7 @@ from command_line import main
 from html_pages import Page
 from marginals import Attribute, Table
 from models import Hierarchy, TooManyCellsError
-from published_margins import write_margins
+from written_bundles import write_margins
 
 
 def run(*arguments: object) -> Result:

@@ -13,8 +13,8 @@ from checks import ATTESTED, Distinct, MaxentDiversity, MinCell, Register, Verdi
 from command_line import main
 from marginals import InputError, Policy
 from marginals.example import attributes, frame, table
-from published_margins import change_descriptor
 from small_release import CONFIG, write_config
+from written_bundles import change_descriptor
 
 OWN = """
 name = "house-4"

@@ -1,11 +1,12 @@
 """Bundles of whatever content, written with the page that releases have."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from checks import Claim
-from marginals import Release, Role
+from marginals import Release, Role, Table
 from marginals.bundle import writing
 from marginals.bundle.content import BundleContent
 from marginals.bundle.signature import seal_of
@@ -52,3 +53,20 @@ def release_of(
     alone = Collection.of(DataCube(collection.tables), collection.masks)
     roles = roles or dict.fromkeys(collection.domain.attributes, Role.QUASI_IDENTIFIER)
     return Release(bundle_content(alone, roles, claims))
+
+
+def write_margins(
+    table: Table, margins: Sequence[Mapping[str, int]], folder: Path, claims: Sequence[Claim] = ()
+) -> Path:
+    """Write a bundle of these margins of a table, which says that the claims hold; returns its folder."""
+    collection = Collection.of(table.cube, [table.domain.mask(dict(margin)) for margin in margins])
+    write_bundle(release_of(collection, table.roles, claims).published, folder)
+    return folder
+
+
+def change_descriptor(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a bundle says of its release, and seal it anew."""
+    package = json.loads((folder / DESCRIPTOR).read_text(encoding="utf-8"))
+    change(package["release"])
+    (folder / DESCRIPTOR).write_text(json.dumps(package), encoding="utf-8")
+    seal(folder)
