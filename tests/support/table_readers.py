@@ -1,4 +1,4 @@
-"""One table handed over in every way that is installed: what `read_table` takes, by the name of the way.
+"""One table handed over in every way that is installed, limits of the readers set small, and the config that `init` writes.
 
 A way that is not installed skips its test and says why.
 """
@@ -11,6 +11,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner, Result
+
+from command_line import main
+from marginals.tables import engines, files, workbook
 
 WAYS = (
     "pandas",
@@ -55,6 +59,33 @@ def spark_session() -> Any:
         sql.SparkSession.builder.master(os.environ.get("MARGINALS_SPARK", "local[2]"))
         .config(map=settings)
         .getOrCreate()
+    )
+
+
+CELL = 2 * 128
+"""Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
+
+LIMITS = {
+    "LARGE": engines,
+    "_CHUNK": files,
+    "MOST_UNPACKED": workbook,
+    "MOST_CELLS": workbook,
+    "MOST_TEXT": workbook,
+    "MOST_STRINGS": workbook,
+}
+"""Sizes from which files are read otherwise or refused, with the modules that hold them."""
+
+
+def set_limit(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
+    """Have the readers of tables take another way, or refuse, from this size on."""
+    assert hasattr(LIMITS[name], name)
+    monkeypatch.setattr(LIMITS[name], name, value)
+
+
+def run_init(table: Path, *options: str) -> Result:
+    """Run `init` on a table; the config is release.toml beside it, written anew."""
+    return CliRunner().invoke(
+        main, ["init", str(table), "--out", str(table.with_name("release.toml")), "--force", *options]
     )
 
 

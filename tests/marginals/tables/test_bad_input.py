@@ -1,20 +1,24 @@
-"""Bad files, missing engines and too little memory are one sentence each, which names what helps and quotes no value."""
+"""Bad, damaged and endless files, missing engines and too little memory: each is one sentence that quotes no value."""
 
+import bz2
 import gzip
+import io
+import lzma
+import os
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from marginals import Attribute, InputError, read_config, read_table
-from marginals.tables import engines
-from table_readers import spark_session
+from marginals import Attribute, Hierarchy, InputError, example, read_config, read_hierarchy, read_rows, read_table
+from table_readers import set_limit, spark_session
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
 PEOPLE = pd.DataFrame({"age": ["31", "32", "33"], "disease": ["flu", "secret", "flu"]})
-ENGINES = ("pandas", "duckdb")
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_engine = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +51,7 @@ def test_a_column_that_one_file_of_a_folder_lacks(tmp_path: Path, engine: str, s
     write(tmp_path / f"a.{suffix}", PEOPLE)
     write(tmp_path / f"b.{suffix}", PEOPLE.rename(columns={"age": "years"}))
     said = refusal(tmp_path, engine)
-    assert said == f"b.{suffix} has no column 'age', which a.{suffix} has"
+    assert f"b.{suffix} has no column 'age'" in said
 
 
 @every_engine
@@ -55,7 +59,7 @@ def test_types_that_differ_between_files(tmp_path: Path, engine: str) -> None:
     write(tmp_path / "a.parquet", PEOPLE)
     write(tmp_path / "b.parquet", PEOPLE.astype({"age": int}))
     said = refusal(tmp_path / "*.parquet", engine)
-    assert said == ("column 'age' is whole numbers in b.parquet and text in a.parquet; make it the same in all files")
+    assert said.startswith("column 'age' is whole numbers in b.parquet and text in a.parquet")
 
 
 @every_engine
@@ -75,7 +79,6 @@ def test_a_damaged_parquet_file(tmp_path: Path, engine: str) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     said = refusal(tmp_path, engine)
     assert said.startswith("people.parquet cannot be read as a table")
-    assert said.endswith("its Parquet footer or pages are damaged; write it again")
 
 
 @every_engine
@@ -153,26 +156,17 @@ def test_what_the_strict_reader_refuses_is_read_by_pandas_unless_duckdb_is_asked
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("duckdb")
-    monkeypatch.setattr(engines, "LARGE", 0)
-    texts = {
-        "quote in a field": ('age,disease\n31,"fl"u\n', "has rows that DuckDB's strict CSV reader refuses"),
-        "empty line": ("\n\nage,disease\n31,flu\n", "begins with an empty line, where DuckDB needs the header"),
-    }
-    for name, (text, reason) in texts.items():
+    set_limit(monkeypatch, "LARGE", 0)
+    texts = {"quote in a field": 'age,disease\n31,"fl"u\n', "empty line": "\n\nage,disease\n31,flu\n"}
+    for name, text in texts.items():
         path = tmp_path / f"{name}.csv"
         path.write_text(text)
         asked = [read_table(path, ATTRIBUTES, engine=engine) for engine in ("auto", "pandas")]
         for table in asked:
             assert dict(table.counts.cells()) == {("31", "flu"): 1}
-        assert [table.left_to_pandas for table in asked] == [f"{name}.csv {reason}", ""]
+        assert asked[0].left_to_pandas.startswith(f"{name}.csv ")
+        assert asked[1].left_to_pandas == ""
         assert f"{name}.csv" in refusal(path, "duckdb")
-
-
-def test_compressed_files_are_read(tmp_path: Path) -> None:
-    (tmp_path / "people.csv.gz").write_bytes(gzip.compress(PEOPLE.to_csv(index=False).encode()))
-    PEOPLE.to_csv(tmp_path / "more.csv.xz", index=False)
-    for name in ("people.csv.gz", "more.csv.xz"):
-        assert read_table(tmp_path / name, ATTRIBUTES).rows == 3
 
 
 @pytest.mark.parametrize(
@@ -183,10 +177,7 @@ def test_an_engine_that_is_not_installed(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     path = write(tmp_path / "people.csv", PEOPLE)
-    said = refusal(path, engine)
-    assert (
-        said == f'engine = "{engine}" needs {library}: pip install ".[{extra}]" in a checkout of anonymized-marginals'
-    )
+    assert f'engine = "{engine}" needs {library}: pip install ".[{extra}]"' in refusal(path, engine)
     assert read_table(path, ATTRIBUTES, engine="pandas").rows == 3
 
 
@@ -196,9 +187,7 @@ def test_without_any_engine_files_are_read_by_pandas(tmp_path: Path, monkeypatch
     path = write(tmp_path / "people.csv", PEOPLE)
     assert read_table(path, ATTRIBUTES).rows == 3
     (tmp_path / "x.parquet").write_bytes(b"")
-    assert refusal(tmp_path / "x.parquet") == (
-        'x.parquet is Parquet; reading it needs pyarrow: pip install ".[parquet]" in a checkout of anonymized-marginals'
-    )
+    assert 'pip install ".[parquet]"' in refusal(tmp_path / "x.parquet")
 
 
 @pytest.mark.slow
@@ -206,15 +195,11 @@ def test_a_frame_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(PEOPLE.to_dict("list"))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    install = 'pip install ".[polars]" in a checkout of anonymized-marginals'
-    assert refusal(frame) == f"a table of polars needs pyarrow: {install}"
+    assert 'pip install ".[polars]"' in refusal(frame)
 
 
-def test_no_table_at_all() -> None:
-    assert refusal(object()).startswith("a object is no table; give a path, or a frame of pandas")
-
-
-def test_lists_are_no_values() -> None:
+def test_objects_are_no_tables_and_lists_no_values() -> None:
+    assert "is no table" in refusal(object())
     pa = pytest.importorskip("pyarrow")
     nested = pa.table({"age": [[1], [2]], "disease": ["flu", "flu"]})
     assert "'age' of the table holds lists" in refusal(nested)
@@ -231,9 +216,7 @@ def test_too_little_memory_names_the_setting(tmp_path: Path, monkeypatch: pytest
         raise MemoryError
 
     monkeypatch.setattr(pd, "factorize", too_large)
-    said = refusal(path, "pandas")
-    assert said.startswith("people.csv needs more memory")
-    assert "data.memory" in said
+    assert "data.memory" in refusal(path, "pandas")
 
 
 @pytest.mark.slow
@@ -242,23 +225,172 @@ def test_the_memory_limit_of_duckdb_is_kept_and_named() -> None:
     relation = duckdb.connect(config={"memory_limit": "20MB", "max_temp_directory_size": "0B"}).sql(
         "SELECT 'x' || i AS age, 'flu' AS disease FROM range(3000000) t(i)"
     )
-    said = refusal(relation)
-    assert said.startswith("the table needs more memory")
-    assert "data.memory" in said
+    assert "data.memory" in refusal(relation)
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('engine = "oracle"', "data.engine must be 'auto' or 'pandas' or 'duckdb' or 'spark'"),
-        ('memory = "much"', 'data.memory must be a size such as "500 MB" or "3 GB"'),
-        ("memory = 3", 'data.memory must be a size such as "500 MB" or "3 GB"'),
-    ],
+    ("line", "said"), [('engine = "oracle"', "'duckdb'"), ('memory = "much"', '"3 GB"'), ("memory = 3", '"3 GB"')]
 )
 def test_settings_that_make_no_sense(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "release.toml"
     path.write_text(f'[data]\npath = "people.csv"\n{line}\n[attributes.age]\nrole = "sensitive"\n')
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=rf"data\.{line.split()[0]} must be .*{said}"):
         read_config(path)
     path.write_text(path.read_text().replace(line, 'engine = "pandas"\nmemory = "3 GB"'))
     assert (read_config(path).source.engine, read_config(path).source.memory) == ("pandas", 3_000_000_000)
+
+
+MANY = pd.DataFrame({"age": ["31", "32", "33"] * 40, "disease": ["flu", "gout", "flu"] * 40})
+CSV = MANY.to_csv(index=False).encode()
+
+
+def zipped(content: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as whole:
+        whole.writestr("people.csv", content)
+    return archive.getvalue()
+
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": lambda content: gzip.compress(content, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zip": zipped,
+}
+compressions = pytest.mark.parametrize("compression", COMPRESSIONS)
+
+
+@compressions
+@pytest.mark.parametrize("engine", ["auto", "pandas"])
+def test_compressed_files_are_read_and_refused_if_they_are_damaged_or_cut_off(
+    tmp_path: Path, compression: str, engine: str
+) -> None:
+    """With other bytes in the middle they are refused or, where no checksum tells, read."""
+    content = COMPRESSIONS[compression](CSV)
+    path = tmp_path / f"people.csv.{compression}"
+    path.write_bytes(content)
+    assert read_table(path, ATTRIBUTES, engine=engine).rows == 120
+    for size in range(0, len(content) - 12, 5):
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError, match=rf"^people.csv.{compression} "):
+            read_table(path, ATTRIBUTES, engine=engine)
+    refused = 0
+    for place in range(4, len(content) - 8, 5):
+        path.write_bytes(content[:place] + b"\x55\xaa\x55" + content[place + 3 :])
+        try:
+            read_table(path, ATTRIBUTES, engine=engine)
+        except InputError:
+            refused += 1
+    assert refused
+
+
+def test_zstandard_without_its_package_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "people.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(range(40)))
+    with pytest.raises(InputError, match=r"^people.csv.zst (is compressed by Zstandard|cannot be read)"):
+        read_table(tmp_path / "people.csv.zst", ATTRIBUTES)
+
+
+@every_engine
+@pytest.mark.parametrize("index", [["age"], ["age", "disease"]])
+def test_an_index_that_pandas_wrote_to_parquet_is_columns(tmp_path: Path, engine: str, index: list[str]) -> None:
+    people = MANY.assign(sex="f")
+    people.set_index(index).to_parquet(tmp_path / "people.parquet")
+    assert read_table(tmp_path / "people.parquet", ATTRIBUTES, engine=engine).rows == 120
+    assert len(read_rows(tmp_path / "people.parquet", ATTRIBUTES)) == 120
+
+
+@every_engine
+@pytest.mark.parametrize("kind", ["date32", "timestamp"])
+def test_dates_that_the_calendar_lacks_are_refused_by_every_reader(tmp_path: Path, engine: str, kind: str) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for number in (10**8, -(10**7)):
+        days = pa.array([number, 3], pa.int32()).cast(pa.date32())
+        values = days if kind == "date32" else days.cast(pa.timestamp("s"))
+        pq.write_table(pa.table({"age": values, "disease": ["flu", "gout"]}), tmp_path / "people.parquet")
+        for read in (lambda: read_table(tmp_path, ATTRIBUTES, engine=engine), lambda: read_rows(tmp_path, ATTRIBUTES)):
+            with pytest.raises(InputError, match=r"date or time .*9999"):
+                read()
+
+
+@every_engine
+@pytest.mark.parametrize("name", ["*", "a.b", 'a"b', "a b", "v0", "-"])
+def test_a_column_of_any_name_is_that_column(tmp_path: Path, engine: str, name: str) -> None:
+    """`*` stands for all columns in expressions of narwhals."""
+    MANY.assign(sex="f").rename(columns={"age": name}).to_csv(tmp_path / "people.csv", index=False)
+    attributes = {name: "quasi-identifier", "sex": "quasi-identifier", "disease": "sensitive"}
+    table = read_table(tmp_path / "people.csv", attributes, engine=engine)
+    assert dict(table.counts.cells()) == {("31", "f", "flu"): 40, ("32", "f", "gout"): 40, ("33", "f", "flu"): 40}
+
+
+def endless(folder: Path, kind: str) -> Path:
+    if kind == "pipe":
+        os.mkfifo(folder / "people.csv")
+        return folder / "people.csv"
+    if kind == "link to a device":
+        (folder / "people.csv").symlink_to("/dev/zero")
+        return folder / "people.csv"
+    return Path("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "link to a device"])
+def test_pipes_and_devices_are_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = endless(tmp_path, kind)
+    readers: list[Callable[[], object]] = [
+        lambda: read_table(path, ATTRIBUTES),
+        lambda: read_table(path, ATTRIBUTES, engine="pandas"),
+        lambda: read_rows(path, ATTRIBUTES),
+        lambda: read_hierarchy(path),
+        lambda: read_config(path),
+    ]
+    for read in readers:
+        with pytest.raises(InputError, match="pipe or device"):
+            read()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a device"])
+def test_a_folder_whose_descriptor_never_ends_is_not_replaced(tmp_path: Path, kind: str) -> None:
+    endless(tmp_path, kind).rename(tmp_path / "datapackage.json")
+    with pytest.raises(InputError, match="not part of a release"):
+        example.release.write(tmp_path)
+
+
+@every_engine
+def test_a_header_of_a_hundred_megabytes_is_not_parsed(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "people.csv").write_bytes(b"," * 120_000_000)
+    with pytest.raises(InputError, match=r"first line of people.csv .* 1048576 bytes"):
+        read_table(tmp_path / "people.csv", ATTRIBUTES, engine=engine)
+    (tmp_path / "people.csv").write_bytes(b"," * 20_000 + b"\n")
+    with pytest.raises(InputError, match="10,000 columns"):
+        read_table(tmp_path / "people.csv", ATTRIBUTES, engine=engine)
+
+
+def test_a_small_archive_of_an_endless_line_is_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "people.csv.gz").write_bytes(gzip.compress(bytes(50_000_000), 1))
+    with pytest.raises(InputError, match=r"first line of people.csv.gz"):
+        read_table(tmp_path / "people.csv.gz", ATTRIBUTES)
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("age,sex,disease\n31,f,flu\n?,f,flu\nsecret,f,flu\n", "'age' of people.csv: the value in row 3"),
+        ("age,sex,disease\n31,f,flu\n32,?,flu\n33,secret,flu\n", "'sex' of people.csv: the value in row 3 .*among"),
+        ("years,sex,disease\n31,f,flu\n", "no column 'age'"),
+        ("age,age,sex,disease\n31,32,f,secret\n", "two columns"),
+        ("age,sex,disease\n", "no row"),
+        ("", "cannot be read"),
+        ('age,sex,disease\n31,f,"secret', "people.csv"),
+        ("age,sex,disease\n31,f,\xe9\n", "UTF-8"),
+    ],
+)
+def test_bad_tables_are_refused_without_quoting_a_value(tmp_path: Path, text: str, named: str, engine: str) -> None:
+    (tmp_path / "people.csv").write_text(text, encoding="latin-1")
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5]),
+        "sex": Attribute("quasi-identifier", Hierarchy.flat("fm")),
+        "disease": "sensitive",
+    }
+    with pytest.raises(InputError, match=named) as caught:
+        read_table(tmp_path / "people.csv", attributes, missing=["?", ""], engine=engine)
+    assert "secret" not in str(caught.value)

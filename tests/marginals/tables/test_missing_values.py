@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table, verify
 from models import Hierarchy
-from table_readers import WAYS, handed_over
+from table_readers import CELL, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
-
-SLOW = {"spark", "csv by spark"}
-ways = pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
 
 AGES = Hierarchy.from_intervals(["20", "39"], [10])
 
@@ -121,34 +118,13 @@ def people(rows: int = 600) -> pd.DataFrame:
     )
 
 
-def read(source: object, engine: str, memory: int | None = None, what: str = "as a value") -> Table:
+def read(source: object, engine: str, memory: int | None = None) -> Table:
     attributes = {
-        "age": Attribute("quasi-identifier", intervals=[5, 20], missing=what),
-        "cause": Attribute("sensitive", missing=what),
+        "age": Attribute("quasi-identifier", intervals=[5, 20], missing="as a value"),
+        "cause": Attribute("sensitive", missing="as a value"),
         "sex": Attribute("quasi-identifier"),
     }
     return read_table(source, attributes, ["", "-9", ".", "NA"], engine=engine, memory=memory, k=5)
-
-
-@pytest.mark.slow
-@ways
-@pytest.mark.parametrize("typed", [False, True])
-def test_every_engine_counts_missing_values_alike(way: str, typed: bool, tmp_path: Path) -> None:
-    """Texts that stand for none, null of texts and null among numbers."""
-    frame = people()
-    if typed and "csv" not in way:
-        none = ["", "-9", ".", "NA"]
-        frame = frame.assign(
-            age=pd.to_numeric(frame["age"].where(~frame["age"].isin(none)), errors="coerce"),
-            cause=frame["cause"].where(~frame["cause"].isin(none), None),
-        )
-    source, engine = handed_over(frame, way, tmp_path)
-    for what in ("as a value", "drop"):
-        plain, found = read(people(), "pandas", what=what), read(source, engine, what=what)
-        assert found.domain == plain.domain
-        assert dict(found.counts.cells()) == dict(plain.counts.cells())
-        assert (found.missing, found.missing_in) == (plain.missing, plain.missing_in)
-        assert set(found.missing_in) == ({"sex"} if what == "as a value" else {"age", "cause", "sex"})
 
 
 @pytest.mark.slow
@@ -156,7 +132,7 @@ def test_every_engine_counts_missing_values_alike(way: str, typed: bool, tmp_pat
 def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -> None:
     frame = people()
     source, engine = handed_over(frame.where(~frame.isin(["-9", "."]), None), way, tmp_path)
-    pushed, plain = read(source, engine, memory=2 * 128 * 40), read(frame, "pandas")
+    pushed, plain = read(source, engine, memory=40 * CELL), read(frame, "pandas")
     assert pushed.out_of_core is not None
     for margin in ({"age": 1}, {"age": 1, "sex": 0}, {"cause": 0}):
         assert dict(pushed.cube.table(pushed.domain.mask(margin)).cells()) == dict(
@@ -177,8 +153,3 @@ def test_the_value_missing_is_published_generalized_and_verified(tmp_path: Path)
 def test_rows_one_by_one_are_refused_where_missing_values_are_to_be_counted() -> None:
     with pytest.raises(InputError, match=r"attributes\.age\.missing .* is for tables of counts"):
         read_rows(people(), {"age": Attribute("quasi-identifier", missing="as a value")})
-
-
-def test_other_words_than_these_are_refused() -> None:
-    with pytest.raises(InputError, match="missing is 'drop' or 'as a value', not 'keep'"):
-        Attribute("quasi-identifier", missing="keep")

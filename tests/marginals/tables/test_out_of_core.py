@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, NothingPublishableError, Policy, Role, Table, assess, publish, read_table
-from marginals.tables.table import finest_levels
-from models import ContingencyTable, Domain, Hierarchy, equal_cells
-from table_readers import spark_session
-
-CELL = 2 * 128
-"""Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
+from marginals import Attribute, InputError, NothingPublishableError, Policy, Table, assess, publish, read_table
+from models import equal_cells
+from table_readers import CELL, spark_session
 
 ATTRIBUTES: dict[str, Attribute | str] = {
     "age": Attribute("quasi-identifier", intervals=[5, 10, 40]),
@@ -101,16 +97,6 @@ def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) ->
     assert reports[0].kl_divergence == pytest.approx(reports[1].kl_divergence, abs=1e-12)
 
 
-@pytest.mark.parametrize(("k", "level"), [(1, 0), (4, 0), (5, 1), (9, 1), (10, 2), (19, 2), (20, 3)])
-def test_the_finest_level_is_the_first_whose_smallest_class_has_k_rows(k: int, level: int) -> None:
-    """Smallest classes: 4 of one age, 9 of five years, 19 of ten, and 38 rows in all."""
-    ages = np.repeat([20, 21, 25, 26, 30, 31, 35], [5, 4, 5, 5, 5, 5, 9])
-    domain = Domain.of({"age": Hierarchy.from_intervals([str(age) for age in range(20, 40)], [5, 10])})
-    single = ContingencyTable.from_cells(domain, {"age": 0}, {"age": ages - 20}, np.ones(len(ages), int))
-    assert finest_levels({"age": single}, {"age": Role.QUASI_IDENTIFIER}, k) == {"age": level}
-    assert finest_levels({"age": single}, {"age": Role.SENSITIVE}, k) == {"age": 0}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_margins_that_are_asked_for_one_by_one(engine: str, tmp_path: Path) -> None:
@@ -140,17 +126,11 @@ def test_one_question_brings_in_the_widest_table_that_surely_fits(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_what_needs_all_rows_says_so(tmp_path: Path) -> None:
+def test_what_needs_all_rows_says_so_and_what_nothing_satisfies_is_known_without(tmp_path: Path) -> None:
     table = read(lazily("duckdb", tmp_path), cells=1600).table
-    with pytest.raises(InputError, match=r"more distinct rows than the 1600 that fit.*data\.memory"):
+    with pytest.raises(InputError, match=r"the 1600 that fit.*data\.memory"):
         assess(table, Policy())
-
-
-@pytest.mark.slow
-def test_a_policy_that_nothing_satisfies_is_told_without_all_rows(tmp_path: Path) -> None:
-    table = read(lazily("duckdb", tmp_path), cells=1600).table
-    said = f"demands {table.rows + 1:,} rows in every class, and there are {table.rows:,} rows in all"
-    with pytest.raises(NothingPublishableError, match=said):
+    with pytest.raises(NothingPublishableError, match=f"{table.rows + 1:,} rows .* {table.rows:,} rows"):
         publish(table, Policy(k_link=table.rows + 1, diversity="none"))
 
 

@@ -1,121 +1,138 @@
-"""Reading a table: rows counted once, missing values dropped and counted, bad input named without its values."""
+"""Tables are what pandas counts, row by row, in pieces and where the rows stay with an engine; sources cannot be wrong."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute, Hierarchy, InputError, Role, Table, read_rows, read_table
+from marginals import Attribute, InputError, Table, TableSource, read_rows, read_table
+from table_readers import set_limit
 
-ATTRIBUTES = {
+ATTRIBUTES: Mapping[str, Attribute | str] = {
     "age": Attribute("quasi-identifier", intervals=[5, 10]),
-    "zip": Attribute(Role.QUASI_IDENTIFIER, prefixes=[2]),
-    "disease": "sensitive",
+    "town": Attribute("quasi-identifier", prefixes=[1]),
+    "ill": "sensitive",
     "name": "identifier",
 }
-CSV = "name,age,zip,disease\nann,31,123,flu\nbob,?,123,flu\ncid,33,124,\neve,31,123,flu\n"
+NO_VALUE = ["", "?"]
 
 
-def read(tmp_path: Path, text: str = CSV, **options: object) -> Table:
-    path = tmp_path / "people.csv"
-    path.write_text(text)
-    return read_table(path, ATTRIBUTES, missing=["?", ""], **options)  # type: ignore[arg-type]
-
-
-def test_rows_are_counted_and_missing_ones_dropped(tmp_path: Path) -> None:
-    table = read(tmp_path)
-    assert (table.rows, table.missing, len(table.counts)) == (2, 2, 1)
-    assert table.quasi_identifiers == ("age", "zip")
-    assert table.sensitive == ("disease",)
-    assert "name" not in table.domain.attributes
-
-
-def test_declared_intervals_hold_all_whole_numbers_and_observed_ones_only_those_seen(tmp_path: Path) -> None:
-    assert read(tmp_path).domain.hierarchy("age").labels[0] == tuple(str(n) for n in range(30, 40))
-    assert read(tmp_path, domain="observed").domain.hierarchy("age").labels[0] == ("31",)
-
-
-def test_a_frame_and_a_file_of_it_count_the_same(tmp_path: Path) -> None:
-    frame = pd.DataFrame(
+def people(rows: int = 40, seed: int = 2) -> pd.DataFrame:
+    """Some rows lack a value, in every part of the table."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
         {
-            "name": list("abcd"),
-            "age": [31.0, None, 33.0, 31.0],
-            "zip": ["123"] * 4,
-            "disease": ["flu", "flu", "x", "flu"],
+            "name": [f"n{number}" for number in range(rows)],
+            "age": rng.choice(["21", "22", "27", "38", "?"], rows),
+            "town": rng.choice(["oak", "old", "elm", ""], rows),
+            "ill": rng.choice(["flu", "cold"], rows),
         }
     )
+
+
+def complete(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[~frame.isin(NO_VALUE).any(axis=1)]
+
+
+def assert_is_counted(table: Table, frame: pd.DataFrame) -> None:
+    """The rows with all values, by their values; the others are dropped, and told how many they are."""
+    kept = complete(frame)
+    assert (table.rows, table.missing) == (len(kept), len(frame) - len(kept))
+    assert dict(table.counts.cells()) == kept.value_counts(list(table.counts.attributes)).to_dict()
+    assert (table.quasi_identifiers, table.sensitive) == (("age", "town"), ("ill",))
+
+
+def in_parts(frame: pd.DataFrame, folder: Path, kind: str) -> Path:
+    folder.mkdir()
+    for number in range(3):
+        part = frame.iloc[number * len(frame) // 3 : (number + 1) * len(frame) // 3]
+        if kind == "csv":
+            part.to_csv(folder / f"{number}.csv", index=False)
+        else:
+            part.to_parquet(folder / f"{number}.parquet", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("domain", ["declared", "observed"])
+@pytest.mark.parametrize("kind", ["frame", "file", "folder"])
+def test_rows_one_by_one_are_those_that_are_counted_in_their_order(tmp_path: Path, domain: str, kind: str) -> None:
+    frame = people()
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    source = {"frame": frame, "file": tmp_path / "people.csv", "folder": in_parts(frame, tmp_path / "parts", "csv")}[
+        kind
+    ]
+    rows = read_rows(source, ATTRIBUTES, NO_VALUE, domain=domain)
+    ages = rows.domain.hierarchy("age").labels[0]
+    assert list(ages) == (["21", "22", "27", "38"] if domain == "observed" else [str(n) for n in range(20, 40)])
+    assert rows.domain == read_table(source, ATTRIBUTES, NO_VALUE, domain=domain).domain
+    kept = complete(frame)
+    assert rows.frame["name"].tolist() == kept["name"].tolist()
+    for name, codes in rows.codes.items():
+        labels = rows.domain.hierarchy(name).labels[0]
+        assert [labels[code] for code in codes] == kept[name].tolist()
+    assert (len(rows), rows.missing) == (len(kept), len(frame) - len(kept))
+    for wrong, settings in (({"sex": "sensitive"}, {}), (ATTRIBUTES, {"domain": "guessed"})):
+        with pytest.raises(InputError, match=r"no column .sex.|domain is"):
+            read_rows(source, wrong, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 7, 40])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_without_a_value_are_dropped_and_counted_in_every_piece_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, chunk: int
+) -> None:
+    set_limit(monkeypatch, "_CHUNK", chunk)
+    frame = people()
+    folder = in_parts(frame, tmp_path / "parts", kind)
+    assert_is_counted(read_table(folder, ATTRIBUTES, NO_VALUE, engine="pandas"), frame)
+    one = folder / f"0.{kind}"
+    assert_is_counted(read_table(one, ATTRIBUTES, NO_VALUE, engine="pandas"), frame.iloc[: len(frame) // 3])
+
+
+def test_a_frame_of_numbers_and_a_file_of_it_count_the_same(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [31.0, None, 33.0, 31.0], "town": ["ab"] * 4, "ill": ["flu", "flu", "x", "flu"]})
     frame.to_parquet(tmp_path / "people.parquet")
-    tables = [read_table(source, ATTRIBUTES) for source in (frame, tmp_path / "people.parquet")]
-    for table in tables:
-        assert dict(table.counts.cells()) == {("31", "123", "flu"): 2, ("33", "123", "x"): 1}
+    roles = {name: ATTRIBUTES[name] for name in frame}
+    for source in (frame, tmp_path / "people.parquet"):
+        table = read_table(source, roles)
+        assert dict(table.counts.cells()) == {("31", "ab", "flu"): 2, ("33", "ab", "x"): 1}
         assert table.missing == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("k", "finest"),
     [
-        (CSV.replace("33,124,\n", "secret,124,flu\n"), "'age' of people.csv: the value in row 3"),
-        (CSV.replace("age,", "years,"), "no column 'age'"),
-        (CSV.replace("name,", "age,"), "two columns|no column 'name'"),
-        ("name,age,zip,disease\n", "no row"),
-        ("", "cannot be read"),
-        ('name,age,zip,disease\n"ann,31,secret', "people.csv"),
+        (1, {"age": 0, "town": 0}),
+        (6, {"age": 0, "town": 0}),
+        (7, {"age": 1, "town": 0}),
+        (9, {"age": 1, "town": 1}),
+        (13, {"age": 2, "town": 1}),
+        (30, {"age": 2, "town": 2}),
+        (61, {"age": 3, "town": 2}),
     ],
 )
-def test_bad_tables_are_refused_without_quoting_a_value(tmp_path: Path, text: str, named: str) -> None:
-    with pytest.raises(InputError, match=named) as caught:
-        read(tmp_path, text)
-    assert "secret" not in str(caught.value)
-
-
-def test_a_value_outside_the_hierarchy_is_named_by_its_row(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text("sex\nf\n?\nsecret\n")
-    with pytest.raises(InputError, match=r"'sex' of people\.csv: the value in row 3 is not among") as caught:
-        read_table(path, {"sex": Attribute("quasi-identifier", hierarchy=Hierarchy.flat("fm"))}, missing=["?"])
-    assert "secret" not in str(caught.value)
-
-
-def test_a_table_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no table"):
-        read_table(tmp_path / "none.csv", ATTRIBUTES)
-    (tmp_path / "x.csv").write_bytes(b"name\n\xff\xfe\n")
-    with pytest.raises(InputError, match="UTF-8"):
-        read_table(tmp_path / "x.csv", {"name": "sensitive"})
-    (tmp_path / "x.parquet").write_bytes(b"no parquet")
-    with pytest.raises(InputError, match=r"x\.parquet cannot be read"):
-        read_table(tmp_path / "x.parquet", {"name": "sensitive"})
-
-
-def test_nothing_to_publish_is_said() -> None:
-    with pytest.raises(InputError, match="nothing to publish"):
-        read_table(pd.DataFrame({"a": ["x"]}), {"a": "identifier"})
-    counted = pd.DataFrame({"sex": ["f", "m"], "count": ["17", "18"]})
-    with pytest.raises(InputError, match="the column 'count' is called what published tables call their counts"):
-        read_table(counted, {"sex": "sensitive", "count": "quasi-identifier"})
-    assert read_table(counted, {"sex": "sensitive", "count": "ignored"}).rows == 2
-    with pytest.raises(InputError, match="role"):
-        Attribute("secret")
-
-
-def test_rows_one_by_one_are_those_that_are_counted(tmp_path: Path) -> None:
-    """From a frame, a file and a folder alike, in order, and with the same refusals."""
-    frame = pd.DataFrame({"age": ["30", "", "40", "30"], "ill": list("yyny"), "note": list("abcd")})
-    (tmp_path / "parts").mkdir()
-    frame[:2].to_csv(tmp_path / "parts" / "1.csv", index=False)
-    frame[2:].to_csv(tmp_path / "parts" / "2.csv", index=False)
-    roles = {"age": "quasi-identifier", "ill": "sensitive"}
-    for source in (frame, tmp_path / "parts"):
-        rows, table = read_rows(source, roles), read_table(source, roles)
-        assert rows.domain == table.domain
-        assert (len(rows), rows.missing) == (table.rows, table.missing) == (3, 1)
-        assert rows.frame["note"].tolist() == ["a", "c", "d"]
-        labels = rows.domain.hierarchy("age").labels[0]
-        assert [labels[code] for code in rows.codes["age"]] == ["30", "40", "30"]
-        with pytest.raises(InputError, match="domain is"):
-            read_rows(source, roles, domain="guessed")
-        with pytest.raises(InputError, match="no column 'sex'"):
-            read_rows(source, {"sex": "sensitive"})
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_an_engine_gives_levels_as_fine_as_k_rows_allow_and_no_finer(k: int, finest: dict[str, int]) -> None:
+    """Six rows have each age, 12 each five years, 30 each ten; eight have a town, and 16 its first letter."""
+    polars = pytest.importorskip("polars")
+    age = [str(n) for n in (20, 21, 25, 26, 27, 30, 31, 32, 35, 36) for _ in range(6)]
+    town = ["oak"] * 8 + ["old"] * 8 + ["elm"] * 44
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": age, "town": rng.permutation(town), "ill": rng.choice(["flu", "cold", "gout"], 60)})
+    roles = {name: ATTRIBUTES[name] for name in frame}
+    pushed = read_table(polars.from_pandas(frame).lazy(), roles, NO_VALUE, memory=0, k=k)
+    assert pushed.out_of_core is not None
+    assert pushed.out_of_core.finest == {**finest, "ill": 0}
+    for name, level in finest.items():
+        hierarchy = pushed.domain.hierarchy(name)
+        sizes = []
+        for labels, place in ((hierarchy.labels[n], hierarchy.lift(0, n)) for n in range(hierarchy.height + 1)):
+            above = dict(zip(hierarchy.labels[0], np.array(labels)[place]))
+            sizes.append(int(frame[name].map(above).value_counts().min()))
+        assert level == next((n for n, size in enumerate(sizes) if size >= k), hierarchy.height)
 
 
 def test_a_prefix_that_cuts_some_codes_is_taken_and_one_that_cuts_none_is_refused() -> None:
@@ -125,13 +142,60 @@ def test_a_prefix_that_cuts_some_codes_is_taken_and_one_that_cuts_none_is_refuse
         levels = table.domain.hierarchy("icd").labels
         assert all(fine != coarse for fine, coarse in zip(levels, levels[1:]))
     for prefixes in ([9, 2], [5], [7, 6]):
-        with pytest.raises(InputError, match=rf"column 'icd' of the table: no value is longer than {prefixes[0]}"):
+        with pytest.raises(InputError, match=rf"'icd' of the table: no value is longer than {prefixes[0]}"):
             read_table(codes, {"icd": Attribute("quasi-identifier", prefixes=prefixes)})
 
 
+USED = {"sex": Attribute("quasi-identifier"), "age": Attribute("sensitive"), "note": Attribute("ignored")}
+THREE = pd.DataFrame({"sex": ["f", "m", "?"], "age": [20, 30, 40], "note": ["x", "y", "z"]})
+
+
 @pytest.mark.parametrize(
-    "given", [{"intervals": [10, 25]}, {"intervals": [0]}, {"prefixes": [2, 3]}, {"prefixes": [0]}]
+    ("settings", "message"),
+    [
+        ({"engine": "oracle"}, "engine .*'oracle'"),
+        ({"domain": "guessed"}, "domain .*'guessed'"),
+        ({"separator": "::"}, "separator"),
+        ({"decimal": ";"}, "decimal sign .*';'"),
+        ({"missing": "NA"}, "missing is a list of texts"),
+        ({"attributes": {"note": Attribute("ignored")}}, "no attribute is a quasi-identifier or sensitive"),
+        ({"attributes": {"count": Attribute("sensitive")}}, "the column 'count'"),
+    ],
 )
-def test_levels_that_do_not_nest_are_refused_before_a_table_is_read(given: dict[str, list[int]]) -> None:
-    with pytest.raises(InputError, match=f"^{next(iter(given))}: "):
-        Attribute("quasi-identifier", **given)  # type: ignore[arg-type]
+def test_a_source_that_makes_no_sense_is_refused_where_it_is_built(settings: dict[str, Any], message: str) -> None:
+    arguments = {"attributes": USED} | settings
+    with pytest.raises(InputError, match=message):
+        TableSource(origin=THREE, **arguments)
+    if "attributes" not in settings:
+        with pytest.raises(InputError, match=message):
+            read_table(THREE, **arguments)
+
+
+def test_columns_without_a_role_may_be_called_count_and_roles_are_known() -> None:
+    counted = pd.DataFrame({"sex": ["f", "m"], "count": ["17", "18"]})
+    assert read_table(counted, {"sex": "sensitive", "count": "ignored"}).rows == 2
+    with pytest.raises(InputError, match="nothing to publish"):
+        read_table(counted, {"sex": "identifier"})
+    with pytest.raises(InputError, match="role"):
+        Attribute("secret")
+
+
+def test_a_source_counts_and_reads_the_rows_and_names_the_columns(tmp_path: Path) -> None:
+    THREE.to_csv(tmp_path / "people.csv", index=False, sep=";")
+    attributes, missing = dict(USED), ["?"]
+    frame = TableSource(origin=THREE, attributes=attributes, missing=missing)  # type: ignore[arg-type]
+    attributes.clear()
+    missing.clear()  # the source does not change
+    file = TableSource(origin=str(tmp_path / "people.csv"), attributes=USED, missing=("?",), separator=";")
+    for source in (frame, file):
+        assert source.missing == ("?",)
+        assert source.columns() == ("sex", "age", "note")
+        assert list(source.used) == ["sex", "age"]
+        assert (source.table().rows, source.table().missing) == (2, 1)
+        assert (len(source.rows()), source.rows().missing) == (2, 1)
+    assert file.path == tmp_path / "people.csv"
+    assert frame.path is None
+    with pytest.raises(InputError, match="a frame in memory"):
+        frame.files()
+    with pytest.raises(InputError, match="no table"):
+        TableSource(origin=tmp_path / "none.csv", attributes=USED).columns()
