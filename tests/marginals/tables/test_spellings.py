@@ -8,26 +8,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import (
-    Attribute,
-    DisclosureRule,
-    InputError,
-    Part,
-    Policy,
-    TableSource,
-    disclose,
-    publish,
-    read_rows,
-    read_table,
-)
-from marginals.audited_tables import guessed_spec, labelled_cells, read_published
-from marginals.disclosure import disclose_file
-from marginals.tables.values import POINT, NumberFormat, in_order, number_text
+from command_line import main
+from marginals import Attribute, DisclosureRule, InputError, Part, Policy, disclose, publish, read_rows, read_table
 
+PLAIN = Attribute("quasi-identifier")
+DECIMALS = Attribute("quasi-identifier", intervals=[0.1])
 WHOLE = [Decimal(n) for n in (-1200, 0, 7, 95, 1000, 1500, 12345, 100000, 1234567)]
 FRACTIONS = [Decimal(n) for n in ("-1.5", "0", "0.25", "12", "999.75", "1000.5", "123456.5")]
 COPIES, CUT = 6, 1000
@@ -202,15 +192,30 @@ def test_a_column_of_any_numbers_is_read_as_they_are(data: st.DataObject) -> Non
     whole = all(n % 1 == 0 for n in spelling.numbers)
     places = st.just(0) if whole else st.integers(0, 1)
     drawn = data.draw(st.lists(places.flatmap(lambda p: st.decimals(-(10**5), 10**5, places=p)), min_size=1))
-    numbers = [Decimal(number_text(n)) for n in drawn]
-    texts = [spelling.spelled(n) for n in numbers]
-    own = NumberFormat.of(texts, spelling.decimal)
+    numbers = [DECIMALS.base_value(str(n)) or "" for n in drawn]
+    texts = [spelling.spelled(Decimal(n)) for n in numbers]
+    own = PLAIN.numbers(texts, spelling.decimal)
     if own is None:  # points between thousands are read where the column shows that they are none before fractions
         assert spelling.decimal == ","
         assert not any("," in text or text.count(".") > 1 for text in texts)
     else:
-        assert [own.number(text) for text in texts] == numbers
-        assert in_order(set(texts)) == sorted(set(texts), key=lambda text: (own.number(text), text))
+        read = {text: PLAIN.base_value(text, own) or "" for text in texts}
+        assert list(map(read.__getitem__, texts)) == numbers
+        in_order = PLAIN.hierarchy_of(texts).labels[0]
+        assert list(in_order) == sorted(set(texts), key=lambda text: (Decimal(read[text]), text))
+
+
+def disclosed_by_duckdb(folder: Path, rules: Sequence[DisclosureRule], decimal: str = ".") -> Result:
+    """Disclose t.csv by the command."""
+    asked = "".join(
+        f'[[risk.rules]]\nattribute = "{each.attribute}"\ncondition = "{each.condition}"\n' for each in rules
+    )
+    (folder / "release.toml").write_text(
+        f'[data]\npath = "t.csv"\nseparator = ";"\ndecimal = "{decimal}"\nengine = "duckdb"\n'
+        f'[attributes.x]\nrole = "quasi-identifier"\n[attributes.ill]\nrole = "sensitive"\n{asked}'
+    )
+    command = ["disclose", str(folder / "release.toml"), "--out", str(folder / "out.csv")]
+    return CliRunner().invoke(main, command)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -232,8 +237,7 @@ def test_answers_are_those_of_pandas_on_the_numbers(name: str, tmp_path: Path) -
     rows = read_rows(tmp_path / "t.csv", attributes, **form)
     shown = disclose(rows, rules).frame()
     assert ((shown["ill"] == "*").sum(), (shown["x"] == "*").sum()) == hidden
-    source = TableSource(origin=tmp_path / "t.csv", attributes=attributes, engine="duckdb", **form)
-    disclose_file(source, tmp_path / "out.csv", rows.domain, rules)
+    assert disclosed_by_duckdb(tmp_path, rules, spelling.decimal).exit_code == 0
     shown = pd.read_csv(tmp_path / "out.csv", dtype=str)
     assert ((shown["ill"] == "*").sum(), (shown["x"] == "*").sum()) == hidden
 
@@ -247,11 +251,12 @@ def test_an_audit_reads_the_counts_of_a_spelling(name: str, tmp_path: Path) -> N
     counts = [n for n in spelling.numbers if n >= 0 and n % 1 == 0]
     lines = [f"{chr(97 + place)};{spelling.spelled(n)}" for place, n in enumerate(counts)]
     path = tmp_path / "t.csv"
-    path.write_text("\n".join(["area;n", *lines, "z;\n"]), encoding="utf-8")
-    spec = guessed_spec([path]).spec
-    cells = list(labelled_cells(read_published(path), spec.tables[path], spec.markers))
-    assert [cell.interval for cell in cells[:-1]] == [(int(n), int(n)) for n in counts]
-    assert cells[-1].interval[0] == 0
+    path.write_text("\n".join(["area;n", *lines, "z;", f"total;{sum(counts) + 3}\n"]), encoding="utf-8")
+    (part,) = marginals.audit(path).as_json()["audited"]
+    (fact,) = part["facts"]
+    assert (fact["values"], fact["proven"]) == ({"area": "z"}, [3, 3])
+    read = [f"area {chr(97 + place)} ({int(n):,})" for place, n in enumerate(counts)]
+    assert fact["because"] == [f"3: everybody ({sum(counts) + 3:,}) minus {' minus '.join(read)}"]
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -276,16 +281,17 @@ def test_what_is_no_number_is_named_and_never_left_out(name: str, tmp_path: Path
     except InputError as error:
         assert "ranges are of numbers" in str(error) or "its labels are names" in str(error)  # noqa: PT017
     else:  # those that are numbers are counted, the others may be
-        sure = sum(POINT.real(text) >= 6 for text in texts)
+        sure = sum(float(DECIMALS.base_value(text) or "nan") >= 6 for text in texts)
         open_rows = sum(each.rows for each in found.unjudged)
         assert (found.lower, found.upper) == (sure, sure + open_rows)
         assert name in ("zero before", "zero behind") or open_rows > 0
-    for rows in (read_rows(frame, texts_only),):
-        with pytest.raises(InputError, match="not every value is a number"):
-            disclose(rows, [DisclosureRule("ill", None, "x >= 6")]).frame()
-    source = TableSource(origin=tmp_path / "t.csv", attributes=texts_only, separator=";", engine="duckdb")
+    rules = [DisclosureRule("ill", None, "x >= 6")]
     with pytest.raises(InputError, match="not every value is a number"):
-        disclose_file(source, tmp_path / "out.csv", rows.domain, [DisclosureRule("ill", None, "x >= 6")])
+        disclose(read_rows(frame, texts_only), rules).frame()
+    refused = disclosed_by_duckdb(tmp_path, rules)
+    assert refused.exit_code == 2
+    assert "not every value is a number" in refused.output
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_words_among_numbers_have_bounds_with_and_without_and_no_part() -> None:
