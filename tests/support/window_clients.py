@@ -1,23 +1,28 @@
 """A window on a folder and a browser without scripts, both in this process: pages, forms, and what they answer."""
 
+import contextlib
 import html
+import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from werkzeug.test import Client, TestResponse
 
+from command_line import main
+from marginals.window import jobs
 from marginals.window import starter as starter
 from marginals.window.gate import Gate
 from marginals.window.project import Project
 from marginals.window.server import Application, serve
-from marginals.window.window import Window
+from marginals.window.window import Counting, CountingResult, Window
 
 PORT = 5000
 PLACE = "where-nobody-looks"
@@ -48,6 +53,26 @@ class Browser:
         )
         self.pages.append(answer.get_data(as_text=True))
         return answer
+
+    def page(self, address: str, **options: Any) -> str:
+        """The text of a page."""
+        return self.get(address, **options).get_data(as_text=True)
+
+    def send(self, address: str, fields: dict[str, Any] | None = None, **options: Any) -> str:
+        """The text of what a form is answered."""
+        return self.post(address, fields, **options).get_data(as_text=True)
+
+    def change(self, address: str, action: str, changed: dict[str, Any] | None = None) -> str:
+        """Load a page until it has a form, send this with some fields changed, and return the answer."""
+        fields = self.fields_of(self.until(address, f'action="/{PLACE}{action}"'), action)
+        return self.send(action, {**fields, **(changed or {})})
+
+    def finish(self, kind: str) -> jobs.Job:
+        """The latest job of a kind, once it is done."""
+        job = self.window.jobs.latest(kind)
+        assert job is not None
+        assert job.done.wait(120)
+        return job
 
     def fields_of(self, page: str, action: str) -> dict[str, Any]:
         """What a browser would send for the form of a page as it stands there."""
@@ -97,9 +122,15 @@ def browsing(path: Path) -> Iterator[Browser]:
             window.close()
 
 
+def problem_of(page: str) -> str:
+    """What a page says that is wrong."""
+    found = re.search(r'said problem"[^>]*>\s*(?:<p>)?(.*?)</', page, re.DOTALL)
+    return found[1] if found else ""
+
+
 @contextmanager
-def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a window on a path, served in a thread until this ends."""
+def serving(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Window]]:
+    """A window on a path and its address, served in a thread until this ends."""
     windows: list[Window] = []
     begin = Window.begin
     monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
@@ -114,8 +145,54 @@ def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     thread.start()
     assert ready.wait(30)
     try:
-        yield address[0]
+        yield address[0], windows[0]
     finally:
         windows[0].stopping.set()
         thread.join(20)
         assert not thread.is_alive()
+
+
+@contextmanager
+def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a window on a path, served in a thread until this ends."""
+    with serving(path, monkeypatch) as (address, _):
+        yield address
+
+
+def gate_of(address: str) -> Gate:
+    """The gate of a window in another process, by the address that it announces."""
+    parts = re.search(r"http://127\.0\.0\.1:(\d+)/(\S+)/\?token=(\S+)", address)
+    assert parts is not None
+    return Gate(int(parts[1]), token=parts[3], place=parts[2])
+
+
+def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pages wait for the counts of the table."""
+    monkeypatch.setattr(Counting, "_asked", lambda *_: CountingResult())
+
+
+def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands of the window run until they are stopped."""
+    monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(600)")
+
+
+def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run commands of a window in this process, to their end, since a process takes a second."""
+
+    def command(
+        own: jobs.Jobs, kind: str, arguments: list[str], then: Callable[[jobs.Job], None] | None = None
+    ) -> jobs.Job:
+        job = own._kept(kind, "marginals " + " ".join(arguments), None)
+        with contextlib.chdir(own.folder):
+            result = CliRunner().invoke(main, [*arguments, "--json"])
+        job.status = result.exit_code
+        with contextlib.suppress(ValueError):
+            job.answer = json.loads(result.stdout)
+        if job.status:
+            job.sentence = job.answer.get("error", result.output)
+        if then is not None:
+            then(job)
+        job.done.set()
+        return job
+
+    monkeypatch.setattr(jobs.Jobs, "command", command)

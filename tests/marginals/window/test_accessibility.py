@@ -10,12 +10,8 @@ import pytest
 pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
-import marginals
-from marginals.pages.audit_page import audit_html
-from marginals.window import jobs
-from marginals.window.window import Counting, CountingResult
 from small_release import CONFIG, marginals_command, write_config
-from window_clients import served
+from window_clients import never_end, served, withhold_counts
 from window_pages import Visitor
 
 VIEWS = ("cross", "counts", "tables", "python")
@@ -65,7 +61,7 @@ def test_a_table_that_the_program_does_not_know_yet(
 @pytest.mark.slow
 @SCHEMES
 def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Counting, "_asked", lambda *_: CountingResult())
+    withhold_counts(monkeypatch)
     for path in PAGES:
         visitor.goto(path)
         visitor.inspect(f"{path} while counts are awaited")
@@ -76,7 +72,7 @@ def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.
 @SCHEMES
 def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search, a frontier and a release that never end, until they are stopped."""
-    monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(600)")
+    never_end(monkeypatch)
     visitor.goto("/search")
     visitor.send("/search")
     visitor.inspect("the search is at work")
@@ -185,7 +181,7 @@ def test_pages_of_releases_and_audits_as_files(scheme: str, browser: Any, folder
     assert marginals_command("publish", folder / "release.toml", "--out", folder / "release").returncode == 0
     crossed = folder / "crossed.csv"
     crossed.write_text("age,f,m,total\nyoung,<5,12,15\nold,9,<5,11\ntotal,12,14,26\n")
-    (folder / "audit.html").write_bytes(audit_html(marginals.audit(crossed)))
+    assert marginals_command("audit", crossed, "--report", folder / "audit.html").returncode in (0, 1)
     page = browser.new_page(color_scheme=scheme)
     visitor = Visitor(page, folder.as_uri())
     for name in ("release/report.html", "release-steward.html", "audit.html"):

@@ -86,11 +86,11 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
         answer = browser.get(path)
         assert answer.status_code == 200
         assert "<b>Straße" not in answer.get_data(as_text=True)
-    policy = browser.get("/policy").get_data(as_text=True)
+    policy = browser.page("/policy")
     for name in ("disease", "debt (€)"):
         assert f'name="number:{name}"' in policy
     assert "Wanted too: " + TIMES.join(("Alter", "性別", "disease")) + "." in policy
-    assert "the last row of each count" in browser.get("/publish").get_data(as_text=True)
+    assert "the last row of each count" in browser.page("/publish")
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
 )
 def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser, path: str, action: str) -> None:
     fields = browser.fields_of(browser.until(path, action), action)
-    assert "Nothing changed." in browser.post(action, fields).get_data(as_text=True)
+    assert "Nothing changed." in browser.send(action, fields)
     assert browser.window.file.text == CONFIG
 
 
 def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> None:
-    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy")
+    fields = browser.fields_of(browser.page("/policy"), "/policy")
     del fields["version"]  # each form is sent from a page that was loaded after the one before
     browser.post("/policy", {**fields, "kind:disease": "simple", "number:disease": "2"})
     assert browser.window.config().policy.diversity == {"disease": "simple:2", "debt (€)": "distinct:2"}
@@ -121,7 +121,7 @@ def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> N
 
 
 def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
-    fields = browser.fields_of(browser.get("/policy").get_data(as_text=True), "/policy/wanted")
+    fields = browser.fields_of(browser.page("/policy"), "/policy/wanted")
     names = list(browser.window.config().source.used)
     pair = f"{names.index('Alter')}-{names.index('性別')}"
     browser.post("/policy/wanted", {**fields, "pair": [*fields["pair"], pair]})
@@ -144,11 +144,11 @@ def test_people_with_several_rows_are_published_with_a_ledger_and_explored(brows
     assert release.verify().ok
     browser.post("/publish/ledger", {"ledger": "ledger"})
     assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
-    page = browser.get("/explore").get_data(as_text=True)
+    page = browser.page("/explore")
     assert "<b>Straße" not in page
     margin = max(release.margins, key=len)
     query = {"release": "release", **{f"level:{name}": level for name, level in margin.items()}}
-    csv = browser.get("/explore/table.csv", query_string=query).get_data(as_text=True)
+    csv = browser.page("/explore/table.csv", query_string=query)
     assert set(csv.splitlines()[0].split(",")) == {*margin, "expected", "lower", "upper", "exact", "kind"}
     assert not any(line.startswith("=") or ",=" in line for line in csv.splitlines())
 
@@ -156,7 +156,7 @@ def test_people_with_several_rows_are_published_with_a_ledger_and_explored(brows
 def test_the_other_tab_keeps_what_it_wrote(browser: Browser) -> None:
     """Two tabs were loaded at once; the edit of the second is of the levels, after the first edited roles."""
     roles = browser.fields_of(browser.until("/table", "role:Alter"), "/table/roles")
-    levels = browser.fields_of(browser.get("/levels?attribute=Alter").get_data(as_text=True), "/levels")
+    levels = browser.fields_of(browser.page("/levels?attribute=Alter"), "/levels")
     browser.post("/table/roles", {**roles, "role:leer": "ignored", "role:性別": "ignored"})
     first = browser.window.file.text
     late = browser.post(

@@ -11,10 +11,10 @@ pytest.importorskip("werkzeug", reason="werkzeug is not installed")
 pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import marginals
-from marginals.bundle.signature import SIGNATURE
 from small_release import CONFIG, marginals_command, write_config
 from window_clients import served
 from window_pages import WIDTHS
+from written_bundles import SIGNATURE
 
 _FOCUSED = """() => {
   const e = document.activeElement;

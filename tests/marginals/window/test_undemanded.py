@@ -214,7 +214,7 @@ class Walk:
 
     def page(self, path: str) -> str:
         self.browser.window.counting.table(20)
-        return self.browser.get(path).get_data(as_text=True)
+        return self.browser.page(path)
 
     def note(self, fields: Mapping[str, "list[str]"]) -> None:
         """Whoever sends "none" for a column says that nothing is demanded of it."""

@@ -40,7 +40,7 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
     monkeypatch.chdir(folder)
     signed = shutil.which("minisign") is not None
     with browsing(table) as browser:
-        assert "Look at the table" in browser.get("/").get_data(as_text=True)
+        assert "Look at the table" in browser.page("/")
         browser.post("/table/begin")
         page = browser.until("/table", "Prosecutor: ")
         assert browser.window.config().source.attributes["name"].role.value == "identifier"

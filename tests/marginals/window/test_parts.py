@@ -1,15 +1,49 @@
-"""What stands before Publish, the list that is kept, and results as cards."""
+"""Parts of pages: the tree of levels, the preview before publishing, and results as cards."""
 
-from pathlib import Path
-
+import numpy as np
 import pytest
 
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+
+from hypothesis import given
+
 import marginals
-from marginals import InputError
 from marginals.example import release
-from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
+from marginals.window.level_tree import Group, level_tree
 from marginals.window.preview import Preview
 from marginals.window.result_cards import cards_of_attacks, cards_of_verdicts, in_groups
+from models import Hierarchy
+from strategies import hierarchies
+
+
+def leaves(group: Group) -> list[Group]:
+    return [leaf for part in group.parts for leaf in leaves(part)] or [group]
+
+
+@given(hierarchies())
+def test_the_tree_has_all_values_with_rows_and_each_group_the_rows_of_its_parts(hierarchy: Hierarchy) -> None:
+    counts = np.arange(hierarchy.size(0), dtype=np.int64)
+    tree = level_tree(hierarchy, counts)
+    assert tree.rows == counts.sum()
+
+    def check(group: Group) -> None:
+        assert not group.parts or sum(part.rows for part in group.parts) == group.rows
+        assert [part.label for part in group.parts] != [group.label]
+        for part in group.parts:
+            check(part)
+
+    check(tree)
+    values = sorted((leaf.rows for leaf in leaves(tree)), reverse=True)
+    assert values == [count for count in sorted(counts.tolist(), reverse=True) if count] or counts.sum() == 0
+
+
+def test_of_very_many_values_some_are_drawn_and_the_others_counted() -> None:
+    rows = [(f"{value}", f"{value // 100}x", "*") for value in range(5000)]
+    tree = level_tree(Hierarchy.from_rows(rows), np.ones(5000, dtype=np.int64))
+    assert tree.others == 0
+    assert len(tree.parts) == 50
+    assert len(leaves(tree)) <= 450
+    assert all(len(part.parts) + part.others == 100 for part in tree.parts)
 
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
@@ -29,51 +63,20 @@ def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:
     assert all(lacking.values())
 
 
-def test_what_must_be_is_required_and_the_list_is_kept_for_the_steward_alone(tmp_path: Path) -> None:
-    wrong = Checklist([CheckedItem("Nothing is demanded of income, so it cannot be published.", False)], [])
-    with pytest.raises(InputError, match="Nothing is demanded of income"):
-        wrong.require(looked=True)
-    right = Checklist([CheckedItem("Each has a demand.")], [CheckedItem("There is no ledger.", False)])
-    with pytest.raises(InputError, match="tick"):
-        right.require(looked=False)
-    right.require(looked=True)
-    place = kept_at(tmp_path / "release")
-    keep(right.text("release", "release.toml"), place)
-    assert place.name == "release-checklist.txt"
-    assert place.stat().st_mode & 0o077 == 0
-    assert f"[x] {LOOKED}" in place.read_text()
-    assert "[ ] There is no ledger." in place.read_text()
-    assert kept_at(tmp_path / "release") == place  # the list of an earlier run is replaced
-
-
-def test_another_file_is_not_replaced_by_the_list(tmp_path: Path) -> None:
-    (tmp_path / "release-checklist.txt").write_text("mine")
-    with pytest.raises(InputError, match="is there already"):
-        kept_at(tmp_path / "release")
-
-
 def test_verdicts_are_cards_with_their_detail() -> None:
     printed = (
         "    holds  k-link k = 10\n           closest case: count 14\n    fails  min-cell k = 3\n"
         " attested  register diversity = entropy:2, sensitive = disease, of people\n"
-        "    holds  maxent-diversity of 3 sensitive attributes\n"
+        "           attested by the publisher, who has the table; the files cannot show it\n"
+        "Attested by the publisher, and not verified:\n    holds  maxent-diversity of 3 sensitive attributes\n"
     )
     cards = cards_of_verdicts(printed)
-    assert [(card.mark, card.look, card.sentence) for card in cards] == [
-        ("holds", "holds", "Each group of a published table, sensitive columns aside, is as large as claimed."),
-        ("fails", "fails", "No count smaller than claimed is published, and none can be worked out."),
-        (
-            "attested",
-            "undecided",
-            "To readers with a register of all nonsensitive values, values of disease are as varied as claimed.",
-        ),
-        (
-            "holds",
-            "holds",
-            "To readers who combine all tables by maximum entropy, values of 3 sensitive columns are as varied as claimed.",
-        ),
-    ]
+    marks = [("holds", "holds"), ("fails", "fails"), ("attested", "undecided"), ("holds", "holds")]
+    assert [(card.mark, card.look) for card in cards] == marks
+    assert "values of disease" in cards[2].sentence
+    assert "3 sensitive columns" in cards[3].sentence
     assert cards[0].detail == ("k-link k = 10", "closest case: count 14")
+    assert [len(card.detail) for card in cards] == [2, 1, 2, 1]
     assert [card.sentence for card in cards_of_verdicts("    holds  another k = 2\n")] == ["another k = 2"]
 
 
@@ -88,15 +91,6 @@ def test_what_readers_conclude_is_marked_and_never_as_nothing_where_it_was_not_e
     cards = cards_of_attacks(printed)
     assert [card.mark for card in cards] == ["look", "nothing found", "not examined", "look", "look"]
     assert cards[0].detail == ("with diagnosis: 5 of 270",)
-
-
-def test_an_attested_verdict_has_its_reason_as_detail_and_a_heading_is_no_verdict() -> None:
-    printed = (
-        "    holds  k-link k = 10\nAttested by the publisher, and not verified:\n attested  register of 2 attributes\n"
-        "           attested by the publisher, who has the table; the files cannot show it\n"
-    )
-    cards = cards_of_verdicts(printed)
-    assert [(card.mark, len(card.detail)) for card in cards] == [("holds", 1), ("attested", 2)]
 
 
 def test_what_readers_conclude_is_whole_sentences_in_groups_by_who_concludes_it() -> None:

@@ -1,0 +1,405 @@
+"""Searching, publishing and exploring in the window: each is a command, which the page names, and its result is a card."""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
+import marginals
+from small_release import CONFIG, contents, marginals_command, write_config
+from window_clients import Browser, browsing, problem_of
+
+PUBLISHED = "The release is written to the folder"
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with browsing(write_config(tmp_path)) as opened:
+        opened.window.counting.table(20)
+        yield opened
+
+
+def publish(browser: Browser, **fields: str) -> str:
+    """Publish what the page for that offers, and return the page when it is done."""
+    browser.post("/publish", {"looked": "yes", "out": "release", **fields})
+    return browser.until("/publish", PUBLISHED)
+
+
+@pytest.mark.slow
+def test_a_release_alone_is_explored_where_nothing_can_be_written(
+    tmp_path: Path, small_release: marginals.Release
+) -> None:
+    place = tmp_path / "bundle" / "people-release"
+    release = small_release.write(place)
+    before = sorted(tmp_path.rglob("*"))
+    with browsing(place) as browser, browsing(place):
+        page = browser.page("/")
+        assert "Explore" in page
+        assert "/policy" not in page
+        assert browser.get("/policy").status_code == 400
+        levels = {"age": 0, "sex": 0, "disease": 0}
+        query = {"release": "people-release", **{f"level:{name}": level for name, level in levels.items()}}
+        page = browser.page("/explore", query_string=query | {"view": "python"})
+        assert "release.counts({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0})" in page
+        lines = browser.page("/explore/table.csv", query_string=query).splitlines()
+        assert lines[0] == "age,sex,disease,expected,lower,upper,exact,kind"
+        assert len(lines) == len(release.counts(levels)) + 1
+        levels = dict.fromkeys(("age", "sex", "town", "disease"), 0)
+        page = browser.page("/explore", query_string={f"level:{name}": "0" for name in levels})
+        counts = release.counts(levels)
+        assert f"And {len(counts) - 300:,} more, in the file." in page or len(counts) <= 300
+        for bad in (
+            {"level:age": "7"},
+            {"level:age": "x"},
+            {"level:name": "0"},
+            {"release": "other"},
+            {"release": ".."},
+        ):
+            assert browser.get("/explore", query_string=bad).status_code == 400
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) -> None:
+    assert "+k_link = 60" in browser.send("/search", {"k_link": "60"})
+    browser.until("/search", "Candidate 1")
+    browser.post("/search", {})
+    page = browser.until("/search", "Candidate 2")
+    assert browser.window.config().policy.k_link == 5
+    exact: list[set[tuple[str, str]]] = []
+    for candidate in browser.window.candidates.all():
+        assert candidate.answer["kl_divergence"] >= 0
+        release = marginals.open_release(candidate.folder / "release")
+        assert len(candidate.tables) == len(release.margins)
+        for words, margin in zip(candidate.tables, release.margins):
+            assert all(name in words for name in margin)
+            assert f"<li>{html.escape(words)}</li>" in page
+        kinds = re.search(rf'aria-label="Candidate {candidate.number}: Of (\d+) pairs: (\d+) exact, ', page)
+        assert kinds is not None
+        pairs = list(combinations(release.domain.attributes, 2))
+        kind_of = {pair: release.counts([*pair]).attrs["kind"] for pair in pairs}
+        exact.append({pair for pair in pairs if kind_of[pair] == "published"})
+        assert [int(kinds[1]), int(kinds[2])] == [len(pairs), len(exact[-1])]
+        picture = page[kinds.end() :].partition("</svg>")[0]
+        for (one, other), kind in kind_of.items():
+            cell = re.search(rf'<title>(?:{one}, {other}|{other}, {one}): [^<]*</title><rect class="(\w+)"', picture)
+            assert cell is not None
+            assert (cell[1] == "published") is (kind == "published")
+    listed = re.search("Beside candidate 1: exact now: ([^;.]*)", page)
+    assert listed is not None
+    assert set(listed[1].split(", ")) == {" \N{MULTIPLICATION SIGN} ".join(pair) for pair in exact[1] - exact[0]}
+    browser.post("/search/1/take")
+    assert "<b>chosen</b>" in browser.page("/search")
+    assert browser.window.config().policy.k_link == 60
+    found = browser.window.candidates.all()[0]
+    assert json.loads((found.folder / "found.json").read_text())["config"] == browser.window.file.text
+    assert "sandbox" in browser.get("/search/1/report").headers["Content-Security-Policy"]
+    for number in (1, 2):
+        browser.post(f"/search/{number}/drop")
+    assert browser.window.candidates.all() == []
+    assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
+
+
+@pytest.mark.slow
+def test_what_was_searched_is_published_without_a_second_search(browser: Browser) -> None:
+    """To the byte as by the command; another config, table or ledger is searched again, what was damaged is refused."""
+    folder, config = browser.window.project.folder, browser.window.file.path
+    browser.post("/search", {})
+    browser.until("/search", "Candidate 1")
+    page = browser.send("/publish", {"looked": "yes", "out": "first"})
+    assert "so it is not searched again" in page
+    assert f"{PUBLISHED} first" in page
+    job = browser.finish("publish")
+    assert job.process is None
+    assert job.shown == "marginals publish release.toml --out first"
+    ran = marginals_command("publish", config, "--out", folder / "again", "--json")
+    assert contents(folder / "first") == contents(folder / "again")
+    assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
+    assert job.answer == {**json.loads(ran.stdout), "out": "first", "steward": "first-steward.html"}
+    assert (folder / "first-steward.html").stat().st_mode & 0o077 == 0
+
+    other = folder / "other"
+    other.mkdir()
+    (other / "note.txt").write_text("mine")
+    assert "other" in problem_of(browser.send("/publish", {"looked": "yes", "out": "other"}))
+    assert (other / "note.txt").read_text() == "mine"
+    found = browser.window.candidates.found()
+    assert found is not None
+    for file, change in ((folder / "people.csv", b"\n30,f,Aix,flu"), (config, b"\n[population]\nsize = 9999")):
+        before = file.read_bytes()
+        file.write_bytes(before.rstrip() + change + b"\n")
+        assert browser.window.candidates.found() is None
+        file.write_bytes(before)
+        assert browser.window.candidates.found() is not None
+    assert "It is the first release of the ledger." in publish(browser, out="noted", ledger="ledger")
+    assert browser.finish("publish").process is not None
+    counts = next((found.folder / "release" / "marginals").iterdir())
+    counts.write_bytes(counts.read_bytes() + b"\n")
+    assert counts.name in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
+    assert not (folder / "third").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
+def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    command = ["minisign", "-G", "-p", folder / "minisign.pub", "-s", folder / "minisign.key"]
+    subprocess.run(command, input="open sesame\nopen sesame\n", text=True, check=True, capture_output=True)
+    assert 'name="sign" value="yes" disabled' in browser.page("/publish")
+    page = browser.send("/publish", {"looked": "yes", "out": "release", "sign": "yes"})
+    assert "--sign minisign.key" in problem_of(page)
+    assert browser.window.jobs.latest("publish") is None
+
+
+@pytest.mark.slow
+def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> None:
+    """A policy that no table satisfies; then one under which single attributes are too fine."""
+    browser.post("/search", {"k_link": "5000"})
+    assert "demands 5,000 rows" in browser.until("/search", "Candidate 1")
+    browser.post("/search", {"k_link": "400"})
+    assert "Nothing is published of age" in browser.until("/search", "Candidate 2")
+    shown = browser.send("/search/remedy", {"remedy": "fit", "attribute": "age"})
+    assert "+ladder = &#34;fitted&#34;" in shown
+    assert browser.window.config().source.attributes["age"].is_fitted
+    assert browser.window.config().policy.k_link == 5
+    browser.post("/search/remedy", {"remedy": "want", "first": "age", "second": "disease", "weight": "10"})
+    assert [own.weight for own in browser.window.config().policy.analyses] == [10.0]
+    browser.post("/search/remedy", {"remedy": "diversity", "attribute": "", "demand": "recursive:3,2"})
+    assert browser.window.config().policy.diversity == "recursive:3,2"
+    before = browser.window.file.text
+    for bad in (
+        {"remedy": "fit", "attribute": "x"},
+        {"remedy": "want", "first": "x", "second": "age"},
+        {"remedy": "x"},
+    ):
+        assert problem_of(browser.send("/search/remedy", bad))
+        assert browser.window.file.text == before
+
+
+@pytest.mark.slow
+def test_the_frontier_is_that_of_python(browser: Browser) -> None:
+    browser.post("/search/frontier", {"k": "2, 20, 5000", "diversity": "entropy:2; distinct:2"})
+    page = browser.until("/search", '<svg class="frontier"')
+    config = browser.window.config()
+    grid = marginals.frontier(
+        config.read_table(), config.policy, [2, 20, 5000], ["entropy:2", "distinct:2"], ["greedy"]
+    )
+    found = [row["kl_divergence"] for row in browser.finish("frontier").answer["rows"]]
+    expected = [None if value != value else value for value in grid["kl_divergence"].tolist()]
+    assert [value is None for value in found] == [value is None for value in expected]
+    assert [v for v in found if v is not None] == pytest.approx([v for v in expected if v is not None], abs=1e-9)
+    assert page.count("<circle class=") == 4
+    assert "marginals.frontier(" in page
+    for bad in (
+        {"k": ""},
+        {"k": "2", "diversity": "x"},
+        {"k": "2", "strategy": "x"},
+        {"k": " ".join(map(str, range(2, 99)))},
+    ):
+        assert problem_of(browser.send("/search/frontier", bad))
+
+
+@pytest.mark.slow
+def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> None:
+    assert "no key" in browser.send("/publish", {"looked": "yes", "out": "release", "sign": "yes"}).lower()
+    page = publish(browser, out="my release", ledger="ledger")
+    assert "It is the first release of the ledger." in page
+    assert "Ledgers in this folder: ledger." in page
+    browser.post("/publish/ledger", {"ledger": "ledger"})
+    assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
+    browser.post("/publish/attack", {"release": "my release"})
+    page = browser.until("/publish", "<h2>What readers can conclude</h2>")
+    assert 'class="printed"' in page
+    assert "not examined" in page
+    for address, status in (
+        ("/publish/my%20release/report", 200),
+        ("/publish/my%20release/steward", 200),
+        ("/publish/my%20release/other", 400),
+        ("/publish/other/report", 400),
+        ("/explore?release=my+release", 200),
+    ):
+        assert browser.get(address).status_code == status
+
+
+@pytest.mark.slow
+def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
+    browser.post("/search", {})
+    browser.post("/jobs/1/stop", {"back": "/search"})
+    assert browser.finish("search").state == "done" or browser.window.candidates.all() == []
+    assert not list(browser.window.project.folder.glob(".release.candidate-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="this system has no signal by which a search is asked for its best")
+def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
+    """What it found is a release as any other."""
+    path = browser.window.file.path
+    path.write_text(CONFIG + '[search]\nstrategy = "anneal"\ntime_limit = 600.0\n')
+    browser.post("/search", {})
+    job = browser.window.jobs.get(1)
+    assert job is not None
+    while not job.can_keep and job.runs:
+        time.sleep(0.005)
+    browser.post("/jobs/1/keep", {"back": "/search"})
+    assert browser.finish("search").state == "done"
+    path.write_text(CONFIG)
+    browser.post("/search", {})
+    browser.finish("search")
+    early, whole = browser.window.candidates.all()
+    assert (early.is_early, whole.is_early) == (True, False)
+    assert all(check["holds"] for check in early.answer["checks"])
+    assert browser.page("/search").count("ended early</span>") == 1
+    assert "Nothing is found yet" in browser.send("/jobs/2/keep", {"back": "/search"})
+
+
+def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> None:
+    told = {
+        "kl_divergence": 0.125,
+        "tables": ["age (5 years), <sex>"],
+        "attributes": ["age", "<sex>"],
+        "pairs": [["age", "<sex>", "published"]],
+        "numbers": {"published": 1, "supported": 0, "assumed": 0, "unpublished": 0},
+    }
+    program = (
+        "import json, sys, time\n"
+        f"print(json.dumps({{'best': {told!r}}}), file=sys.stderr, flush=True)\n"
+        "print(json.dumps({'best': {'tables': 3}}), file=sys.stderr, flush=True)\n"
+        "time.sleep(600)"
+    )
+    with browsing(write_config(tmp_path)) as browser:
+        assert browser.page("/search/best").strip() == ""
+        job = browser.window.jobs.python("search", program, "a search")
+        part = browser.until("/search/best", "The best so far")
+        assert "KL divergence 0.125 nats" in part
+        assert "age (5 years), &lt;sex&gt;" in part
+        assert 'role="img" aria-label="The best so far: Of 1 pair: 1 exact, 0 supported, 0 lost."' in part
+        assert part.strip() in browser.page("/search")
+        job.stop()
+        assert job.done.wait(10)
+        assert "The best so far" not in browser.page("/search")
+
+
+@pytest.mark.slow
+def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
+    folder = browser.window.project.folder
+    browser.change("/publish", "/publish", {"looked": "yes", "title": "People", "publisher": "City of Ulm", "sign": ""})
+    assert browser.window.config().imprint.title == "People"
+    page = browser.until("/publish", f"{PUBLISHED} release")
+    assert "claims proven" in page
+    assert "is replaced: release" in page
+    told = json.loads((folder / "release" / "datapackage.json").read_text())
+    assert (told["title"], told["release"]["imprint"]) == ("People", {"publisher": "City of Ulm"})
+    names = []
+    os.utime(browser.window.file.path, ((folder / "release").stat().st_mtime,) * 2)
+    assert "saved after it was written" not in browser.page("/publish")
+    for file in (browser.window.file.path, folder / "people.csv"):
+        os.utime(file, ((folder / "release").stat().st_mtime + 10,) * 2)
+        names.append(file.name)
+        assert re.search(rf"{', '.join(names)} (was|were) saved after it was written", browser.page("/publish"))
+
+
+@pytest.mark.slow
+def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_proposed(browser: Browser) -> None:
+    browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', "").replace("sensitive", "ignored"))
+    browser.change("/table", "/table/roles", {"role:disease": "sensitive"})
+    browser.post("/search", {})
+    refused = browser.until("/search", "no diversity is demanded")
+    assert re.search(r'name="remedy" value="diversity".*?name="demand" value="recursive:3,', refused, re.DOTALL)
+    assert "Nothing is demanded of disease" in browser.until("/publish", "600 rows")
+    assert "Nothing is demanded of disease" in browser.until("/policy", "kind:disease")
+    browser.change("/policy", "/policy")
+    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+    assert "Nothing is demanded" not in browser.page("/policy")
+    browser.post("/search", {})
+    browser.until("/search", "Smallest sensitive count")
+    assert "The smallest count with a sensitive value is" in browser.until("/publish", "in what was found")
+
+
+def step_states(page: str) -> dict[str, str]:
+    """The state of each step that a page says."""
+    return dict(re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page))
+
+
+@pytest.mark.slow
+def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browser) -> None:
+    path = browser.window.file.path
+    page = browser.page("/table")
+    assert step_states(page) == {
+        "table": "done", "levels": "done", "policy": "done", "search": "open", "publish": "open", "explore": "open"
+    }  # fmt: skip
+    assert re.findall(r'<nav class="on".*?</nav>', page, re.DOTALL)[0].count("<a ") == 1
+    assert "Next: Levels" in page
+    browser.post("/search", {})
+    browser.until("/search", "Smallest sensitive count")
+    assert "tick" in problem_of(browser.change("/publish", "/publish"))
+    assert not (path.parent / "release").exists()
+    checklist = path.parent / "release-checklist.txt"
+    checklist.write_text("mine")
+    assert checklist.name in problem_of(browser.change("/publish", "/publish", {"looked": "yes"}))
+    assert checklist.read_text() == "mine"
+    checklist.unlink()
+    page = publish(browser)
+    assert checklist.stat().st_mode & 0o077 == 0
+    assert {"[x]", "[ ]"} == {line[:3] for line in checklist.read_text().splitlines() if line.startswith("[")}
+    assert {step_states(page)[step] for step in ("search", "publish", "explore")} == {"done"}
+    assert "Back: Search" in page
+    text = path.read_text().replace("k_link = 5", "k_link = 6")
+    path.write_text(text)
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 5))
+    states = step_states(browser.page("/policy"))
+    assert (states["search"], states["publish"]) == ("stale", "stale")
+    path.write_text(text.replace('diversity = "entropy:2"', ""))
+    assert step_states(browser.page("/policy"))["policy"] == "open"
+
+
+def test_a_release_is_noted_as_replaced_by_another(browser: Browser, small_release: marginals.Release) -> None:
+    folder = browser.window.project.folder
+    small_release.write(folder / "first")
+    assert "Note that it is replaced" not in browser.page("/publish")
+    marginals.example.release.write(folder / "second")
+    fields = browser.fields_of(browser.page("/publish?release=first"), "/publish/replace")
+    assert fields["by"] == ["second"]
+    assert "It is replaced since" in browser.send("/publish/replace", fields)
+    assert (folder / "first-replaced.json").is_file()
+    assert problem_of(browser.send("/publish/replace", {"release": "second", "by": "first"}))
+    assert not (folder / "second-replaced.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
+def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in folders that were there."""
+    config = write_config(tmp_path)
+    for folder in (".marginals-window", "hierarchies"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder).chmod(0o777)
+    there = {path for path in tmp_path.rglob("*") if path.name != ".marginals-window"} - {config}
+    config.chmod(0o666)
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(umask)
+    try:
+        with browsing(config) as browser:
+            browser.change("/policy", "/policy", {"k_link": "6"})
+            browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
+            browser.post("/search", {})
+            browser.until("/search", "Candidate 1")
+            publish(browser)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "hierarchies" / "age.csv").is_file()
+    public = {tmp_path / "release", *(tmp_path / "release").rglob("*")}
+    for path in {*tmp_path.rglob("*")} - there:
+        kind = 0o777 if path.is_dir() else 0o666
+        wanted = kind & ~umask if path in public else kind & 0o700
+        assert oct(path.stat().st_mode & 0o777) == oct(wanted), path
