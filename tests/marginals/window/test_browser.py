@@ -127,14 +127,6 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
     assert contents(tmp_path / "release") == contents(tmp_path / "again")
 
 
-@pytest.fixture(scope="module")
-def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A config with a release beside it."""
-    config = write_config(tmp_path_factory.mktemp("axe"))
-    assert marginals_command("publish", config, "--out", config.parent / "release").returncode == 0
-    return config
-
-
 @pytest.mark.slow
 def test_bands_are_cut_by_clicking_and_dragging(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A click on a value cuts there, a cut is dragged to another value, and a click on a cut removes it."""
@@ -168,39 +160,6 @@ def test_bands_are_cut_by_clicking_and_dragging(browser: Any, tmp_path: Path, mo
         page.close()
     labels = marginals.read_config(config).read_table().domain.hierarchy("age").labels
     assert labels[1] == ("under 40", "40 and over")
-
-
-@pytest.mark.slow
-def test_the_keyboard_goes_through_a_page_in_its_order(
-    browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is focused next never stands above what was, except beside it; the first is a way past the navigation."""
-    with served(explored, monkeypatch) as address:
-        page = browser.new_page()
-        page.goto(address)
-        page.wait_for_url("**/table")
-        page.get_by_text("Prosecutor: ").wait_for()
-        page.goto(page.url.replace("/table", "/policy"))
-        place = "(() => { const e = document.activeElement; const b = e.getBoundingClientRect(); "
-        place += "return [e.tagName, e.textContent.trim().slice(0, 30), b.top + scrollY, b.left]; })()"
-        page.keyboard.press("Tab")
-        assert page.evaluate(place)[1] == "To the page"
-        order = []
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            where = page.evaluate(place)
-            if where[0] == "BODY":
-                break
-            order.append(where)
-        steps = [text.split()[-1] for _, text, _, _ in order[:6]]
-        assert steps == ["Table", "Levels", "Policy", "Search", "Publish", "Explore"]
-        tops = page.evaluate(
-            "[...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary, [tabindex]')]"
-            ".every((e) => e.tabIndex <= 0)"
-        )
-        assert tops
-        assert len(order) > 20
-        page.close()
 
 
 @pytest.mark.slow
@@ -320,31 +279,6 @@ def test_a_search_shows_the_best_so_far_while_it_is_at_work(
         assert page.locator("[data-best] figcaption").inner_text().count("nats") == 1
         steward.click("button", "End with the best so far")
         steward.sees("Candidate 1")
-        page.close()
-
-
-@pytest.mark.slow
-def test_explore_has_tabs_that_keys_alone_go_through(
-    browser: Any, explored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(explored, monkeypatch) as address:
-        page = browser.new_page()
-        page.goto(address)
-        page.get_by_role("link", name="Explore").first.click()
-        views = page.get_by_role("navigation", name="Views")
-        listed = views.get_by_role("link").all_inner_texts()
-        assert listed[-3:] == ["Counts with bounds", "The published tables", "The same in Python"]
-        parts = {
-            "Counts with bounds": page.get_by_role("region", name="Counts with bounds"),
-            "The published tables": page.locator("ul.pairs"),
-            "The same in Python": page.locator("#python"),
-        }
-        for name in parts:
-            views.get_by_role("link", name=name).focus()
-            page.keyboard.press("Enter")
-            page.wait_for_load_state()
-            assert views.locator("[aria-current=page]").inner_text() == name
-            assert [each for each, part in parts.items() if part.count()] == [name]
         page.close()
 
 

@@ -27,7 +27,7 @@ from marginals.window.project import Project
 from marginals.window.server import ROUTES, Application
 from marginals.window.window import Window
 from small_release import write_config
-from window_clients import BASE, PLACE, PORT, Browser, browsing, served
+from window_clients import BASE, PLACE, PORT, Browser, browsing, served, serving
 
 PAGES = sorted({path for method, path, _ in ROUTES if method == "GET" and "<" not in path})
 FORMS = sorted({path.replace("<int:number>", "1") for method, path, _ in ROUTES if method == "POST"})
@@ -66,32 +66,19 @@ def test_the_cookie_is_sent_to_no_other_place_of_this_machine(browser: Browser) 
         "/", base_url=f"http://127.0.0.1:{PORT}{gate.root}", query_string={"token": gate.token}
     )
     assert f"Path={gate.root}/;" in entering.headers["Set-Cookie"] + ";"
+    assert "HttpOnly" in entering.headers["Set-Cookie"]
+    assert "SameSite=Strict" in entering.headers["Set-Cookie"]
     assert len(gate.place) >= 22  # 128 bits
-    assert gate.place not in repr(gate)
-    assert Gate(PORT).place != gate.place
+    assert len({gate.place, gate.token, gate.form_token, Gate(PORT).place}) == 4
+    assert not any(secret in repr(gate) for secret in (gate.place, gate.token, gate.form_token))
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example",
-        f"evil.example:{PORT}",
-        f"localhost:{PORT}",
-        "127.0.0.1",
-        f"127.0.0.1:{PORT + 1}",
-        f"127.0.0.1.:{PORT}",
-        f"127.0.0.1:{PORT}.",
-        f"me@127.0.0.1:{PORT}",
-        f"evil.example@127.0.0.1:{PORT}",
-        f"[::1]:{PORT}",
-        f"0.0.0.0:{PORT}",
-        f"2130706433:{PORT}",
-        f"127.1:{PORT}",
-        f"127.0.0.1:{PORT},evil.example",
-        f"127.0.0.1:0{PORT}",
-        "",
-    ],
-)
+HOSTS = (f"evil.example evil.example:{PORT} localhost:{PORT} 127.0.0.1 127.0.0.1:{PORT + 1} 127.0.0.1.:{PORT} "
+         f"127.0.0.1:{PORT}. me@127.0.0.1:{PORT} evil.example@127.0.0.1:{PORT} [::1]:{PORT} 0.0.0.0:{PORT} "
+         f"2130706433:{PORT} 127.1:{PORT} 127.0.0.1:{PORT},evil.example 127.0.0.1:0{PORT}").split(" ")  # fmt: skip
+
+
+@pytest.mark.parametrize("host", [*HOSTS, ""])
 def test_a_foreign_host_is_refused(browser: Browser, host: str) -> None:
     """Another name for this machine, by which a page from elsewhere could ask (DNS rebinding)."""
     gate = browser.window.gate
@@ -104,18 +91,17 @@ def test_a_foreign_host_is_refused(browser: Browser, host: str) -> None:
     assert (status(gate.host), status(host)) == ("200", "403")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1"])
-def test_a_foreign_origin_is_refused(browser: Browser, origin: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("Origin", each) for each in ("http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1:1")]
+    + [("Sec-Fetch-Site", each) for each in ("cross-site", "same-site", "", "x", "same-origin, cross-site")],
+)
+def test_a_request_that_another_page_made_is_refused(browser: Browser, name: str, value: str) -> None:
     before = browser.window.file.text
     fields = {"form": browser.window.gate.form_token, "version": browser.window.file.version, "k_link": "2"}
-    assert browser.client.post("/policy", base_url=BASE, headers={"Origin": origin}, data=fields).status_code == 403
-    assert browser.client.get("/table", base_url=BASE, headers={"Origin": origin}).status_code == 403
+    assert browser.client.post("/policy", base_url=BASE, headers={name: value}, data=fields).status_code == 403
+    assert browser.client.get("/table", base_url=BASE, headers={name: value}).status_code == 403
     assert browser.window.file.text == before
-
-
-@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "x", "same-origin, cross-site"])
-def test_a_request_that_another_page_made_is_refused(browser: Browser, site: str) -> None:
-    assert browser.client.get("/table", base_url=BASE, headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/stop", "/jobs/1/stop", "/jobs/1/keep", *FORMS])
@@ -123,33 +109,18 @@ def test_a_form_without_its_token_changes_nothing(browser: Browser, path: str) -
     before = sorted(browser.window.project.folder.rglob("*")), browser.window.file.text
     for fields in ({}, {"form": "x"}, {"form": browser.window.gate.token}):
         assert browser.client.post(path, base_url=BASE, data=fields).status_code == 403
-    assert browser.client.get(path, base_url=BASE, query_string={"form": "x"}).status_code in (
-        200,
-        302,
-        303,
-        400,
-        404,
-        405,
-    )
+    browser.client.get(path, base_url=BASE, query_string={"form": "x"})
     json = browser.client.post(path, base_url=BASE, json={"form": browser.window.gate.form_token})
     assert json.status_code == 403
     assert (sorted(browser.window.project.folder.rglob("*")), browser.window.file.text) == before
     assert not browser.window.stopping.is_set()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/../etc/passwd",
-        "/publish/../../etc/passwd",
-        "/publish/%2e%2e/report",
-        "/publish/..%2f..%2fetc/report",
-        "/publish/%252e%252e/report",
-        "/publish/..\\x/report",
-        "//etc/passwd",
-        "/explore/%00",
-    ],
-)
+OUT = ["/../etc/passwd", "/publish/../../etc/passwd", "/publish/%2e%2e/report", "/publish/..%2f..%2fetc/report",
+       "/publish/%252e%252e/report", "/publish/..\\x/report", "//etc/passwd", "/explore/%00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", OUT)
 def test_a_path_that_leads_out_is_refused(browser: Browser, path: str) -> None:
     answer = browser.client.get(path, base_url=BASE, environ_overrides={"RAW_URI": path, "REQUEST_URI": path})
     assert answer.status_code in (400, 403, 404)
@@ -185,27 +156,12 @@ def test_pages_load_nothing_from_elsewhere_and_stay_in_no_cache(browser: Browser
     assert "unsafe" not in POLICY
 
 
-def test_the_cookie_is_for_this_window_alone(browser: Browser) -> None:
-    entering = Client(Application(browser.window)).get(
-        "/", base_url=BASE, query_string={"token": browser.window.gate.token}
-    )
-    cookie = entering.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    assert browser.window.gate.token not in repr(browser.window.gate)
-    assert browser.window.gate.form_token != browser.window.gate.token
-
-
 def test_a_form_that_is_too_large_is_refused(browser: Browser) -> None:
     assert browser.post("/table/text", {"text": "#" * 5_000_000}).status_code in (403, 413)
 
 
-def test_a_second_window_on_a_project_is_refused_in_a_sentence(browser: Browser) -> None:
-    project = Project.at(browser.window.file.path)
-    with (
-        pytest.raises(InputError, match="another window is open on"),
-        project.held(),
-    ):
+def test_a_second_window_on_a_project_is_refused(browser: Browser) -> None:
+    with pytest.raises(InputError, match="another window is open on"), browsing(browser.window.file.path):
         raise AssertionError
 
 
@@ -235,30 +191,21 @@ def test_a_config_that_names_files_outside_of_the_folder_is_refused(tmp_path: Pa
 
 def test_words_of_a_config_are_no_files(tmp_path: Path) -> None:
     """Only what is a file is refused where it leads out, whatever a word looks like."""
-    project = Project.at(write_config(tmp_path))
     words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }\n'
-    project.require_inside(words)
-    with pytest.raises(InputError, match=r"attributes\.sex\.hierarchy names a file outside"):
-        project.require_inside(words + 'attributes.sex.hierarchy = "/etc/passwd"')
+    Project.at(write_config(tmp_path)).require_inside(words)
 
 
-def test_the_windows_own_folder_is_no_link(tmp_path: Path) -> None:
+def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "project").mkdir()
     project = Project.at(write_config(tmp_path / "project"))
-    (project.folder / ".marginals-window").symlink_to(tmp_path / "outside")
-    with pytest.raises(InputError, match="leads out of the project's folder"), project.held():
+    for name in ("link", ".marginals-window"):
+        (tmp_path / "project" / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="leads out"):
+        project.inside("link/x.csv")
+    with pytest.raises(InputError, match="leads out"), project.held():
         raise AssertionError
     assert list((tmp_path / "outside").iterdir()) == []
-
-
-def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "link").symlink_to(tmp_path / "outside")
-    project = Project.at(write_config(tmp_path / "project"))
-    with pytest.raises(InputError, match="leads out of the project's folder"):
-        project.inside("link/x.csv")
 
 
 def test_a_form_without_an_origin_still_needs_cookie_and_token(browser: Browser) -> None:
@@ -326,10 +273,8 @@ def test_what_is_refused_is_a_bare_sentence(browser: Browser, capsys: pytest.Cap
 @pytest.fixture
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """Of a window that is really served."""
-    with served(write_config(tmp_path), monkeypatch) as address:
-        parts = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([^/]+)/\?token=(.+)", address)
-        assert parts is not None
-        yield Gate(int(parts[1]), parts[3], parts[2])
+    with serving(write_config(tmp_path), monkeypatch) as (_, window):
+        yield window.gate
 
 
 def answered(gate: Gate, request: bytes) -> bytes:
@@ -457,21 +402,14 @@ def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pyte
 def test_a_body_that_is_too_short_is_a_400_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    gates: list[Gate] = []
-    monkeypatch.setattr(server, "Gate", lambda port: gates.append(Gate(port)) or gates[0])
-    with served(write_config(tmp_path), monkeypatch) as address:
-        port, gate = int(address.split(":")[2].split("/")[0]), gates[0]
+    with serving(write_config(tmp_path), monkeypatch) as (_, window):
+        gate = window.gate
         for size, body in ((100, b"form=x"), (100, b""), (4_000_000, b"a=b&" * 1000), (1, b"")):
             head = (
                 f"POST {gate.root}/policy HTTP/1.1\r\nHost: {gate.host}\r\nCookie: {gate.cookie}={gate.token}\r\n"
                 f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {size}\r\n\r\n"
             )
-            connection = socket.create_connection(("127.0.0.1", port), timeout=20)
-            connection.sendall(head.encode() + body)
-            connection.shutdown(socket.SHUT_WR)
-            said = connection.recv(100)
-            connection.close()
-            assert said.startswith(b"HTTP/1.1 400"), said
+            assert answered(gate, head.encode() + body).startswith(b"HTTP/1.1 400")
     out, err = capfd.readouterr()
     assert "Traceback" not in out + err
     assert gate.token not in out + err

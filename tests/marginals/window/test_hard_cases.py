@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from marginals.window.rendering import TIMES
-from marginals.window.window import Window
 from small_release import write_config
-from window_clients import Browser, browsing, served
+from window_clients import Browser, browsing, serving
+
+TIMES = " \N{MULTIPLICATION SIGN} "
 
 CONFIG = """
 [data]
@@ -93,31 +93,23 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
     assert "the last row of each count" in browser.page("/publish")
 
 
-@pytest.mark.parametrize(
-    ("path", "action"),
-    [
+def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> None:
+    for path, action in (
         ("/table", "/table/roles"),
         ("/table", "/table/unit"),
         ("/levels?attribute=Alter", "/levels"),
         ("/policy", "/policy"),
         ("/policy", "/policy/wanted"),
-    ],
-)
-def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser, path: str, action: str) -> None:
-    fields = browser.fields_of(browser.until(path, action), action)
-    assert "Nothing changed." in browser.send(action, fields)
-    assert browser.window.file.text == CONFIG
+    ):
+        assert "Nothing changed." in browser.change(path, action)
+        assert browser.window.file.text == CONFIG
 
 
 def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> None:
-    fields = browser.fields_of(browser.page("/policy"), "/policy")
-    del fields["version"]  # each form is sent from a page that was loaded after the one before
-    browser.post("/policy", {**fields, "kind:disease": "simple", "number:disease": "2"})
-    assert browser.window.config().policy.diversity == {"disease": "simple:2", "debt (€)": "distinct:2"}
-    browser.post("/policy", {**fields, "kind:disease": "none"})
-    assert browser.window.config().policy.diversity == {"disease": "none", "debt (€)": "distinct:2"}
-    browser.post("/policy", {**fields, "kind:disease": "distinct", "number:disease": "2"})
-    assert browser.window.config().policy.diversity == "distinct:2"
+    for kind, demanded in (("simple", "simple:2"), ("none", "none"), ("distinct", None)):
+        browser.change("/policy", "/policy", {"kind:disease": kind, "number:disease": "2"})
+        written = browser.window.config().policy.diversity
+        assert written == ({"disease": demanded, "debt (€)": "distinct:2"} if demanded else "distinct:2")
 
 
 def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
@@ -176,11 +168,7 @@ def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_i
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Its stream of progress is cut off without a word."""
-    windows: list[Window] = []
-    begin = Window.begin
-    monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
-    with served(write_config(tmp_path), monkeypatch):
-        window = windows[0]
+    with serving(write_config(tmp_path), monkeypatch) as (_, window):
         gate, job = window.gate, window.candidates.search({})
         request = f"GET {gate.root}/jobs/{job.number}/events HTTP/1.1\r\nHost: {gate.host}\r\n"
         with socket.create_connection(("127.0.0.1", gate.port)) as connection:

@@ -134,6 +134,8 @@ def test_after_publishing_by_keyboard_alone(
         page.wait_for_url("**/table")
         page.goto(f"{page.url.removesuffix('/table')}/publish?release=first")
         typist = Typist(page)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent.trim()") == "To the page"
         typist.follow("Verify it", "Verified from its files alone")
         typist.follow(
             "What can attackers conclude?", "Readers of the tables alone"

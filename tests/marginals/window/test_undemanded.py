@@ -5,9 +5,8 @@ Walks are drawn: forms of any page with any of what they offer, remedies, candid
 """
 
 import contextlib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
@@ -28,9 +27,8 @@ import pandas as pd
 import marginals
 from command_line import main
 from marginals import InputError, Release
-from marginals.window.jobs import Job, Jobs
 from models import MarginalsError
-from window_clients import Browser, browsing
+from window_clients import Browser, browsing, run_here
 
 COLUMNS = ("age", "town", "ill", "income")
 
@@ -80,24 +78,6 @@ def write_table(folder: Path) -> Path:
     frame = pd.DataFrame({name: rng.choice(of, 200) for name, of in values.items()})
     frame.to_csv(folder / "people.csv", index=False)
     return folder / "people.csv"
-
-
-def in_this_process(
-    window_jobs: Jobs, kind: str, arguments: "list[str]", then: Callable[[Job], None] | None = None
-) -> Job:
-    """Run a command of the window here, since a process takes a second."""
-    job = window_jobs._kept(kind, "marginals " + " ".join(arguments), None)
-    with contextlib.chdir(window_jobs.folder):
-        result = CliRunner().invoke(main, [*arguments, "--json"])
-    job.status = result.exit_code
-    with contextlib.suppress(ValueError):
-        job.answer = json.loads(result.stdout)
-    if job.status:
-        job.sentence = job.answer.get("error", result.output)
-    if then is not None:
-        then(job)
-    job.done.set()
-    return job
 
 
 @dataclass
@@ -245,7 +225,7 @@ def walking(diversity: str) -> Iterator[Walk]:
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Jobs, "command", in_this_process)
+    run_here(monkeypatch)
 
 
 @pytest.mark.slow
@@ -306,7 +286,7 @@ def test_a_demand_that_every_table_satisfies_is_none(demand: str, form: str, tmp
     write_table(tmp_path)
     config = tmp_path / "release.toml"
     config.write_text(CONFIG.format(diversity=form.format(demand)), encoding="utf-8")
-    with pytest.raises(InputError, match='demands nothing, as every table satisfies it; write "recursive:'):
+    with pytest.raises(InputError, match='every table satisfies it; write "recursive:'):
         marginals.read_config(config)
 
 
