@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginals import Attribute
-from marginals.tables.group_names import GroupName, GroupNaming, KeptNames, NamedLevels
+from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from models import Hierarchy
 
 FITTED = Attribute("quasi-identifier", ladder="fitted")
@@ -39,33 +39,70 @@ def labels(found: NamedLevels, level: int = 1) -> list[str]:
     return sorted(found.hierarchy.labels[level])
 
 
-def test_all_members_are_named_where_each_has_enough_rows_and_else_none() -> None:
-    groups = [("clerk",), ("cook", "driver", "nun")]
-    assert labels(named(groups, [50, [11, 11, 30]], 11)) == ["clerk", "cook, driver, nun"]
-    assert labels(named(groups, [50, [11, 10, 30]], 11)) == ["clerk", "other job"]
-    assert labels(named([("a",), tuple("bcdef")], [50, [90] * 5], 11)) == ["a", "other job"]
+JOBS = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
+PLACES = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
+PUBLIC = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted", labels="public")
+CREW = [("clerk",), ("cook", "baker", "nun", "miner", "poet"), ("driver",), ("smith", "tailor", "actor")]
+FIVES = [tuple("abcde"), tuple("fghij"), tuple("klmno"), tuple("pqrst"), tuple("uvwxy"), ("z",)]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "groups", "counts", "least", "names"),
+    [  # all members are named where each has enough rows, and else none
+        (FITTED, [("clerk",), ("cook", "driver", "nun")], [50, [11, 11, 30]], 11, ["clerk", "cook, driver, nun"]),
+        (FITTED, [("clerk",), ("cook", "driver", "nun")], [50, [11, 10, 30]], 11, ["clerk", "other job"]),
+        (FITTED, [("a",), tuple("bcdef")], [50, [90] * 5], 11, ["a", "other job"]),
+        # a node of the given hierarchy has its label, and what is left of it is called after it
+        (PLACES, [("F", "I", "S"), ("J",), ("K",)], [4, 9, 9], 4, ["Europe", "J", "K"]),
+        (PLACES, [("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, ["Asia", "S", "other Europe"]),
+        # missing values occur and are named with all others or not at all
+        (JOBS, [("clerk",), ("cook", "missing")], [50, [11, 11]], 11, ["clerk", "cook or missing"]),
+        (JOBS, [("clerk",), ("cook", "missing")], [50, [90, 10]], 11, ["clerk", "other job"]),
+        (JOBS, [("20", "21"), ("missing",)], [50, 11], 11, ["missing", "not missing"]),
+        # a value that is called like a group leaves the group another name
+        (FITTED, [("cook, driver",), ("cook", "driver"), ("other job",), tuple("abcde")], [20, [15, 15], 25, 9], 5,
+         ["cook, driver", "cook, driver (2)", "other job", "other job 2"]),
+        # groups without rows take no name from those that have some
+        (PLACES, [("F", "J"), ("S", "K"), ("I",)], [[0, 0], 4, 9], 4, ["I", "other job", "other job, without rows (1)"]),
+        # a value that few have is named nowhere, however many rows it shares its group with
+        (FITTED, [("clerk",), ("cook", "pope")], [50, [50, 1]], 5, ["clerk", "other job"]),
+        (FITTED, [("20.5",), ("61.24", "70.1")], [50, [1, 50]], 5, ["20.5", "60 and over"]),
+        (JOBS, [("20.5", "30"), ("61.24", "missing"), ("70",)], [[50, 50], [1, 50], 50], 5,
+         ["60-<70 or missing", "70", "under 60"]),
+    ],
+)  # fmt: skip
+def test_names_of_one_level(attribute, groups, counts, least, names) -> None:
+    assert labels(named(groups, counts, least, attribute=attribute)) == names
+
+
+@pytest.mark.parametrize(
+    ("attribute", "groups", "counts", "least", "coarser", "names", "above"),
+    [  # design 4.17, where two levels that were named apart gave away 11 drivers and a rest of 1
+        (FITTED, CREW, [60, 27, 11, 12], 11, (0, 1, 1, 1), ["clerk", "driver", "other job", "other job 2"],
+         ["clerk", "driver, other job and other job 2"]),
+        (FITTED, CREW, [60, 27, 11, 12], 11, (0, 1, 1, 2), ["clerk", "driver", "other job", "other job 2"],
+         ["clerk", "driver and other job", "other job 2"]),
+        # a name without members stands for one group on all levels
+        (FITTED, FIVES, [20, 19, 18, 17, 16, 99], 5, (0, 0, 0, 0, 0, 1),
+         ["other job", "other job 2", "other job 3", "other job 4", "other job 5", "z"], ["other job 6", "z"]),
+        (PLACES, [("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, (0, 0, 1), ["Asia", "S", "other Europe"],
+         ["Asia", "Europe"]),
+        (JOBS, [("20",), ("21", "22", "missing"), ("23",)], [50, 11, 30], 11, (0, 1, 1), ["20", "21-22 or missing", "23"],
+         ["20", "21 and over or missing"]),
+    ],
+)  # fmt: skip
+def test_a_coarser_name_is_made_of_the_published_names_below_it(
+    attribute, groups, counts, least, coarser, names, above
+) -> None:
+    found = named(groups, counts, least, [coarser], attribute=attribute)
+    assert (labels(found), labels(found, 2)) == (names, above)
 
 
 def test_what_names_tell_to_occur_is_said() -> None:
     found = named([("clerk",), ("cook", "driver"), ("nun", "smith", "tailor")], [50, [12, 11], 12], 11)
     assert found.occurring == {"cook, driver": 2, "other job": 0}
-
-
-def test_a_coarser_name_is_made_of_the_published_names_below_it() -> None:
-    """Design 4.17, where two levels that were named apart gave away 11 drivers and a rest of 1."""
-    groups = [("clerk",), ("cook", "baker", "nun", "miner", "poet"), ("driver",), ("smith", "tailor", "actor")]
-    found = named(groups, [60, 27, 11, 12], 11, [(0, 1, 1, 1)])
-    assert labels(found) == ["clerk", "driver", "other job", "other job 2"]
-    assert labels(found, 2) == ["clerk", "driver, other job and other job 2"]
-    found = named(groups, [60, 27, 11, 12], 11, [(0, 1, 1, 2)])
-    assert labels(found, 2) == ["clerk", "driver and other job", "other job 2"]
-
-
-def test_a_name_without_members_stands_for_one_group_on_all_levels() -> None:
-    groups = [tuple("abcde"), tuple("fghij"), tuple("klmno"), tuple("pqrst"), tuple("uvwxy"), ("z",)]
-    found = named(groups, [20, 19, 18, 17, 16, 99], 5, [(0, 0, 0, 0, 0, 1)])
-    assert labels(found)[:5] == ["other job", "other job 2", "other job 3", "other job 4", "other job 5"]
-    assert labels(found, 2) == ["other job 6", "z"]
+    found = named([("20",), ("21", "22", "missing"), ("23",)], [50, 11, 30], 11, attribute=JOBS)
+    assert found.occurring == {"21-22 or missing": 1}
 
 
 def test_numbers_and_order_of_names_without_members_follow_from_the_counts() -> None:
@@ -75,37 +112,11 @@ def test_numbers_and_order_of_names_without_members_follow_from_the_counts() -> 
     assert found.hierarchy.labels[1][found.hierarchy.parents[0][found.hierarchy.code("d", 0)]] == "other job"
 
 
-def test_a_node_of_the_given_hierarchy_has_its_label_and_what_is_left_of_it_is_called_after_it() -> None:
-    countries = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
-    assert labels(named([("F", "I", "S"), ("J",), ("K",)], [4, 9, 9], 4, attribute=countries)) == ["Europe", "J", "K"]
-    assert labels(named([("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, attribute=countries)) == [
-        "Asia",
-        "S",
-        "other Europe",
-    ]
-    found = named([("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, [(0, 0, 1)], attribute=countries)
-    assert labels(found, 2) == ["Asia", "Europe"]
-
-
-def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not() -> None:
-    public = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted", labels="public")
-    for counts in ([4, 9, 9], [9, 0, 4], [9, 9, [0, 0]]):
-        found = named([("F", "I"), ("S",), ("J", "K")], counts, 4, attribute=public)
-        assert labels(found) == ["Asia", "F, I", "S"]
-        assert found.occurring == {}
-
-
-def test_missing_values_occur_and_are_named_with_all_others_or_not_at_all() -> None:
-    jobs = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
-    groups = [("clerk",), ("cook", "missing")]
-    assert labels(named(groups, [50, [11, 11]], 11, attribute=jobs)) == ["clerk", "cook or missing"]
-    assert labels(named(groups, [50, [90, 10]], 11, attribute=jobs)) == ["clerk", "other job"]
-    groups = [("20",), ("21", "22", "missing"), ("23",)]
-    found = named(groups, [50, 11, 30], 11, [(0, 1, 1)], attribute=jobs)
-    assert labels(found) == ["20", "21-22 or missing", "23"]
-    assert found.occurring == {"21-22 or missing": 1}
-    assert labels(found, 2) == ["20", "21 and over or missing"]
-    assert labels(named([("20", "21"), ("missing",)], [50, 11], 11, attribute=jobs)) == ["missing", "not missing"]
+@pytest.mark.parametrize("counts", [[4, 9, 9], [9, 0, 4], [9, 9, [0, 0]]])
+def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not(counts) -> None:
+    found = named([("F", "I"), ("S",), ("J", "K")], counts, 4, attribute=PUBLIC)
+    assert labels(found) == ["Asia", "F, I", "S"]
+    assert found.occurring == {}
 
 
 @pytest.mark.parametrize(
@@ -135,17 +146,6 @@ def test_values_of_a_domain_that_rows_decide_are_told_to_occur() -> None:
         assert naming.named(ladder, 1, counts, 11).occurring == told
 
 
-def test_a_value_that_is_called_like_a_group_leaves_the_group_another_name() -> None:
-    found = named([("cook, driver",), ("cook", "driver"), ("other job",), tuple("abcde")], [20, [15, 15], 25, 9], 5)
-    assert labels(found) == ["cook, driver", "cook, driver (2)", "other job", "other job 2"]
-
-
-def test_groups_without_rows_take_no_name_from_those_that_have_some() -> None:
-    countries = Attribute("quasi-identifier", hierarchy=COUNTRIES, ladder="fitted")
-    both = named([("F", "J"), ("S", "K"), ("I",)], [[0, 0], 4, 9], 4, attribute=countries)
-    assert labels(both) == ["I", "other job", "other job, without rows (1)"]
-
-
 def test_base_values_that_are_published_keep_their_labels() -> None:
     ladder = Hierarchy.from_rows([("a", "g", "*"), ("b", "g", "*"), ("c", "h", "*")])
     found = GroupNaming.of("job", FITTED, FITTED.hierarchy_of("abc")).named(ladder, 0, np.array([5, 5, 5]), 5)
@@ -159,25 +159,3 @@ def test_kept_names_stay_and_tell_of_no_value_that_it_occurs() -> None:
     assert found.hierarchy == ladder
     assert [ladder.labels[0][code] for code in found.order] == ["clerk", "cook, driver", "other job"]
     assert found.occurring == {}
-
-
-def test_the_text_of_a_name() -> None:
-    assert GroupName(others=("other job", "other job 2")).text == "other job and other job 2"
-    assert GroupName(("a", "b")).text == "a, b"
-    assert GroupName(has_missing=True).text == "missing"
-
-
-def test_a_value_that_few_have_is_named_nowhere() -> None:
-    """However many rows it shares its group with: that it occurs would be known."""
-    for groups in (
-        [("clerk",), ("cook", "pope")],
-        [("20.5",), ("61.24", "70.1")],
-        [("20.5", "30"), ("61.24", "missing"), ("70",)],
-    ):
-        rows = [[50] * len(group) for group in groups]
-        rows[1][-1 if "pope" in groups[1] else 0] = 1
-        attribute = Attribute(
-            "quasi-identifier", ladder="fitted", missing="as a value" if "missing" in groups[1] else "drop"
-        )
-        found = labels(named(groups, rows, 5, attribute=attribute))
-        assert not any("pope" in label or "61.24" in label for label in found)

@@ -145,24 +145,6 @@ def test_people_with_several_rows_are_published_with_a_ledger_and_explored(brows
     assert not any(line.startswith("=") or ",=" in line for line in csv.splitlines())
 
 
-def test_the_other_tab_keeps_what_it_wrote(browser: Browser) -> None:
-    """Two tabs were loaded at once; the edit of the second is of the levels, after the first edited roles."""
-    roles = browser.fields_of(browser.until("/table", "role:Alter"), "/table/roles")
-    levels = browser.fields_of(browser.page("/levels?attribute=Alter"), "/levels")
-    browser.post("/table/roles", {**roles, "role:leer": "ignored", "role:性別": "ignored"})
-    first = browser.window.file.text
-    late = browser.post(
-        "/levels", {**levels, "kind": "intervals", "intervals": "10", "start": "-40", "ladder": "given"}
-    )
-    assert late.status_code == 409
-    assert browser.window.file.text == first
-    again = browser.fields_of(late.get_data(as_text=True), "/levels")
-    browser.post("/levels", again)
-    config = browser.window.config()
-    assert config.source.attributes["性別"].role.value == "ignored"
-    assert config.source.attributes["Alter"].intervals == (10,)
-
-
 @pytest.mark.slow
 def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_it_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -255,6 +255,8 @@ def test_wanted_pairs_are_ticked(browser: Browser) -> None:
 
 
 def test_the_later_of_two_edits_is_refused_with_both_shown(browser: Browser) -> None:
+    """Also where it is on another page, in another tab."""
+    levels = browser.fields_of(browser.page("/levels?attribute=age"), "/levels")
     old = browser.window.file.version
     fields = browser.fields_of(browser.page("/policy"), "/policy")
     browser.post("/policy", {**fields, "k_link": "7"})
@@ -266,6 +268,12 @@ def test_the_later_of_two_edits_is_refused_with_both_shown(browser: Browser) -> 
     assert browser.window.config().policy.k_link == 7
     browser.post("/policy", browser.fields_of(page, "/policy"))
     assert browser.window.config().policy.k_link == 9
+    before = browser.window.file.text
+    late = browser.post("/levels", {**levels, "intervals": "20"})
+    assert (late.status_code, browser.window.file.text) == (409, before)
+    browser.post("/levels", browser.fields_of(late.get_data(as_text=True), "/levels"))
+    config = browser.window.config()
+    assert (config.policy.k_link, config.source.attributes["age"].intervals) == (9, (20,))
 
 
 def test_a_hierarchy_file_that_changed_is_a_later_edit_too(browser: Browser) -> None:

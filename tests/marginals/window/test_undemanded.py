@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -88,59 +87,30 @@ class Form:
     fields: dict[str, list[str]] = field(default_factory=dict)
     offered: dict[str, list[str]] = field(default_factory=dict)
 
+    @classmethod
+    def all_of(cls, page: str) -> "list[Form]":
+        """All forms of a page that are sent."""
+        found = re.findall(r'<form method="post"[^>]*action="/[^/]*([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
+        return [cls(action)._reading(content) for action, content in found]
 
-class Forms(HTMLParser):
-    """All forms of a page that are sent."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.forms: list[Form] = []
-        self._form: Form | None = None
-        self._select = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: "list[tuple[str, str | None]]") -> None:
-        """Remember forms and their fields."""
-        own = dict(attrs)
-        name, value = own.get("name") or "", unescape(own.get("value") or "")
-        if tag == "form" and own.get("method") == "post":
-            self._form = Form("/" + (own.get("action") or "").split("/", 2)[2])
-            self.forms.append(self._form)
-        form = self._form
-        if form is None:
-            return
-        if tag == "select":
-            self._select = name
-            form.offered[name] = []
-        elif tag == "option":
-            form.offered[self._select].append(value)
-            if "selected" in own or self._select not in form.fields:
-                form.fields[self._select] = [value]
-        elif tag in ("input", "button") and name:
-            if own.get("type") in ("radio", "checkbox"):
-                form.offered.setdefault(name, []).append(value)
-                if "checked" in own:
-                    form.fields.setdefault(name, []).append(value)
-            else:
-                form.fields.setdefault(name, []).append(value)
+    def _reading(self, content: str) -> "Form":
+        for tag in re.findall("<(?:input|button)[^>]*>", content):
+            own = dict(re.findall(r'([a-z]+)="([^"]*)"', tag))
+            name, value = unescape(own.get("name", "")), unescape(own.get("value", ""))
+            if name and own.get("type") in ("radio", "checkbox"):
+                self.offered.setdefault(name, []).append(value)
+                if " checked" in tag:
+                    self.fields.setdefault(name, []).append(value)
+            elif name:
+                self.fields.setdefault(name, []).append(value)
                 if own.get("type") in ("text", "number"):
-                    form.offered[name] = list(NUMBERS)
-
-    def handle_data(self, data: str) -> None:
-        """The text of an option is its value, where it has no other."""
-        if self._form is not None and self._select and data.strip():
-            options = self._form.offered[self._select]
-            if options and not options[-1]:
-                options[-1] = data.strip()
-                if self._form.fields[self._select] == [""]:
-                    self._form.fields[self._select] = [data.strip()]
-
-    def handle_endtag(self, tag: str) -> None:
-        """Forget the form when it ends."""
-        if tag == "form":
-            self._form = None
-        if tag == "select":
-            self._select = ""
+                    self.offered[name] = list(NUMBERS)
+        for name, listed in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', content, re.DOTALL):
+            options = re.findall(r'<option(?: value="([^"]*)")?( selected)?>([^<]*)', listed)
+            values = [unescape(value or text.strip()) for value, _, text in options]
+            chosen = [value for value, (_, is_chosen, _) in zip(values, options) if is_chosen] or values[:1]
+            self.offered[unescape(name)], self.fields[unescape(name)] = values, chosen
+        return self
 
 
 @dataclass
@@ -155,7 +125,7 @@ class Walk:
         """Send a form of a page, with some of what it offers."""
         page = data.draw(st.sampled_from(["/table", "/policy", "/policy", "/search", "/levels", "/publish"]))
         unwanted = re.compile(r"/(stop|publish.*|search|search/frontier|search/\d+/drop|levels.*|text|table/unit)$")
-        forms = [f for f in Forms(self.page(page)).forms if not unwanted.search(f.action)]
+        forms = [f for f in Form.all_of(self.page(page)) if not unwanted.search(f.action)]
         if not forms:
             return
         form = data.draw(st.sampled_from(forms))
@@ -186,7 +156,7 @@ class Walk:
 
     def publish(self) -> None:
         """Publish what the page for that offers."""
-        forms = [form for form in Forms(self.page("/publish")).forms if form.action == "/publish"]
+        forms = [form for form in Form.all_of(self.page("/publish")) if form.action == "/publish"]
         for form in forms:
             fields = {**form.fields, "out": ["release"]}
             fields.pop("sign", None)
@@ -264,7 +234,7 @@ def test_a_column_without_a_demand_is_found(tmp_path: Path) -> None:
 def test_none_is_said_of_a_column_and_not_of_one_that_becomes_sensitive_later() -> None:
     """Nothing is demanded of ill, on purpose; income is made sensitive then, and of it nothing was said."""
     with walking('diversity = "none"') as walk:
-        form = next(form for form in Forms(walk.page("/table")).forms if form.action == "/table/roles")
+        form = next(form for form in Form.all_of(walk.page("/table")) if form.action == "/table/roles")
         del form.fields["version"]  # each is sent from a page that was loaded after the one before
         walk.browser.post("/table/roles", {**form.fields, "role:income": "sensitive"})
         config = walk.browser.window.config()
