@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
+pytest.importorskip("werkzeug", reason="werkzeug is not installed")
+pytest.importorskip("tomlkit", reason="tomlkit is not installed")
+
 from werkzeug.test import Client, TestResponse
 
 from command_line import main

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 from small_release import CONFIG, marginals_command, write_config
 from window_clients import never_end, served, withhold_counts
 from window_pages import Visitor

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 import marginals
 from project import NO_DATA, data_folder
 from small_release import contents, marginals_command, write_config

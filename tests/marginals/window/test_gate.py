@@ -13,10 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 from werkzeug.test import Client, create_environ, run_wsgi_app
 from werkzeug.wrappers import Response
 

@@ -4,19 +4,18 @@ analyses, hundreds of values, names in other scripts; and browsers that go away,
 import socket
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-
-import pytest
-
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import marginals
-from small_release import write_config
+from small_release import marginals_command, write_config
+from wide_table import write_wide
 from window_clients import Browser, browsing, serving
+from work import count_calls
 
 TIMES = " \N{MULTIPLICATION SIGN} "
 
@@ -162,3 +161,36 @@ def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_i
         assert [found.error for found in window.candidates.all()] == [""]
         time.sleep(0.3)
     assert capfd.readouterr().err == ""
+
+
+ADDRESSES = (
+    "/table",
+    "/table/text",
+    "/levels",
+    "/levels?attribute=question_3&level=1",
+    "/policy",
+    "/search",
+    "/search/best",
+    "/publish",
+    "/explore",
+)
+LARGEST, MOST_CALLS = 500_000, 600_000
+
+
+@pytest.mark.slow
+def test_pages_of_sixty_columns_are_small_and_little_work(tmp_path: Path) -> None:
+    config = write_wide(tmp_path, 60)
+    assert marginals_command("publish", config, "--out", tmp_path / "release").returncode == 0
+    with browsing(config) as browser:
+        browser.window.counting.table(120)
+        browser.post("/search")
+        job = browser.window.jobs.latest("search")
+        assert job is not None
+        assert job.done.wait(120)
+        assert job.state == "done"
+        for address in ADDRESSES:
+            _ = browser.get(address)
+            answer, calls = count_calls(partial(browser.get, address))
+            assert calls <= MOST_CALLS, address
+            assert answer.status_code == 200
+            assert len(answer.get_data()) <= LARGEST, address

@@ -13,9 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 import marginals
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import Browser, browsing, problem_of

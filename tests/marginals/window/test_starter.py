@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 import window_clients
 from window_clients import starter
 

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-
 import marginals
 from forked import COMMAND
 from project import environment
