@@ -1,7 +1,10 @@
-"""Bundles of whatever content, written with the page that releases have."""
+"""Bundles of whatever content, written with the page that releases have, by hand, or changed afterwards."""
 
+import csv
+import hashlib
+import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,10 @@ from marginals.bundle import writing
 from marginals.bundle.content import BundleContent
 from marginals.bundle.signature import seal_of
 from marginals.pages.release_page import report_html
-from models import Collection, DataCube
+from models import Collection, ContingencyTable, DataCube, Hierarchy
+
+Change = Callable[[dict[str, Any]], object]
+"""Of a descriptor."""
 
 Content = BundleContent
 """What a bundle says: `Release.published`."""
@@ -55,18 +61,73 @@ def release_of(
     return Release(bundle_content(alone, roles, claims))
 
 
+def tables_content(
+    tables: Iterable[ContingencyTable], roles: Mapping[str, Role], claims: Sequence[Claim] = (), **stated: Any
+) -> Content:
+    """The content of a bundle with these tables alone."""
+    parts = list(tables)
+    return bundle_content(Collection.of(DataCube(parts), [part.mask for part in parts]), roles, claims, **stated)
+
+
 def write_margins(
-    table: Table, margins: Sequence[Mapping[str, int]], folder: Path, claims: Sequence[Claim] = ()
+    table: Table, margins: Iterable[Mapping[str, int]], folder: Path, claims: Sequence[Claim] = (), **stated: Any
 ) -> Path:
     """Write a bundle of these margins of a table, which says that the claims hold; returns its folder."""
-    collection = Collection.of(table.cube, [table.domain.mask(dict(margin)) for margin in margins])
-    write_bundle(release_of(collection, table.roles, claims).published, folder)
+    parts = [table.cube.table(table.domain.mask(margin)) for margin in margins]
+    write_bundle(tables_content(parts, table.roles, claims, **stated), folder)
     return folder
 
 
-def change_descriptor(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def change_package(folder: Path, change: Change) -> Path:
+    """Change the descriptor of a bundle, and leave it without a seal."""
+    package = json.loads((folder / DESCRIPTOR).read_bytes())
+    change(package)
+    (folder / DESCRIPTOR).write_text(json.dumps(package))
+    (folder / SEAL).unlink(missing_ok=True)
+    return folder
+
+
+def change_descriptor(folder: Path, change: Change) -> None:
     """Change what a bundle says of its release, and seal it anew."""
-    package = json.loads((folder / DESCRIPTOR).read_text(encoding="utf-8"))
-    change(package["release"])
-    (folder / DESCRIPTOR).write_text(json.dumps(package), encoding="utf-8")
+    change_package(folder, lambda package: change(package["release"]))
     seal(folder)
+
+
+def put_file(folder: Path, resource: dict[str, Any], content: bytes) -> None:
+    """Write a file of a bundle, and say in its resource how many bytes it has and their hash."""
+    path = folder / resource["path"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    resource.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+
+
+def first_of(package: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The first resource of a descriptor that is a `marginal` or a `hierarchy`."""
+    found: dict[str, Any] = next(resource for resource in package["resources"] if kind in resource)
+    return found
+
+
+def write_by_hand(
+    folder: Path, hierarchies: Mapping[str, Hierarchy], files: Sequence[tuple[Mapping[str, int], bytes]], rows: int
+) -> Path:
+    """Write a bundle as another program does. files: marginals, each with the levels of its attributes."""
+    resources = []
+    for number, (name, hierarchy) in enumerate(hierarchies.items()):
+        values = list(hierarchy.rows())
+        resource = {"path": f"hierarchies/{number}.csv", "hierarchy": {"attribute": name}}
+        put_file(folder, resource, csv_of([[f"level{level}" for level in range(len(values[0]))], *values]))
+        resources.append(resource)
+    for number, (levels, content) in enumerate(files):
+        resource = {"path": f"marginals/{number}.csv", "marginal": {"levels": dict(levels), "total": rows}}
+        put_file(folder, resource, content)
+        resources.append(resource)
+    release = {"format": 1, "rows": rows, "attributes": {name: {"role": "quasi-identifier"} for name in hierarchies}}
+    (folder / DESCRIPTOR).write_text(json.dumps({"resources": resources, "release": release}))
+    return folder
+
+
+def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
+    """The rows as a CSV file."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue().encode()
