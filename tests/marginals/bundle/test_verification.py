@@ -1,9 +1,10 @@
-"""Verifying several bundles: the union is judged as somebody sees it who holds them all."""
+"""Verifying bundles: each is intact, their union is judged as readers see it who hold them all, by what a reader demands."""
 
-import hashlib
 import json
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +12,30 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks import KCombinatorial, KLink, MaxentDiversity, Verdict, parse_diversity
+from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, Register, Verdict, parse_diversity
 from command_line import main
 from marginals import Attribute, InputError, Table
-from models import Collection, DataCube, Hierarchy
-from written_bundles import bundle_content, report_of, write_bundle
+from minisign_programs import write_keys, write_stub
+from models import Hierarchy
+from written_bundles import DESCRIPTOR, SEAL, SIGNATURE, change_package, first_of, put_file, report_of, write_margins
+
+HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+ROLES = {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"}
+CLAIMS = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
+JOB_ILL, TOWN_ILL, JOB_TOWN = ({a: 0, b: 0} for a, b in (("job", "ill"), ("town", "ill"), ("job", "town")))
+
+PEOPLE = {("a", "u", "flu"): 2, ("a", "v", "cold"): 2, ("b", "u", "cold"): 3, ("b", "v", "flu"): 3}
+"""Rows of each job, town and illness: 4 and 6 of the jobs, 5 of each town, 5 of each illness."""
+
+SMALL = marginals.read_table(
+    pd.DataFrame([cell for cell, rows in PEOPLE.items() for _ in range(rows)], columns=list(ROLES)), ROLES
+)
+NAMES = ["one", "two", "three"]
+every_place = pytest.mark.parametrize("place", range(3))
 
 
-def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
+def people(rows: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
     latent = rng.integers(0, 3, rows)
     mixed = {
         name: np.where(rng.random(rows) < 0.5, latent % size, rng.integers(0, size, rows))
@@ -28,61 +44,125 @@ def people(rows: int = 400, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame({name: [f"{name}{code}" for code in codes] for name, codes in mixed.items()})
 
 
-def table_of(frame: pd.DataFrame) -> Table:
-    return marginals.read_table(frame, {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"})
+def bundle(folder: Path, *margins: dict[str, int], table: Table | None = None) -> Path:
+    """Some margins of 400 people, or of another table, with three claims."""
+    return write_margins(table or marginals.read_table(people(), ROLES), margins, folder, CLAIMS)
 
 
-def bundle(folder: Path, table: Table, margins: Sequence[dict[str, int]]) -> Path:
-    masks = [table.domain.mask(margin) for margin in margins]
-    cube = DataCube([table.cube.table(mask) for mask in masks])
-    claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("entropy:1.5"), "ill"))
-    write_bundle(bundle_content(Collection.of(cube, masks), table.roles, claims), folder)
-    return folder
+def small_bundle(folder: Path, attribute: str, *claims: Claim) -> Path:
+    return write_margins(SMALL, [{attribute: 0}], folder, claims)
+
+
+def verified(*folders: Path) -> Any:
+    """The verification by Python, with which the command agrees in its exit status and its first line."""
+    verification = marginals.verify(*folders)
+    result = CliRunner().invoke(main, ["verify", *map(str, folders)])
+    assert result.exit_code == (0 if verification.ok else 1)
+    assert result.output.split()[:2] == [verification.checks[0].verdict.value, "integrity"]
+    return verification
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> list[Path]:
+    """Three bundles of one table without a flaw, each with a claim of its own."""
+    return [small_bundle(tmp_path / name, attribute, KLink(k)) for name, attribute, k in zip(NAMES, ROLES, (1, 2, 3))]
+
+
+def test_the_claims_of_all_bundles_are_checked_together(tmp_path: Path) -> None:
+    """Each town has 5 rows, as is claimed of the towns; a job has 4, as another bundle shows."""
+    jobs, towns = small_bundle(tmp_path / "jobs", "job", KLink(3)), small_bundle(tmp_path / "towns", "town", KLink(5))
+    assert verified(jobs).ok
+    assert verified(towns).ok
+    for folders in ((jobs, towns), (towns, jobs)):
+        found = {check.parameters["k"]: check for check in verified(*folders).checks[1:]}
+        assert {k: check.verdict for k, check in found.items()} == {3: HOLDS, 5: FAILS}
+        assert (found[5].worst_class.cell, found[5].worst_class.count) == ({"job": "a"}, 4)
+
+
+def test_a_claim_that_several_bundles_make_is_checked_once(tmp_path: Path) -> None:
+    folders = [small_bundle(tmp_path / a, a, KLink(3), KLink(k)) for a, k in (("job", 1), ("town", 2), ("ill", 1))]
+    assert [check.parameters["k"] for check in verified(*folders).checks[1:]] == [3, 1, 2]
+
+
+def test_the_files_of_all_bundles_are_in_order_if_nothing_is_said(three: list[Path]) -> None:
+    verification = verified(*three)
+    assert verification.ok
+    assert verification.checks[0].note == ""
+    assert [check.parameters.get("k") for check in verification.checks] == [None, 1, 2, 3]
+
+
+def add_rows(folder: Path) -> None:
+    (folder / "marginals" / "rows.csv").write_text("name,ill\nann,flu\n")
+
+
+def change_report(folder: Path) -> None:
+    page = folder / "report.html"
+    page.write_bytes(page.read_bytes().replace(b"rows", b"ROWS"))
+
+
+def change_seal(folder: Path) -> None:
+    content = (folder / SEAL).read_text()
+    (folder / SEAL).write_text(content.replace(content[0], "0" if content[0] != "0" else "1"))
+
+
+@every_place
+@pytest.mark.parametrize(
+    ("damage", "file"), [(add_rows, "marginals/rows.csv"), (change_report, "report.html"), (change_seal, SEAL)]
+)
+def test_damage_is_named_in_whichever_bundle_it_is(
+    three: list[Path], place: int, damage: Callable[[Path], None], file: str
+) -> None:
+    damage(three[place])
+    (check,) = verified(*three).checks
+    assert check.worst.file == file
+
+
+@every_place
+def test_a_missing_seal_or_claim_is_noted_in_whichever_bundle(three: list[Path], place: int) -> None:
+    """That nothing is claimed only if there is no claim at all, and none is demanded."""
+    (three[place] / SEAL).unlink()
+    unsealed = verified(*three)
+    assert unsealed.ok
+    assert "no seal" in unsealed.checks[0].note
+    shutil.rmtree(three[place])
+    small_bundle(three[place], "job")
+    assert "nothing is claimed" not in verified(*three).checks[0].note
+    for folder in three:
+        shutil.rmtree(folder)
+        small_bundle(folder, "job")
+    assert "nothing is claimed" in verified(*three).checks[0].note
+    assert "nothing is claimed" in verified(three[place]).checks[0].note
+    assert not any("nothing is claimed" in c.note for c in marginals.verify(three[0], claims=["k-link=2"]).checks)
+
+
+@every_place
+def test_a_signature_that_is_not_checked_is_noted_and_a_missing_one_refused_in_whichever_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    monkeypatch.setenv("PATH", str(write_stub(tmp_path / "bin")))
+    keys, signed = write_keys(tmp_path, "ours"), tmp_path / "signed"
+    marginals.publish(SMALL, marginals.Policy(k_link=2, diversity="none")).write(signed, sign=keys.secret)
+    folders = [tmp_path / each for each in NAMES]
+    for is_signed in (True, False):
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(signed, folder)
+            if (folder.name == NAMES[place]) is not is_signed:
+                (folder / SIGNATURE).unlink()
+        assert "signature was not checked" in verified(*folders).checks[0].note
+        (check,) = marginals.verify(*folders, key=keys.public).checks
+        assert check.worst.file == SIGNATURE
+        assert "missing" in check.worst.problem
 
 
 def test_two_bundles_whose_union_has_no_junction_tree_are_verified_together(tmp_path: Path) -> None:
-    table = table_of(people())
-    one = bundle(tmp_path / "one", table, [{"job": 0, "town": 0}, {"town": 0, "ill": 0}])
-    two = bundle(tmp_path / "two", table, [{"job": 0, "ill": 0}])
-    verification = marginals.verify(one, two)
-    assert [check.criterion for check in verification.checks] == [
-        "integrity",
-        "k-link",
-        "k-combinatorial",
-        "maxent-diversity",
-    ]
+    one, two = bundle(tmp_path / "one", JOB_TOWN, TOWN_ILL), bundle(tmp_path / "two", JOB_ILL)
+    verification = verified(one, two)
+    assert [c.criterion for c in verification.checks] == ["integrity", "k-link", "k-combinatorial", "maxent-diversity"]
     assert verification.ok
     assert verification.checks[2].algorithm == "integer programming"
     assert verification.checks[3].algorithm.startswith("iterative fitting")
-    result = CliRunner().invoke(main, ["verify", str(one), str(two)])
-    assert result.exit_code == 0
-    result = CliRunner().invoke(main, ["verify", str(one), str(two), "--check", "diversity=entropy:3.99"])
-    assert result.exit_code == 1
-
-
-def test_what_two_bundles_say_together_can_fail_where_each_passes(tmp_path: Path) -> None:
-    """Together they show job, town and illness in one margin's worth of detail."""
-    table = table_of(people(60))
-    whole = {"job": 0, "town": 0, "ill": 0}
-    parts = [bundle(tmp_path / f"{i}", table, [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]) for i in range(1)]
-    parts.append(bundle(tmp_path / "more", table, [whole]))
-    alone = marginals.verify(parts[0], claims=["k-link=5"])
-    together = marginals.verify(*parts, claims=["k-link=5"])
-    assert alone.ok
-    assert not together.ok
-
-
-def test_bundles_of_different_tables_are_no_pass_that_names_both(tmp_path: Path) -> None:
-    """Each is in order, but small changes show in both."""
-    margins = [{"job": 0, "ill": 0}]
-    one = bundle(tmp_path / "one", table_of(people(400)), margins)
-    fewer = bundle(tmp_path / "fewer", table_of(people(300)), margins)
-    other = bundle(tmp_path / "other", table_of(people(400, seed=9)), margins)
-    for second in (fewer, other):
-        integrity, *_, change = marginals.verify(one, second, claims=["difference=100"]).checks
-        assert integrity.holds
-        assert change.verdict is Verdict.FAILS
-        assert (change.parameters["earlier"], change.parameters["later"]) == (str(one), str(second))
+    assert not marginals.verify(one, two, claims=["diversity=entropy:3.99"]).ok
 
 
 def groups_of(width: int) -> Hierarchy:
@@ -90,64 +170,42 @@ def groups_of(width: int) -> Hierarchy:
     return Hierarchy.from_rows([(f"{n} of {width}", f"group {'abc'[n // width]}{width}", "*") for n in range(1, 6)])
 
 
+def grouped(folder: Path, width: int, *margins: Mapping[str, int]) -> tuple[Path, Table]:
+    """A release of 20 people by such groups."""
+    frame = pd.DataFrame({"age": [f"{n} of {width}" for n in (1, 2, 3, 4)] * 5, "ill": ["a", "b"] * 10})
+    attributes = {"age": Attribute("quasi-identifier", hierarchy=groups_of(width)), "ill": "sensitive"}
+    table = marginals.read_table(frame, attributes)
+    return write_margins(table, margins, folder / str(width), CLAIMS), table
+
+
 def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
     """That no check is made of both is never a pass, though each bundle passes its own."""
-    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
-    folders = []
-    for width in (2, 5):
-        attributes = {"age": Attribute("quasi-identifier", hierarchy=groups_of(width)), "ill": "sensitive"}
-        table = marginals.read_table(frame.assign(age=frame["age"] + f" of {width}"), attributes)
-        folders.append(bundle(tmp_path / str(width), table, [{"age": 1}, {"ill": 0}]))
-    verification = marginals.verify(*folders)
+    folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
+    verification = verified(*folders)
     assert not verification.ok
     integrity, composition, *own = verification.checks
-    assert (integrity.criterion, integrity.verdict) == ("integrity", Verdict.HOLDS)
-    assert (composition.criterion, composition.verdict) == ("composition", Verdict.UNDECIDED)
-    for said in ("'age'", *map(str, folders), "intact", "publish the second again with the hierarchies"):
-        assert said in composition.note
+    assert (integrity.criterion, integrity.verdict) == ("integrity", HOLDS)
+    assert (composition.criterion, composition.verdict) == ("composition", UNDECIDED)
+    assert all(said in composition.note for said in ("'age'", *map(str, folders)))
     assert [finding.parameters["release"] for finding in own] == [str(f) for f in folders for _ in range(3)]
     for folder in folders:
         alone = marginals.verify(folder).checks[1:]
         assert [f.verdict for f in alone] == [f.verdict for f in own if f.parameters["release"] == str(folder)]
-    result = CliRunner().invoke(main, ["verify", *map(str, folders)])
-    assert result.exit_code == 1
-    assert "undecided  composition" in result.output
     demanded = marginals.verify(*folders, claims=["k-link=2", "diversity=distinct:2"])
     assert [f.criterion for f in demanded.checks[2:]] == ["k-link", "maxent-diversity"] * 2
 
 
 def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alone(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"age": ["1", "2", "3", "4"] * 5, "ill": ["a", "b"] * 10})
-    folders = []
-    for width in (2, 5):
-        attributes = {"age": Attribute("quasi-identifier", hierarchy=groups_of(width)), "ill": "sensitive"}
-        table = marginals.read_table(frame.assign(age=frame["age"] + f" of {width}"), attributes)  # type: ignore[arg-type]
-        folders.append(bundle(tmp_path / str(width), table, [{"age": 1, "ill": 0}]))
-    attacks = marginals.attack(*folders)
+    (one, _), (two, table) = (grouped(tmp_path, width, {"age": 1, "ill": 0}) for width in (2, 5))
+    attacks = marginals.attack(one, two)
     assert attacks.attacked == attacks.compositions == ()
-    for folder in folders:
+    for folder in (one, two):
         assert attacks.apart[str(folder)].as_json() == marginals.attack(folder).as_json()
-    result = CliRunner().invoke(main, ["attack", *map(str, folders)])
+    result = CliRunner().invoke(main, ["attack", str(one), str(two), "--json"])
     assert result.exit_code == 1
-    assert result.output.count("that readers can determine") == 2
-    assert "Not measured together" in result.output
-    plain = json.loads(CliRunner().invoke(main, ["attack", *map(str, folders), "--json"]).stdout)
-    assert list(plain["apart"]) == list(map(str, folders))
+    assert list(json.loads(result.stdout)["apart"]) == [str(one), str(two)]
     with pytest.raises(InputError, match="one by one"):
-        marginals.attack(*folders, truth=table)
-
-
-def test_a_release_that_claims_nothing_says_so_until_something_is_demanded(tmp_path: Path) -> None:
-    table = table_of(people())
-    mask = table.domain.mask({"job": 0, "town": 0})
-    write_bundle(
-        bundle_content(Collection.of(DataCube([table.cube.table(mask)]), [mask]), table.roles), tmp_path / "bare"
-    )
-    found = marginals.verify(tmp_path / "bare").checks
-    assert ["nothing is claimed of its privacy" in check.note for check in found] == [True]
-    assert not any(
-        "nothing is claimed" in c.note for c in marginals.verify(tmp_path / "bare", claims=["k-link=2"]).checks
-    )
+        marginals.attack(one, two, truth=table)
 
 
 def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_path: Path) -> None:
@@ -155,59 +213,68 @@ def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_pa
     frame = pd.DataFrame({"x": ["0"] * 3 + ["1"] * 30, "b": ["u", "v", "w"] * 11, "a": ["0", "1", "1"] * 11})
     for name, shown, role in (("one", ["x", "b"], "sensitive"), ("two", ["x", "a"], "quasi-identifier")):
         table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
-        mask = table.domain.mask(dict.fromkeys(shown, 0))
-        collection = Collection.of(DataCube([table.cube.table(mask)]), [mask])
-        write_bundle(bundle_content(collection, table.roles, (KLink(10),)), tmp_path / name)
+        write_margins(table, [dict.fromkeys(shown, 0)], tmp_path / name, (KLink(10),))
     assert not marginals.verify(tmp_path / "two").ok
     together = marginals.verify(tmp_path / "one", tmp_path / "two")
     assert not together.ok
     composed = next(check for check in together.checks if check.criterion == "composition")
-    assert composed.verdict is Verdict.UNDECIDED
-    assert "only one calls 'x' sensitive" in composed.note
+    assert composed.verdict is UNDECIDED
+    assert "'x'" in composed.note
     judged = [(c.parameters["release"], c.verdict) for c in together.checks if c.criterion == "k-link"]
-    assert judged == [(str(tmp_path / "one"), Verdict.HOLDS), (str(tmp_path / "two"), Verdict.FAILS)]
+    assert judged == [(str(tmp_path / "one"), HOLDS), (str(tmp_path / "two"), FAILS)]
+
+
+def test_hierarchies_agree_only_if_each_value_has_as_many_base_values(tmp_path: Path) -> None:
+    """All have something of the lung. If that is flu or cold, no base value has more than half of the rows; if it is flu
+    alone, one has all: what holds by one of the hierarchies does not hold of both.
+    """
+    claim = "diversity=functional:0.5,2"
+    lungs = {"two": [("flu", "lung", "*"), ("cold", "lung", "*")], "one": [("flu", "lung", "*")]}
+    for name, paths in lungs.items():
+        sensitive = Attribute("sensitive", hierarchy=Hierarchy.from_rows([*paths, ("gout", "joint", "*")]))
+        table = marginals.read_table(pd.DataFrame({"ill": ["flu"] * 4}), {"ill": sensitive})
+        write_margins(table, [{"ill": 1}], tmp_path / name)
+    assert marginals.verify(tmp_path / "two", claims=[claim]).ok
+    assert not marginals.verify(tmp_path / "one", claims=[claim]).ok
+    for folders in (("two", "one"), ("one", "two")):
+        together = marginals.verify(*(tmp_path / name for name in folders), claims=[claim])
+        assert together.checks[0].holds
+        assert not together.ok
 
 
 def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
-    """The same hierarchies in another order of rows are the same hierarchies."""
-    frame = people()
-    one = bundle(tmp_path / "one", table_of(frame), [{"job": 0, "ill": 0}])
-    attributes = {
-        "job": Attribute("quasi-identifier", hierarchy=marginals.Hierarchy.flat(["job2", "job0", "job1"])),
-        "town": "quasi-identifier",
-        "ill": "sensitive",
-    }
-    two = bundle(tmp_path / "two", marginals.read_table(frame, attributes), [{"job": 0, "town": 0}])  # type: ignore[arg-type]
-    assert marginals.verify(one, two).checks[0].holds
+    one = bundle(tmp_path / "one", JOB_ILL)
+    job = Attribute("quasi-identifier", hierarchy=Hierarchy.flat(["job2", "job0", "job1"]))
+    table = marginals.read_table(people(), {**ROLES, "job": job})
+    assert marginals.verify(one, bundle(tmp_path / "two", JOB_TOWN, table=table)).checks[0].holds
 
 
 def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
     """One row, one sensitive value, one class."""
-    frame = pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]})
-    folder = bundle(tmp_path / "single", table_of(frame), [{"job": 0, "ill": 0}])
-    verification = marginals.verify(folder)
-    assert [check.holds for check in verification.checks] == [True, False, False, False]
-    claims = [
-        "k-link=1",
-        "k-combinatorial=1",
-        "diversity=distinct:1",
-        "diversity=recursive:1,1",
-        "diversity=entropy:1",
-    ]
-    assert marginals.verify(folder, claims=claims).ok
+    table = marginals.read_table(pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]}), ROLES)
+    folder = bundle(tmp_path / "single", JOB_ILL, table=table)
+    assert [check.holds for check in marginals.verify(folder).checks] == [True, False, False, False]
+    diversities = ["diversity=distinct:1", "diversity=recursive:1,1", "diversity=entropy:1"]
+    assert marginals.verify(folder, claims=["k-link=1", "k-combinatorial=1", *diversities]).ok
 
 
-@pytest.mark.parametrize("claim", ["k-link=0", "diversity=entropy:0.5", "k-link", "k-link=1e3", "k-lonk=2", ""])
-def test_claims_that_make_no_sense_are_refused(tmp_path: Path, claim: str) -> None:
-    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+@pytest.mark.parametrize(
+    "claim",
+    ["k-link=0", "diversity=entropy:0.5", "k-link", "k-link=1e3", "k-link=x", "k-link=" + "9" * 5000, "k-lonk=2", "",
+     "diversity=entropie:3", "privacy=1"],
+)  # fmt: skip
+def test_claims_without_sense_are_refused(tmp_path: Path, claim: str) -> None:
+    folder = small_bundle(tmp_path / "one", "ill")
     with pytest.raises((InputError, ValueError)):
         marginals.verify(folder, claims=[claim])
     with pytest.raises((InputError, ValueError)):
         marginals.open_release(folder).verify([claim])
+    result = CliRunner().invoke(main, ["verify", str(folder), "--check", claim])
+    assert (result.exit_code, "Error" in result.stderr) == (2, True)
 
 
 def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
-    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    folder = bundle(tmp_path / "one", JOB_ILL)
     release = marginals.open_release(folder)
     texts = ["k-link=20", "diversity=entropy:2"]
     objects = [KLink(20), MaxentDiversity(parse_diversity("entropy:2"), "ill")]
@@ -224,44 +291,43 @@ def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
     assert len(release.verify().checks) == 3
 
 
-def without_rows(folder: Path) -> Path:
-    """A bundle made one of header lines."""
-    package = json.loads((folder / "datapackage.json").read_text())
-    package["release"]["rows"], package["release"]["information"] = 0, 0.0
-    for resource in package["resources"]:
-        if "marginal" in resource:
-            header = (folder / resource["path"]).read_bytes().splitlines(keepends=True)[0]
-            (folder / resource["path"]).write_bytes(header)
-            resource["bytes"], resource["marginal"]["total"] = len(header), 0
-            resource["hash"] = "sha256:" + hashlib.sha256(header).hexdigest()
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").unlink()
-    return folder
+def drop_rows(folder: Path) -> None:
+    """Leave header lines only."""
+
+    def change(package: dict[str, Any]) -> None:
+        package["release"].update(rows=0, information=0.0)
+        for resource in package["resources"]:
+            if "marginal" in resource:
+                resource["marginal"]["total"] = 0
+                content = (folder / resource["path"]).read_bytes()
+                put_file(folder, resource, content.splitlines(keepends=True)[0])
+
+    change_package(folder, change)
 
 
-def suppressed_throughout(folder: Path) -> Path:
-    """A bundle whose one marginal is a number of rows beside `*`."""
-    package = json.loads((folder / "datapackage.json").read_text())
-    first = next(resource for resource in package["resources"] if "marginal" in resource)
-    package["resources"] = [first, *(resource for resource in package["resources"] if "hierarchy" in resource)]
-    attributes = first["schema"]["primaryKey"]
-    heights = {r["hierarchy"]["attribute"]: len(r["schema"]["fields"]) - 1 for r in package["resources"][1:]}
-    content = f"{','.join(attributes)},count\n{'*,' * len(attributes)}{first['marginal']['total']}\n".encode()
-    first["marginal"]["levels"] = {attribute: heights[attribute] for attribute in attributes}
-    first.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
-    for file in (folder / "marginals").iterdir():
-        file.unlink()
-    (folder / first["path"]).write_bytes(content)
-    del package["release"]["information"]
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").unlink()
-    return folder
+def suppress_all(folder: Path) -> None:
+    """Leave one marginal, a number of rows beside `*`."""
+
+    def change(package: dict[str, Any]) -> None:
+        first = first_of(package, "marginal")
+        hierarchies = [resource for resource in package["resources"] if "hierarchy" in resource]
+        package["resources"] = [first, *hierarchies]
+        heights = {r["hierarchy"]["attribute"]: len(r["schema"]["fields"]) - 1 for r in hierarchies}
+        names = first["schema"]["primaryKey"]
+        first["marginal"]["levels"] = {name: heights[name] for name in names}
+        for file in (folder / "marginals").iterdir():
+            file.unlink()
+        put_file(folder, first, f"{','.join(names)},count\n{'*,' * len(names)}{first['marginal']['total']}\n".encode())
+        del package["release"]["information"]
+
+    change_package(folder, change)
 
 
-@pytest.mark.parametrize("change", [without_rows, suppressed_throughout])
-def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Callable[[Path], Path]) -> None:
+@pytest.mark.parametrize("change", [drop_rows, suppress_all])
+def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Callable[[Path], None]) -> None:
     """Bundles of other programs that tell nothing of anybody: the page, the attacks, and several of them together."""
-    folder = change(bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]))
+    folder = bundle(tmp_path / "one", JOB_ILL, TOWN_ILL)
+    change(folder)
     assert marginals.verify(folder, claims=["k-link=2"]).ok
     assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
     release = marginals.open_release(folder)
@@ -269,91 +335,134 @@ def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Call
     assert marginals.verify(folder, claims=["k-link=2"]).ok
     assert marginals.attack(folder).as_json()
     assert release.count([]).expected == release.rows
-
-
-def test_marginals_without_rows_have_defined_answers(tmp_path: Path) -> None:
-    """Header lines alone: nothing is published about anybody, so nothing is given away."""
-    folder = without_rows(bundle(tmp_path / "empty", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}]))
-    assert marginals.verify(folder).ok
-    assert marginals.open_release(folder).expected_count({"job": "job1"}) == 0
+    if not release.rows:
+        assert marginals.verify(folder).ok
+        assert release.expected_count({"job": "job1"}) == 0
 
 
 def edited(folder: Path, **release: object) -> Path:
     """A bundle that says this of its release, unsealed."""
-    package = json.loads((folder / "datapackage.json").read_text())
-    package["release"].update(release)
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").unlink(missing_ok=True)
-    return folder
+    return change_package(folder, lambda package: package["release"].update(release))
 
 
 def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: Path) -> None:
     """The page made from it, and its answers, are the same."""
-    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}])
+    folder = bundle(tmp_path / "one", JOB_ILL)
     before = marginals.open_release(folder)
     edited(folder, utility={"kl_divergence": 1.25})
-    verification = marginals.verify(folder)
+    verification = verified(folder)
     assert verification.ok
     (warning,) = verification.warnings
     assert str(folder) in warning
     assert "release.utility" in warning
-    assert "warning: " in str(verification)
-    plain = CliRunner().invoke(main, ["verify", str(folder)])
-    assert plain.exit_code == 0
-    assert "warning" in plain.stdout
-    assert "release.utility" in plain.stdout
+    assert "release.utility" in str(verification)
+    assert "release.utility" in CliRunner().invoke(main, ["verify", str(folder)]).stdout
     assert json.loads(CliRunner().invoke(main, ["verify", str(folder), "--json"]).stdout)["warnings"] == [warning]
     after = marginals.open_release(folder)
     assert repr(after) == repr(before)
     assert report_of(after.published) == report_of(before.published)
-    two = marginals.verify(folder, edited(bundle(tmp_path / "two", table_of(people()), [{"town": 0}]), utility=[1]))
+    two = marginals.verify(folder, edited(bundle(tmp_path / "two", {"town": 0}), utility=[1]))
     assert [str(f) in w for f, w in zip((folder, tmp_path / "two"), two.warnings)] == [True, True]
-    (folder / "report.html").write_text("changed")
+    change_report(folder)
     damaged = marginals.verify(folder)
-    assert not damaged.ok
-    assert damaged.warnings == (warning,)
+    assert (damaged.ok, damaged.warnings) == (False, (warning,))
 
 
 def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_integrity(tmp_path: Path) -> None:
-    folder = bundle(tmp_path / "one", table_of(people()), [{"job": 0, "ill": 0}, {"town": 0, "ill": 0}])
-    stated = json.loads((folder / "datapackage.json").read_text())["release"]["information"]
-    assert stated == round(marginals.open_release(folder).information, 6) > 0.01
+    folder = bundle(tmp_path / "one", JOB_ILL, TOWN_ILL)
+    stated = json.loads((folder / DESCRIPTOR).read_text())["release"]["information"]
+    exact = marginals.open_release(folder).information
+    assert stated == round(exact, 6) > 0.01
     assert marginals.verify(folder).warnings == ()
-    for right in (
-        stated,
-        round(stated, 3),
-        round(stated, 2),
-        marginals.open_release(folder).information,
-        stated + 9e-7,
-    ):
+    for right in (stated, round(stated, 3), round(stated, 2), exact, stated + 9e-7):
         assert marginals.verify(edited(folder, information=right)).ok, right
-    for wrong in (
-        stated + 2.1e-6,
-        stated - 2.1e-6,
-        round(stated, 3) + 0.001,
-        -stated,
-        1,
-        1e300,
-        True,
-        None,
-        "much",
-        [stated],
-    ):
-        verification = marginals.verify(edited(folder, information=wrong))
-        assert [(check.criterion, check.holds) for check in verification.checks] == [("integrity", False)], wrong
-        assert verification.checks[0].worst is not None
-        assert "release.information" in verification.checks[0].worst.as_json()["problem"]
+    wrong: list[object] = [stated + 2.1e-6, stated - 2.1e-6, round(stated, 3) + 0.001, -stated, 1, 1e300, True, None]
+    for information in (*wrong, "much", [stated]):
+        (check,) = marginals.verify(edited(folder, information=information)).checks
+        assert (check.criterion, check.holds) == ("integrity", False), information
+        assert "release.information" in check.worst.problem
         assert marginals.open_release(folder).information == pytest.approx(stated, abs=1e-6), "computed, not believed"
 
 
 def test_information_without_a_junction_tree_is_fitted_and_not_written(tmp_path: Path) -> None:
-    pairs = [{"job": 0, "town": 0}, {"town": 0, "ill": 0}, {"job": 0, "ill": 0}]
-    folder = bundle(tmp_path / "one", table_of(people()), pairs)
-    assert "information" not in json.loads((folder / "datapackage.json").read_text())["release"]
+    folder = bundle(tmp_path / "one", JOB_TOWN, TOWN_ILL, JOB_ILL)
+    assert "information" not in json.loads((folder / DESCRIPTOR).read_text())["release"]
     release = marginals.open_release(folder)
     assert "information" not in repr(release)
-    fitted = release.information
-    assert fitted > 0
-    verification = marginals.verify(edited(folder, information=fitted))
+    assert release.information > 0
+    verification = marginals.verify(edited(folder, information=release.information))
     assert verification.ok
-    assert "was not checked, since the marginals form no junction tree" in verification.warnings[0]
+    (warning,) = verification.warnings
+    assert "no junction tree" in warning
+
+
+KINDS = ("diversity", "register")
+PLAIN = Hierarchy.flat(["flu", "cold", "cancer", "missing"])
+NODE = Hierarchy.from_rows([("flu", "flu", "*"), ("cold", "cold", "*"), ("cancer", "missing", "*")])
+"""A hostile one, that calls a group missing."""
+CANCER = {"a": ["cancer"], "b": ["flu", "cold"]}
+"""Everybody in a town has cancer."""
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def towns(
+    folder: Path, values: Mapping[str, Sequence[str]], text: str, hierarchy: Hierarchy = PLAIN, role: str = "sensitive"
+) -> Path:
+    """Ten rows of each value of each town, with one table of both. text: the diversity that is claimed."""
+    rows = [(town, value) for town, inside in values.items() for value in inside for _ in range(10)]
+    frame = pd.DataFrame(rows, columns=["town", "ill"])
+    table = marginals.read_table(frame, {"town": "quasi-identifier", "ill": Attribute(role, hierarchy=hierarchy)})
+    of = MaxentDiversity(parse_diversity(text), "ill")
+    return write_margins(table, [TOWN_ILL], folder, (of, Register(of)) if role == "sensitive" else ())
+
+
+def demanded(folder: Path, demand: str | Claim) -> Finding:
+    return marginals.verify(folder, claims=[demand]).checks[-1]
+
+
+@every_kind
+def test_bundles_that_leave_out_a_value_are_judged_over_all_of_them(kind: str, tmp_path: Path) -> None:
+    folders = [towns(tmp_path / name, CANCER, "distinct:2 leaving out cancer") for name in ("one", "two")]
+    assert marginals.verify(folders[0]).ok
+    found = demanded(folders[0], f"{kind}=distinct:2")
+    assert found.verdict is FAILS
+    assert "'cancer'" in found.note
+    own = demanded(folders[0], f"{kind}=distinct:2 leaving out cancer")
+    assert (own.verdict, own.note) == (HOLDS, "")
+    assert marginals.verify(*folders, claims=[f"{kind}=distinct:2"]).checks[-1].verdict is FAILS
+
+
+@every_kind
+@pytest.mark.parametrize("text", ["distinct:2", "distinct:2 leaving out missing"])
+def test_a_value_that_is_missing_is_left_out_whatever_the_bundle_claims(text: str, kind: str, tmp_path: Path) -> None:
+    """Beside missing ones it makes no class diverse; if nothing else is there, there is none to tell."""
+    folder = towns(tmp_path / "out", {"a": ["flu", "missing"], "b": ["flu", "cold"]}, text)
+    assert demanded(folder, f"{kind}=distinct:2").verdict is FAILS
+    found = demanded(towns(tmp_path / "empty", {"a": ["missing"], "b": ["flu", "cold"]}, text), f"{kind}=distinct:2")
+    assert (found.verdict, found.note) == (HOLDS, "")
+
+
+@every_kind
+def test_a_group_that_a_bundle_calls_missing_is_not_left_out(kind: str, tmp_path: Path) -> None:
+    folder = towns(tmp_path / "out", CANCER, "distinct:2 leaving out missing", NODE)
+    assert demanded(folder, f"{kind}=distinct:2").verdict is FAILS
+    assert not marginals.verify(folder).ok
+
+
+def test_a_demand_names_its_attribute_whatever_the_bundle_calls_it(tmp_path: Path) -> None:
+    """One that no bundle has is refused: else it would go unchecked."""
+    folder = towns(tmp_path / "out", CANCER, "distinct:2", role="quasi-identifier")
+    found = demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "ill"))
+    assert (found.criterion, found.verdict) == ("maxent-diversity", FAILS)
+    with pytest.raises(InputError, match="'illness'"):
+        demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "illness"))
+
+
+def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(tmp_path: Path) -> None:
+    """Of two groupings of the illnesses one shows a town with a single group."""
+    folders = []
+    for name, groups in (("one", ("1-2", "1-2", "3-4", "3-4")), ("two", ("1", "2-4", "2-4", "2-4"))):
+        coarse = {town: [groups[n] for n in numbers] for town, numbers in (("a", (0, 1)), ("b", range(4)))}
+        folders.append(towns(tmp_path / name, coarse, "distinct:1", Hierarchy.flat(dict.fromkeys(groups))))
+    claim = MaxentDiversity(parse_diversity("distinct:2"), "ill")
+    assert FAILS in [finding.verdict for finding in marginals.verify(*folders, claims=[claim]).checks[1:]]

@@ -1,0 +1,203 @@
+"""Sayings of a publisher, in the bundle, the report and beside answers: words of attributes, the imprint, replacements."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import marginals
+from command_line import main
+from html_pages import Page
+from marginals import BundleError, Imprint, InputError
+from marginals.example import release as another_release
+from marginals.example import table
+from small_release import contents, write_config
+from written_bundles import DESCRIPTOR, change_package
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def release_part(folder: Path) -> dict[str, Any]:
+    part: dict[str, Any] = json.loads((folder / DESCRIPTOR).read_text())["release"]
+    return part
+
+
+WORDS = """
+[attributes.smokes.values]
+"0" = "no"
+"1" = "yes, daily"
+"9" = "two people only"
+[attributes.secret]
+role = "identifier"
+description = "who it is"
+"""
+
+
+def release(folder: Path, words: bool) -> Path:
+    """Of 402 people, two of whom have a value that is too rare to be published."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "smokes": [*rng.choice(["0", "1"], 400), "9", "9"],
+            "age": rng.choice(["20-39", "40-59"], 402),
+            "ill": rng.choice(["a", "b"], 402),
+            "secret": [str(n) for n in range(402)],
+        }
+    )
+    frame.to_csv(folder / "people.csv", index=False)
+    (folder / "groups.csv").write_text("0;0;*\n1;1;*\n9;1;*\n")
+    said = 'description = "Smoked last month"\n' if words else ""
+    (folder / "release.toml").write_text(
+        "data.path = 'people.csv'\nbase.table = 'none'\nprivacy = {k_link = 10, diversity = 'distinct:2'}\n"
+        "[attributes.age]\nrole = 'quasi-identifier'\n[attributes.ill]\nrole = 'sensitive'\n"
+        f"[attributes.smokes]\nrole = 'quasi-identifier'\nhierarchy = 'groups.csv'\n{said}{WORDS if words else ''}"
+    )
+    assert run("publish", folder / "release.toml", "--out", folder / "out").exit_code == 0
+    return folder / "out"
+
+
+def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path) -> None:
+    """Not those of values and attributes that are not published."""
+    folder = release(tmp_path, words=True)
+    said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
+    assert release_part(folder)["attributes"]["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
+    text = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
+    assert "two people only" not in text
+    assert "who it is" not in text
+    verified = marginals.verify(folder)
+    assert (verified.ok, verified.warnings) == (True, ())
+    told = " ".join(Page((folder / "report.html").read_bytes()).text)
+    assert "Smoked last month" in told
+    assert "1 (yes, daily)" in told
+    assert "Smoked last month" in run("query", folder, "smokes=1").output
+    assert "smokes:" not in run("query", folder, "age=20-39").output
+    assert marginals.open_release(folder).published.codebook.description("smokes") == "Smoked last month"
+
+
+@pytest.mark.slow
+def test_words_that_are_none_or_of_other_labels_are_refused(tmp_path: Path) -> None:
+    """Without words the bundle says nothing of them."""
+    folder = release(tmp_path, words=False)
+    assert release_part(folder)["attributes"] == {
+        "smokes": {"role": "quasi-identifier", "label_form": "names"},  # 1 stands for 9 as well
+        "age": {"role": "quasi-identifier"},
+        "ill": {"role": "sensitive"},
+    }
+    bad: list[dict[str, Any]] = [{"description": text} for text in ("two\nlines", 7, "x" * 201)]
+    for said in (*bad, {"values": ["yes"]}, {"values": {"0": 1}}, {"values": {"9": "of none of its values"}}):
+        shutil.copytree(folder, tmp_path / "bad")
+        change_package(tmp_path / "bad", lambda p, said=said: p["release"]["attributes"]["smokes"].update(said))  # type: ignore[misc]
+        with pytest.raises(BundleError, match=r"release\.attributes"):
+            marginals.open_release(tmp_path / "bad")
+        shutil.rmtree(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("line", ["description = 3", 'description = "a\\nb"', "values = 3", 'values = { "0" = 1 }'])
+def test_a_config_with_other_things_than_words_is_refused_by_its_key(tmp_path: Path, line: str) -> None:
+    (tmp_path / "release.toml").write_text(f"data.path='x.csv'\n[attributes.a]\nrole='quasi-identifier'\n{line}\n")
+    with pytest.raises(InputError, match=r"attributes\.a\.(description|values)"):
+        marginals.read_config(tmp_path / "release.toml")
+
+
+TOLD = Imprint("A <census>", "City of <Ulm>", "2026-11-26", "data@ulm.example", "CC-BY-4.0")
+
+
+def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path) -> None:
+    """Without one nothing is said, no date either: the same tables give the same bundle on any day."""
+    for name, title in (("told", TOLD), ("bare", Imprint())):
+        policy = marginals.Policy(k_link=4, diversity="distinct:2")
+        marginals.publish(table, policy, title=title).write(tmp_path / name)
+    assert "imprint" not in release_part(tmp_path / "bare")
+    folder = tmp_path / "told"
+    opened = marginals.open_release(folder)
+    assert opened.published.imprint == TOLD
+    assert release_part(folder)["imprint"] == TOLD.entries
+    page = (folder / "report.html").read_text()
+    assert all(text in page for text in ("City of &lt;Ulm&gt;", "2026-11-26", "data@ulm.example", "CC-BY-4.0"))
+    assert opened.cite().startswith("City of <Ulm>. 2026-11-26. A <census>. ")
+    verification = opened.verify()
+    assert (verification.ok, verification.warnings) == (True, ())
+    change_package(folder, lambda package: package["release"].update(imprint={"publisher": ["Ulm"]}))
+    with pytest.raises(BundleError, match=r"release\.imprint: release\.publisher"):
+        marginals.open_release(folder)
+
+
+@pytest.mark.parametrize("name", ["title", "publisher", "date", "contact", "licence"])
+@pytest.mark.parametrize("text", ["two\nlines", "x" * 201, 7])
+def test_an_imprint_of_no_line_of_text_is_refused_by_its_key(name: str, text: object) -> None:
+    with pytest.raises(InputError, match=f"^release.{name} "):
+        Imprint.of({name: text})
+
+
+def test_a_config_says_the_imprint(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    config.write_text('[release]\npublisher = "Ulm"\nlicence = "CC0-1.0"\n' + config.read_text())
+    assert marginals.read_config(config).imprint == Imprint(publisher="Ulm", licence="CC0-1.0")
+
+
+@pytest.fixture
+def both(tmp_path: Path, small_release: marginals.Release) -> tuple[Path, Path]:
+    """An old release and a new one."""
+    small_release.write(tmp_path / "old")
+    another_release.write(tmp_path / "new")
+    return tmp_path / "old", tmp_path / "new"
+
+
+def replacements(*folders: Path) -> list[str]:
+    """The warnings of verify about releases that are replaced."""
+    return [warning for warning in marginals.verify(*folders).warnings if "replaced" in warning]
+
+
+def test_verify_says_by_which_release_one_is_replaced_and_its_files_stay(both: tuple[Path, Path]) -> None:
+    old, new = both
+    before = contents(old), contents(new)
+    answer = run("replace", old, new, "--date", "2026-05-04", "--json")
+    assert answer.exit_code == 0
+    stated, note = json.loads(answer.stdout), old.with_name("old-replaced.json")
+    assert stated == json.loads(note.read_text()) | {"release": stated["release"]}
+    assert (contents(old), contents(new)) == before
+    assert marginals.verify(old).ok
+    (warning,) = replacements(old)
+    assert "2026-05-04" in warning
+    assert f"new ({stated['replaced_by']})" in warning
+    assert not replacements(new)
+    assert replacements(old, new)
+    note.rename(new.with_name("new-replaced.json"))
+    assert not replacements(new), "it is the note of another release"
+
+
+@pytest.mark.parametrize("text", [b"{", b"[]", b'{"release": 3}', b"\xff", b"[" * 9000, b" " * 20_000])
+def test_a_note_that_cannot_be_read_is_named(both: tuple[Path, Path], text: bytes) -> None:
+    both[0].with_name("old-replaced.json").write_bytes(text)
+    assert any("old-replaced.json" in warning for warning in replacements(both[0]))
+
+
+def test_replacements_without_sense_are_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
+    old, new = both
+    for first, second, said in ((old, old, "are the same"), (old, tmp_path / "nowhere", "nowhere")):
+        answer = run("replace", first, second)
+        assert (answer.exit_code, said in answer.stderr) == (2, True)
+        assert not old.with_name("old-replaced.json").exists()
+    assert run("replace", old, new).exit_code == 0
+    answer = run("replace", new, old)
+    assert (answer.exit_code, "itself" in answer.stderr) == (2, True)
+
+
+def test_the_ledger_tells_of_a_replacement(
+    tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("publish", write_config(tmp_path), "--out", "out", "--ledger", "books", "--json").exit_code == 0
+    small_release.write(tmp_path / "corrected")
+    assert run("replace", "out", "corrected", "--date", "2026-05-04").exit_code == 0
+    assert "2026-05-04" in run("ledger", "books").stdout
+    (entry,) = json.loads(run("ledger", "books", "--json").stdout)["releases"]
+    assert entry["out"]
+    assert entry["replaced_by"] == json.loads((tmp_path / "out-replaced.json").read_text())["replaced_by"]
