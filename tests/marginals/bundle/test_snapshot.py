@@ -4,10 +4,11 @@ import hashlib
 import json
 import os
 import shutil
+import tracemalloc
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -15,12 +16,10 @@ import pytest
 import marginals
 from file_accesses import watched
 from marginals import BundleError, InputError
-from marginals.bundle import signature
-from marginals.bundle.snapshot import Snapshot
 from marginals.example import release
 from minisign_programs import Keys, write_keys
 from small_release import contents
-from written_bundles import sealed
+from written_bundles import DESCRIPTOR, SIGNATURE, Change, change_package, first_of, put_file
 
 Exchange = Callable[[Path], object]
 T = TypeVar("T")
@@ -36,19 +35,19 @@ def genuine(tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> Path
     """A signed bundle; the one signature that verifies is that of its descriptor."""
     folder = release.write(tmp_path / "genuine").path
     assert folder is not None
-    descriptor = (folder / "datapackage.json").read_bytes()
+    descriptor = (folder / DESCRIPTOR).read_bytes()
     number = b64decode(keys.text)[2:10]
     lines = [b64encode(b"ED" + number + bytes(64)).decode(), b64encode(bytes(64)).decode()]
     comment = "comment: anonymized marginals"
     text = f"untrusted {comment}\n{lines[0]}\ntrusted {comment}\n{lines[1]}\n"
-    (folder / "datapackage.json.minisig").write_text(text)
+    (folder / SIGNATURE).write_text(text)
 
     def run(arguments: Sequence[str], asks: bool) -> int:
         assert not asks
         signed, made = (Path(arguments[arguments.index(option) + 1]) for option in ("-m", "-x"))
         return 0 if (signed.read_bytes(), made.read_text()) == (descriptor, text) else 1
 
-    monkeypatch.setattr(signature, "_run", run)
+    monkeypatch.setattr("marginals.bundle.signature._run", run)
     assert marginals.verify(folder, key=keys.text).ok
     return folder
 
@@ -58,15 +57,12 @@ def forged(genuine: Path, tmp_path: Path) -> Path:
     """The same with weaker claims and another cell and page, their hashes made right; seal and signature are as before."""
     folder = tmp_path / "forged"
     shutil.copytree(genuine, folder)
-    package = json.loads((folder / "datapackage.json").read_bytes())
+    package = json.loads((folder / DESCRIPTOR).read_bytes())
     package["release"]["privacy"] = [{"criterion": "k-link", "k": 1}]
-    table = next(resource for resource in package["resources"] if "marginal" in resource)
-    (folder / table["path"]).write_bytes((folder / table["path"]).read_bytes().replace(b",5\n", b",6\n", 1))
-    (folder / "report.html").write_text("<!doctype html>All is well.")
-    for listed in (table, package["release"]["report"]):
-        content = (folder / listed["path"]).read_bytes()
-        listed.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
-    (folder / "datapackage.json").write_text(json.dumps(package))
+    table = first_of(package, "marginal")
+    put_file(folder, table, (folder / table["path"]).read_bytes().replace(b",5\n", b",6\n", 1))
+    put_file(folder, package["release"]["report"], b"<!doctype html>All is well.")
+    (folder / DESCRIPTOR).write_text(json.dumps(package))
     return folder
 
 
@@ -165,14 +161,10 @@ def test_what_is_opened_while_it_is_exchanged_is_one_of_both_or_refused(
 
     bare = tmp_path / "bare"
     shutil.copytree(forged, bare)
-    for name in ("datapackage.json.sha256", "datapackage.json.minisig"):
-        (bare / name).unlink()
-    package = json.loads((bare / "datapackage.json").read_bytes())
-    package["release"]["privacy"] = []
-    (bare / "datapackage.json").write_text(json.dumps(package))
+    edit(bare, lambda package: package["release"].update(privacy=[]))
     states = [what(genuine), what(bare)]
     for start, other in ((genuine, bare), (bare, genuine)):
-        for exchange in (folder_of(other), file_of(other, "datapackage.json")):
+        for exchange in (folder_of(other), file_of(other, DESCRIPTOR)):
             assert set(map(repr, outcomes(start, tmp_path / "place", exchange, lambda: what(tmp_path / "place")))) <= {
                 *map(repr, states),
                 "None",
@@ -186,10 +178,8 @@ def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine
     exchange = folder_of(other)
     for answer in outcomes(genuine, tmp_path / "place", exchange, lambda: marginals.verify(tmp_path / "place")):
         if not answer.ok:
-            assert answer.checks[0].worst.as_json() == {
-                "file": "place",
-                "problem": "it was replaced while it was read; read it again",
-            }
+            assert answer.checks[0].worst.file == "place"
+            assert "replaced while it was read" in answer.checks[0].worst.problem
 
 
 def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
@@ -208,7 +198,7 @@ def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
 
 
 def test_a_report_is_put_into_what_was_read_once(genuine: Path) -> None:
-    (genuine / "datapackage.json.minisig").unlink()
+    (genuine / SIGNATURE).unlink()
     before = contents(genuine)
     opened = marginals.open_release(genuine)
     reads = [path for path in accesses(genuine, opened.write_report) if str(path.relative_to(genuine)) in before]
@@ -216,13 +206,10 @@ def test_a_report_is_put_into_what_was_read_once(genuine: Path) -> None:
     assert contents(genuine) == before
 
 
-def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change what a descriptor says, and seal it anew."""
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    change(package)
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").write_bytes(sealed((folder / "datapackage.json").read_bytes()))
-    (folder / "datapackage.json.minisig").unlink(missing_ok=True)
+def edit(folder: Path, change: Change) -> None:
+    """Change what a descriptor says, which nobody seals or signs anew."""
+    change_package(folder, change)
+    (folder / SIGNATURE).unlink(missing_ok=True)
 
 
 def problem(folder: Path) -> str:
@@ -235,10 +222,7 @@ def test_a_file_with_two_paths_is_one_file_read_once(genuine: Path) -> None:
     content = (genuine / "report.html").read_bytes()
     listed = {"path": "./report.html", "hash": "sha256:" + hashlib.sha256(content).hexdigest()}
     for size in (len(content), 1):
-        edit(
-            genuine,
-            lambda package, size=size: package.update(resources=[*package["resources"], {**listed, "bytes": size}]),
-        )  # type: ignore[misc]
+        edit(genuine, lambda package, size=size: package["resources"].append({**listed, "bytes": size}))  # type: ignore[misc]
         opened = accesses(genuine, lambda: marginals.verify(genuine))
         assert opened.count(genuine / "report.html") == 1
         assert marginals.verify(genuine).ok is (size == len(content))
@@ -262,10 +246,12 @@ def test_a_file_that_is_larger_than_it_says_is_not_read(genuine: Path) -> None:
     file = next((genuine / "marginals").iterdir())
     with file.open("ab") as stream:
         stream.truncate(1 << 32)
-    read = Snapshot.of(genuine).files[PurePosixPath(file.relative_to(genuine))]
-    assert (read.content, read.size) == (b"", 1 << 32)
-    with pytest.raises(BundleError, match="it has 4294967296 bytes where the descriptor says") as error:
+    tracemalloc.start()
+    with pytest.raises(BundleError, match="4294967296 bytes") as error:
         marginals.open_release(genuine)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 27
     assert error.value.file == f"marginals/{file.name}"
 
 
@@ -274,21 +260,21 @@ def test_links_within_a_bundle_are_followed_and_those_out_of_it_are_not(genuine:
     kept = tmp_path / "kept.csv"
     shutil.copy(file, kept)
     # The copy in the folder is declared as well, by the hash that it has.
-    (genuine / "table.csv").write_bytes(kept.read_bytes())
-    listed = {"path": "table.csv", "bytes": kept.stat().st_size}
-    listed["hash"] = "sha256:" + hashlib.sha256(kept.read_bytes()).hexdigest()
+    listed = {"path": "table.csv"}
+    put_file(genuine, listed, kept.read_bytes())
     edit(genuine, lambda package: package["resources"].append(listed))
     file.unlink()
     file.symlink_to(genuine / "table.csv")
     assert marginals.verify(genuine).ok
     for target, why in (
-        (kept, "its path leads out of the bundle"),
-        (file, "it is a link that leads to itself"),
-        (genuine / "none.csv", "there is no such file"),
+        (kept, "leads out"),
+        (file, "to itself"),
+        (genuine / "none.csv", "no such file"),
     ):
         file.unlink()
         file.symlink_to(target)
-        assert problem(genuine) == f"marginals/{file.name}: {why}"
+        assert problem(genuine).startswith(f"marginals/{file.name}: ")
+        assert why in problem(genuine)
 
 
 def test_nobody_waits_for_a_pipe_that_takes_the_place_of_a_file(genuine: Path) -> None:
