@@ -72,19 +72,18 @@ def test_contradictory_tables_are_named_with_the_gap(tmp_path: Path) -> None:
     (tmp_path / "two.csv").write_text("area,f,m,Total\nUlm,3,4,7\nLinz,4,*,8\nTotal,*,*,15\n")
     result = run(tmp_path / "one.csv", tmp_path / "two.csv")
     assert result.exit_code == 1
-    assert "one.csv and two.csv disagree on area Ulm: 9 and 7; a gap of 2" in result.output
+    assert "area Ulm: 9 and 7; a gap of 2" in result.output
 
 
 def test_tables_of_other_people_are_not_combined(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("area,count\nUlm,9\nLinz,8\n")
     (tmp_path / "two.csv").write_text("area,count\nUlm,3\nLinz,*\n")
-    spec = "".join(
-        f'[tables."{name}.csv"]\nattributes = ["area"]\ncount = "count"\npeople = "{name}"\n' for name in ("one", "two")
-    )
-    (tmp_path / "audit.toml").write_text('[markers]\n"*" = "unknown"\n' + spec)
-    result = run("--spec", tmp_path / "audit.toml")
+    names = ("one", "two")
+    spec = [f'[tables."{n}.csv"]\nattributes = ["area"]\ncount = "count"\npeople = "{n}"\n' for n in names]
+    (tmp_path / "audit.toml").write_text("".join(['[markers]\n"*" = "unknown"\n', *spec]))
+    result = run("--spec", tmp_path / "audit.toml", "--json")
     assert result.exit_code == 0, result.output
-    assert "no suppressed or rounded one can be computed, and none that no table prints is certainly" in result.output
+    assert [part["facts"] for part in json.loads(result.output)["audited"]] == [[], []]
 
 
 def test_out_and_init_go_together(tables: list[str]) -> None:
@@ -125,9 +124,7 @@ def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
     monkeypatch.setattr("models.intervals.proofs.tightened", killed)
     result = run(*blocks(tmp_path, 8), "--jobs", 2)
-    assert result.exit_code == 2
-    assert "a process that did a part of the work was killed" in result.output
-    assert "Traceback" not in result.output
+    assert (result.exit_code, "was killed" in result.output, "Traceback" in result.output) == (2, True, False)
 
 
 def killed(*_: object, **__: object) -> None:

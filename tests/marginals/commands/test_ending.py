@@ -6,16 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import forked
 import marginals
-from marginals.commands import main as program
+from command_line import main
 from marginals.ending import INTERNAL, INTERRUPTED, UNWRITTEN
+from small_release import write_config
 
 ROOT = Path(__file__).parents[3]
 SECRET = "CANARY"
@@ -37,48 +38,38 @@ ERRORS = [KeyError(SECRET), ValueError(SECRET), RecursionError(SECRET), EOFError
           UnicodeDecodeError("utf-8", SECRET.encode(), 0, 1, SECRET), BufferError(SECRET), TypeError(SECRET)]  # fmt: skip
 
 
-@pytest.fixture(params=ERRORS, ids=lambda error: type(error).__name__)
-def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Exception:
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_unforeseen_error_is_a_sentence_with_status_70_and_without_a_value_unless_the_traceback_is_asked_for(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise request.param
+        raise error
 
     monkeypatch.setattr(marginals, "verify", fail)
-    error: Exception = request.param
-    return error
-
-
-def test_what_nobody_foresaw_is_a_sentence_with_status_70_and_without_a_value(broken: Exception) -> None:
     for arguments in (["verify", "release"], ["verify", "release", "--json"]):
-        answer = CliRunner().invoke(program.main, arguments)
+        answer = CliRunner().invoke(main, arguments)
         assert answer.exit_code == INTERNAL
-        assert answer.stderr.startswith(f"Error: internal error ({type(broken).__name__} in marginals/commands/")
+        assert answer.stderr.startswith(f"Error: internal error ({type(error).__name__} in marginals/commands/")
         assert answer.stderr.count("\n") == 1
         assert SECRET not in answer.output
         if "--json" in arguments:
             assert json.loads(answer.stdout) == {"error": answer.stderr.strip().removeprefix("Error: ")}
-
-
-@pytest.mark.parametrize("arguments", [["--traceback", "verify", "release"], ["verify", "release", "--traceback"]])
-def test_the_traceback_is_shown_where_it_is_asked_for(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise KeyError(SECRET)
-
-    monkeypatch.setattr(marginals, "verify", fail)
-    answer = CliRunner().invoke(program.main, arguments)
-    assert answer.exit_code == INTERNAL
-    assert answer.stderr.startswith("Traceback")
-    assert answer.stderr.endswith(f"KeyError: '{SECRET}'\n")
+    for arguments in (["--traceback", "verify", "release"], ["verify", "release", "--traceback"]):
+        answer = CliRunner().invoke(main, arguments)
+        assert answer.exit_code == INTERNAL
+        assert answer.stderr.startswith("Traceback")
+        assert SECRET in answer.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("arguments", [["ledger", "books", "a\rb"], ["report", "release", "--no\nsuch"], ["a\tb"]])
 def test_a_usage_error_that_quotes_an_argument_is_one_line(arguments: list[str]) -> None:
-    ended = CliRunner().invoke(program.main, arguments)
+    ended = CliRunner().invoke(main, arguments)
     assert ended.exit_code == 2
     assert ended.output.splitlines()[-1].startswith("Error: ")
 
 
 def test_an_argument_after_two_dashes_is_no_option() -> None:
-    answer = CliRunner().invoke(program.main, ["verify", "--", "--traceback"])
+    answer = CliRunner().invoke(main, ["verify", "--", "--traceback"])
     assert (answer.exit_code, "--traceback" in answer.stderr) == (2, True)
 
 
@@ -128,16 +119,12 @@ def test_json_is_json_in_every_encoding(release: Path) -> None:
 
 @pytest.mark.slow
 def test_rows_that_an_encoding_lacks_are_not_printed_in_others(tmp_path: Path) -> None:
-    from small_release import write_config
-
-    config = write_config(tmp_path)
-    people = tmp_path / "people.csv"
+    config, people = write_config(tmp_path), tmp_path / "people.csv"
     people.write_text(people.read_text().replace("Ulm", "Źywiec"))
     assert forked.run(forked.COMMAND, "publish", config, "--out", tmp_path / "release").returncode == 0
     ran = shell("PYTHONIOENCODING=latin-1 $M sample release -n 500", tmp_path)
-    assert ran.returncode == 2
-    assert not ran.stdout
-    assert b"write them to a file (--out FILE)" in ran.stderr
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"--out FILE" in ran.stderr
 
 
 @pytest.mark.slow
@@ -151,12 +138,8 @@ def test_ctrl_c_at_any_time_is_one_sentence(release: Path) -> None:
     )
     statuses = set()
     for moment in range(24):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, str(release)],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        command = [sys.executable, "-c", program, str(release)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         assert process.stderr is not None
         assert process.stderr.read(1) == b"."
         time.sleep(0.02 * moment)
@@ -198,8 +181,6 @@ def test_a_signal_that_is_lost_on_the_way_ends_the_command_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lines: bool
 ) -> None:
     """As it is in NumPy's modules in C while they are imported: three of 800 searches went on and published."""
-    from small_release import write_config
-
     if lines:
         monkeypatch.setenv("MARGINALS_PROGRESS", "lines")
     config = write_config(tmp_path)
@@ -212,44 +193,30 @@ def test_a_signal_that_is_lost_on_the_way_ends_the_command_all_the_same(
 
 
 @pytest.mark.slow
-def test_a_package_of_another_name_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "models.py").write_text("")
-    ran = shell("$M verify release", tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
-    assert ran.returncode == INTERNAL
-    assert ran.stderr.decode().startswith("Error: marginals needs its own package 'models', but Python found ")
-    assert ran.stderr.count(b"\n") == 1
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "content"), [("click", "import nowhere"), ("pandas", "x = 1/0"), ("numpy", "import a b")]
+    ("name", "content", "said"),
+    [
+        ("models", "", "marginals needs its own package 'models', but Python found "),
+        ("click", "import nowhere", ""),
+        ("pandas", "x = 1/0", ""),
+        ("numpy", "import a b", ""),
+    ],
 )
-def test_an_import_that_fails_is_one_sentence(tmp_path: Path, release: Path, name: str, content: str) -> None:
+def test_a_package_of_the_same_name_or_an_import_that_fails_is_one_sentence(
+    tmp_path: Path, release: Path, name: str, content: str, said: str
+) -> None:
     (tmp_path / "site" / name).mkdir(parents=True)
     (tmp_path / "site" / name / "__init__.py").write_text(content)
-    line = "$M sample release -n 3"
-    ran = shell(line, release.parent, PYTHONPATH=f"{tmp_path / 'site'}:{ROOT}")
+    ran = shell("$M sample release -n 3", release.parent, PYTHONPATH=f"{tmp_path / 'site'}:{ROOT}")
     assert ran.returncode == INTERNAL, ran
     assert ran.stderr.count(b"\n") == 1, ran
-    assert ran.stderr.startswith(b"Error: ")
+    assert ran.stderr.decode().startswith(f"Error: {said}")
 
 
 def test_the_library_leaves_exceptions_to_whoever_imports_it() -> None:
-    assert sys.excepthook is not None
-    before: Any = sys.excepthook
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; before = sys.excepthook; import marginals; print(before is sys.excepthook)",
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = "import sys; before = sys.excepthook; import marginals; print(before is sys.excepthook)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout == "True\n"
-    assert sys.excepthook is before
 
 
 INTERRUPTED_WRITING = """
@@ -285,3 +252,18 @@ def test_a_message_that_is_interrupted_is_told_once_or_not_at_all() -> None:
     told = [forked.run(INTERRUPTED_WRITING, moment + 1).stderr for moment in range(moments)]
     assert moments > 4
     assert set(told) == {"last\n", "once\nlast\n"}
+
+
+@pytest.mark.parametrize("lines", ["lines", ""])
+def test_progress_is_told_in_lines_of_json_if_asked_for_and_not_at_every_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str
+) -> None:
+    """In no time nothing more is told of a task than that it has begun."""
+    monkeypatch.setenv("MARGINALS_PROGRESS", lines)
+    monkeypatch.setattr(time, "monotonic", lambda: 5.0)
+    ran = CliRunner().invoke(main, ["publish", str(write_config(tmp_path)), "--out", str(tmp_path / "release")])
+    assert ran.exit_code == 0
+    told = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
+    tasks = [line["task"] for line in told if line.keys() == {"task", "done", "total"}]
+    assert bool(tasks) is bool(told) is bool(lines)
+    assert all(task != after for task, after in pairwise(tasks))

@@ -268,10 +268,10 @@ def test_rows_come_with_the_kind_of_each_pair_of_columns(folder: Path, tmp_path:
 
 def test_base_values_that_no_table_shows_are_supported_only(folder: Path, tmp_path: Path) -> None:
     answer = answered("sample", folder, "--base-values", "-o", tmp_path / "rows.parquet")
-    kinds = {(pair["first"], pair["second"]): pair["kind"] for pair in answer["pairs"]}
-    assert kinds["age", "diagnosis"] == "supported"
-    assert kinds["sex", "diagnosis"] == "published"
-    assert kinds["age", "sex"] == "assumed"
+    kinds = {(pair["first"], pair["second"]): (pair["kind"], pair["because"]) for pair in answer["pairs"]}
+    assert kinds["age", "diagnosis"] == ("supported", "age in 10-year bands, diagnosis")
+    assert kinds["sex", "diagnosis"] == ("published", "diagnosis, sex")
+    assert kinds["age", "sex"][0] == "assumed"
     assert (tmp_path / "rows.parquet").stat().st_size > 0
 
 

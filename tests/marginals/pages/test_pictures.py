@@ -1,11 +1,57 @@
-"""Pictures of a collection with very many attributes: drawn in time, and every attribute inside of the drawing."""
+"""Pictures and pairs on the pages show what the collection and the risks say, inside of their drawings."""
+
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from marginals.pages.release_page import WIDTH, interaction_picture
+from checks import LeastRisk, MostUtility
+from checks.risk.disclosure import Frontier
+from checks.risk.harm import TradeOff
+from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
+from marginals.pages.risk_page import Plot, frontier_picture, in_words, loss_histogram, releases_picture
+from marginals.risk import BundleRisk, are_comparable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from strategies import decomposable_collections
+
+
+@given(decomposable_collections())
+@settings(max_examples=60)
+def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
+    """Published where one margin has as many values of both as any has, supported where it has several of both at least;
+    linked through others, by trying every chain.
+    """
+    shown = pairs_shown(collection)
+    values = [{a: collection.domain.hierarchy(a).size(level) for a, level in m.items()} for m in collection.margins]
+    most = {a: max((own[a] for own in values if a in own), default=0) for a in collection.domain.attributes}
+    telling = [{a for a, number in own.items() if number > 1 or most[a] == 1} for own in values]
+
+    def reached(start: str) -> set[str]:
+        known = {start}
+        for _ in telling:
+            known |= {name for margin in telling if margin & known for name in margin}
+        return known
+
+    assert [pair.names for pair in shown.listed] == list(combinations(collection.domain.attributes, 2))
+    for pair in shown.listed:
+        a, b = pair.names
+        assert shown.kinds[a, b] == shown.kinds[b, a] == pair.kind
+        if not (most[a] and most[b]):
+            assert pair.kind == "unpublished"
+        elif any({a, b} <= own.keys() and (own[a], own[b]) == (most[a], most[b]) for own in values):
+            assert pair.kind == "published"
+        elif any({a, b} <= margin for margin in telling):
+            assert pair.kind == "supported"
+        else:
+            assert pair.kind == "assumed"
+            assert pair.is_linked == (b in reached(a))
+        assert bool(pair.shown) == (pair.kind in ("published", "supported"))
+    names = len(collection.domain.attributes)
+    assert shown.total == names * (names - 1) // 2
+    assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)
 
 
 def chain(length: int) -> Collection:
@@ -28,3 +74,124 @@ def test_a_crowd_of_attributes_is_placed_without_minimizing(monkeypatch: pytest.
     assert all(c.y >= 0 and c.y + c.height <= picture.height for c in picture.capsules)
     assert len(picture.edges) == 79
     assert interaction_picture(chain(80)) == picture
+
+
+@given(decomposable_collections())
+@settings(max_examples=40)
+def test_pictures_show_what_the_collection_says(collection: Collection) -> None:
+    """Capsules hold the levels shown, edges the pairs with all coarser ones make the graph, boxes are the tree's."""
+    if not collection.masks:
+        return
+    picture = interaction_picture(collection)
+    beads = {(capsule.attribute, bead.level) for capsule in picture.capsules for bead in capsule.beads}
+    assert beads == {item for margin in collection.margins for item in margin.items()}
+    graph = collection.interaction_graph.to_networkx()
+    coarser = {
+        frozenset([(a, k), (b, m)])
+        for a, i, b, j in finest_pairs(collection.margins)
+        for k in range(i, collection.domain.hierarchy(a).height)
+        for m in range(j, collection.domain.hierarchy(b).height)
+    }
+    assert coarser == {frozenset([tuple(u), tuple(v)]) for u, v in graph.edges if u.attribute != v.attribute}
+    assert len(picture.edges) == len(finest_pairs(collection.margins))
+    for one in picture.capsules:
+        assert one.x >= 0
+        assert one.x + one.width <= 380
+        for other in picture.capsules:
+            apart = abs(one.x - other.x) >= min(one.width, other.width) or abs(one.y - other.y) >= one.height
+            assert one is other or apart
+    tree = tree_picture(collection)
+    assert len(tree.boxes) == len(collection.junction_tree.cliques)
+    assert sum(box.elbow is not None for box in tree.boxes) == collection.junction_tree.graph().number_of_edges()
+    assert all(box.x + box.width <= 380 for box in tree.boxes)
+
+
+def inside(plot: Plot) -> bool:
+    places = [(d.x, d.y) for d in plot.dots] + list(plot.line)
+    places += [(c.x, c.y) for c in plot.columns] + [(c.x + c.width, c.y + c.height) for c in plot.columns]
+    places += [(t.place, plot.bottom) for t in plot.x_ticks] + [(plot.left, t.place) for t in plot.y_ticks]
+    return all(plot.left - 1 <= x <= plot.right + 1 and plot.top - 1 <= y <= plot.bottom + 1 for x, y in places)
+
+
+AMOUNTS = st.one_of(st.sampled_from([0.0, np.inf, 1.0]), st.floats(1e-6, 1e6))
+
+
+@given(st.lists(AMOUNTS, min_size=1, max_size=50))
+def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) -> None:
+    plot = loss_histogram(np.array(losses))
+    finite = [loss for loss in losses if np.isfinite(loss)]
+    assert (plot is None) is not any(loss > 0 for loss in finite)
+    if plot is not None:
+        assert inside(plot)
+        assert sum(int(column.description.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
+
+
+@given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
+def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
+    informations, risks = zip(*pairs)
+    known = [None if np.isinf(information) else information for information in informations]
+    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, told, 7.0) for i, (told, risk) in enumerate(zip(known, risks))]
+    plot = releases_picture(releases)
+    finite = [pair for pair in pairs if np.isfinite(pair).all()]
+    assert (plot is None) is (len(finite) < 2)
+    if plot is not None:
+        assert inside(plot)
+        across = [dot.x for dot in plot.dots]
+        assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
+    told = [information for information in informations if np.isfinite(information)]
+    edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
+    line = frontier_picture(edge, [("best", 1.0, 1.0)])
+    assert line is None or inside(line)
+
+
+def test_releases_over_different_base_values_are_not_drawn_together() -> None:
+    """Ages up to 149 instead of 119 add ln(150 / 120) to what is told of everybody, which says nothing about usefulness."""
+    known = [(2.5, 10.510), (2.7, 10.733)]
+    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *each) for i, each in enumerate(known)]
+    assert not are_comparable(releases)
+    assert releases_picture(releases) is None
+    assert are_comparable(releases[:1] * 2)
+    assert releases_picture(releases[:1] * 2) is not None
+
+
+def test_objectives_are_said_in_words() -> None:
+    assert in_words(LeastRisk(8)) == "the least loss with a utility of at least 8"
+    assert in_words(MostUtility(0.5)) == "the most utility with a loss of at most 0.5"
+    assert "0.25 times utility" in in_words(TradeOff(0.25))
+
+
+def test_dots_of_releases_have_their_own_places_and_are_spread_over_the_picture() -> None:
+    releases = [
+        BundleRisk(n, 1, risk, (0, 1), 0.5, told, 7) for n, risk, told in (("a", 0.1, 0), ("b", 0.3, 2), ("c", 0.2, 3))
+    ]
+    plot = releases_picture(releases)
+    assert plot is not None
+    assert [dot.name for dot in plot.dots] == ["1", "2", "3"]
+    assert plot.dots[0].x < plot.dots[1].x < plot.dots[2].x
+    assert plot.dots[0].y > plot.dots[2].y > plot.dots[1].y
+    close = releases_picture([BundleRisk(str(i), 1, 0.33 + i / 100, (0, 1), 0.5, 6 + i / 10, 8.0) for i in range(3)])
+    assert close is not None
+    for places, room in (
+        ([d.x for d in close.dots], close.right - close.left),
+        ([d.y for d in close.dots], close.bottom),
+    ):
+        assert max(places) - min(places) > room / 2
+
+
+def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it has more than are drawn; within a hundredth of a pixel, to which places are rounded."""
+    few = frontier_picture(Frontier(np.arange(4.0), np.arange(4.0) ** 2, np.array([1.0, 3.0, 5.0, np.inf])), [])
+    assert few is not None
+    assert len(few.line) == 4
+    utility = np.sort(np.random.default_rng(1).random(4000))
+    steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
+    monkeypatch.setattr("marginals.pages.risk_page._VERTICES", 30)
+    many = frontier_picture(steep, [])
+    assert many is not None
+    assert len(many.line) <= 30
+    x, y = np.array(many.line).T
+    across = many.left + (utility - utility[0]) / (utility[-1] - utility[0]) * (many.right - many.left)
+    up = many.bottom - utility**3 / (1.05 * utility[-1] ** 3) * (many.bottom - many.top)
+    drawn = np.interp(across, x, y)
+    assert np.all(drawn >= up - 0.02)
+    assert np.all(drawn <= up + 0.5)

@@ -9,26 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 import marginals
-from checks import LeastRisk, MostUtility
-from checks.risk.disclosure import Frontier
-from checks.risk.harm import TradeOff
+from checks import LeastRisk
 from command_line import main
 from html_pages import CONTRAST, Page, assert_self_contained
-from marginals.pages import risk_page
 from marginals.pages.risk_page import (
-    Plot,
     RiskReport,
-    frontier_picture,
-    in_words,
-    loss_histogram,
-    releases_picture,
     risk_html,
 )
-from marginals.risk import BundleRisk, are_comparable
+from marginals.risk import BundleRisk
 
 CONFIG = """
 [data]
@@ -328,39 +318,6 @@ def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
     assert page.rows("Releases")[1][6] == "\N{EN DASH}"
 
 
-def test_dots_of_releases_have_their_own_places() -> None:
-    releases = [
-        BundleRisk(n, 1, risk, (0, 1), 0.5, told, 7) for n, risk, told in (("a", 0.1, 0), ("b", 0.3, 2), ("c", 0.2, 3))
-    ]
-    plot = releases_picture(releases)
-    assert plot is not None
-    assert [dot.name for dot in plot.dots] == ["1", "2", "3"]
-    assert plot.dots[0].x < plot.dots[1].x < plot.dots[2].x
-    assert plot.dots[0].y > plot.dots[2].y > plot.dots[1].y
-
-
-def test_the_line_is_drawn_through_all_vertices_and_never_above_them(
-    worked: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where it has more than are drawn; within a hundredth of a pixel, to which places are rounded."""
-    edge = marginals.disclosure_risk(marginals.read_config(worked)).frontier()
-    plot = frontier_picture(edge, [])
-    assert plot is not None
-    assert len(plot.line) == len(edge) > 3
-    utility = np.sort(np.random.default_rng(1).random(4000))
-    steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
-    monkeypatch.setattr(risk_page, "_VERTICES", 30)
-    many = frontier_picture(steep, [])
-    assert many is not None
-    assert len(many.line) <= 30
-    x, y = np.array(many.line).T
-    across = many.left + (utility - utility[0]) / (utility[-1] - utility[0]) * (many.right - many.left)
-    up = many.bottom - utility**3 / (1.05 * utility[-1] ** 3) * (many.bottom - many.top)
-    drawn = np.interp(across, x, y)
-    assert np.all(drawn >= up - 0.02)
-    assert np.all(drawn <= up + 0.5)
-
-
 def test_what_there_is_not_is_said(config: Path) -> None:
     content = CONFIG.replace("[[risk.interactions]]", 'similar = ["<b>town</b>"]\n[[risk.interactions]]')
     config.write_text(content.replace("illness = 2.0", "illness = inf"))
@@ -378,68 +335,6 @@ def test_a_report_that_cannot_be_written_leaves_nothing(config: Path) -> None:
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
     assert (config.parent / "file").read_text() == ""
-
-
-def inside(plot: Plot) -> bool:
-    places = [(d.x, d.y) for d in plot.dots] + list(plot.line)
-    places += [(c.x, c.y) for c in plot.columns] + [(c.x + c.width, c.y + c.height) for c in plot.columns]
-    places += [(t.place, plot.bottom) for t in plot.x_ticks] + [(plot.left, t.place) for t in plot.y_ticks]
-    return all(plot.left - 1 <= x <= plot.right + 1 and plot.top - 1 <= y <= plot.bottom + 1 for x, y in places)
-
-
-AMOUNTS = st.one_of(st.sampled_from([0.0, np.inf, 1.0]), st.floats(1e-6, 1e6))
-
-
-@given(st.lists(AMOUNTS, min_size=1, max_size=50))
-def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) -> None:
-    plot = loss_histogram(np.array(losses))
-    finite = [loss for loss in losses if np.isfinite(loss)]
-    assert (plot is None) is not any(loss > 0 for loss in finite)
-    if plot is not None:
-        assert inside(plot)
-        assert sum(int(column.description.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
-
-
-@given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
-def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
-    informations, risks = zip(*pairs)
-    known = [None if np.isinf(information) else information for information in informations]
-    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, told, 7.0) for i, (told, risk) in enumerate(zip(known, risks))]
-    plot = releases_picture(releases)
-    finite = [pair for pair in pairs if np.isfinite(pair).all()]
-    assert (plot is None) is (len(finite) < 2)
-    if plot is not None:
-        assert inside(plot)
-        across = [dot.x for dot in plot.dots]
-        assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
-    told = [information for information in informations if np.isfinite(information)]
-    edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
-    line = frontier_picture(edge, [("best", 1.0, 1.0)])
-    assert line is None or inside(line)
-
-
-def test_releases_over_different_base_values_are_not_drawn_together() -> None:
-    """Ages up to 149 instead of 119 add ln(150 / 120) to what is told of everybody, which says nothing about usefulness."""
-    known = [(2.5, 10.510), (2.7, 10.733)]
-    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *each) for i, each in enumerate(known)]
-    assert not are_comparable(releases)
-    assert releases_picture(releases) is None
-    assert are_comparable(releases[:1] * 2)
-    assert releases_picture(releases[:1] * 2) is not None
-
-
-def test_dots_of_releases_are_spread_over_the_picture() -> None:
-    releases = [BundleRisk(str(i), 1, 0.33 + i / 100, (0, 1), 0.5, 6 + i / 10, 8.0) for i in range(3)]
-    plot = releases_picture(releases)
-    assert plot is not None
-    for places, room in (([d.x for d in plot.dots], plot.right - plot.left), ([d.y for d in plot.dots], plot.bottom)):
-        assert max(places) - min(places) > room / 2
-
-
-def test_objectives_are_said_in_words() -> None:
-    assert in_words(LeastRisk(8)) == "the least loss with a utility of at least 8"
-    assert in_words(MostUtility(0.5)) == "the most utility with a loss of at most 0.5"
-    assert "0.25 times utility" in in_words(TradeOff(0.25))
 
 
 @pytest.mark.slow
