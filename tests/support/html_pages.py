@@ -89,6 +89,14 @@ def assert_self_contained(page: Page) -> None:
             assert not target or target in ids
 
 
+def assert_headings_in_order(page: Page) -> None:
+    """One title, and no level is passed over."""
+    levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4", "h5", "h6")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+
+
 CONTRAST = """() => {
   const probe = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   const rgb = colour => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1);

@@ -18,7 +18,7 @@ import pytest
 import marginals
 from marginals import Attribute, Policy
 from models import Collection
-from written_bundles import bundle_content, report_of, write_bundle
+from written_bundles import bundle_content, report_of, write_margins
 
 CODES = ["08001", "NA", "1e3", "007"]
 """Postcodes that begin with 0, and labels that programs take for something else."""
@@ -32,10 +32,7 @@ def recipes(folder: Path) -> list[str]:
 
 def written(frame: pd.DataFrame, sensitive: str, margins: list[dict[str, int]], folder: Path) -> Path:
     roles = dict.fromkeys(frame.columns, "quasi-identifier") | {sensitive: "sensitive"}
-    table = marginals.read_table(frame, roles, missing=())
-    collection = Collection.of(table.cube, map(table.domain.mask, margins))
-    write_bundle(bundle_content(collection, table.roles), folder / "release")
-    return folder / "release"
+    return write_margins(marginals.read_table(frame, roles, missing=()), margins, folder / "release")
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +112,9 @@ def run_r(folder: Path, more: str = "", **environment: str) -> str:
     return answer.stdout
 
 
+COEFFICIENTS = 'cat("coefficients", format(coef(fit), digits = 12), "\\n")'
+
+
 def table_in(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / "marginals" / f"{name}.csv", dtype=str, keep_default_na=False).astype({"count": int})
 
@@ -136,7 +136,7 @@ def test_the_r_on_the_page_reads_text_and_declared_paths(survey: Path) -> None:
 @pytest.mark.slow
 def test_the_r_on_the_page_makes_a_table_a_regression_and_a_plot(survey: Path) -> None:
     """The table is the published one, and a logistic regression on one attribute has the logarithms of its odds ratios."""
-    printed = run_r(survey, 'cat("\\nvalue", value, "\\n"); cat("coefficients", format(coef(fit), digits = 12), "\\n")')
+    printed = run_r(survey, f'cat("\\nvalue", value, "\\n"); {COEFFICIENTS}')
     published = table_in(survey, "disease.0-sex.0")
     counts = published.pivot_table(index="sex", columns="disease", values="count", aggfunc="sum")
     for sex in counts.index:
@@ -158,10 +158,7 @@ def test_the_r_on_the_page_bears_awkward_names_and_labels(awkward: Path, languag
     With so many rows the iterations of `glm` run away if each cell is a row of its own with its count as a weight.
     """
     (name,) = (path.stem for path in (awkward / "marginals").iterdir())
-    more = (
-        'cat("cells", nrow(table), sum(table$count), "\\n"); cat("coefficients", format(coef(fit), digits = 12), "\\n")'
-    )
-    printed = run_r(awkward, more, LC_ALL=language)
+    printed = run_r(awkward, f'cat("cells", nrow(table), sum(table$count), "\\n"); {COEFFICIENTS}', LC_ALL=language)
     published = table_in(awkward, name)
     assert f"cells {len(published)} {published['count'].sum()} " in printed
     found = [float(number) for number in printed.split("coefficients ")[1].split()]
@@ -177,11 +174,8 @@ def logistic_regression(table: pd.DataFrame, outcome: str) -> list[float]:
     columns = [np.ones(len(table))]
     for name in table.columns.drop([outcome, "count"]):
         columns += [(table[name] == label).to_numpy(float) for label in table[name].unique()[1:]]
-    design, weight, hit = (
-        np.stack(columns, axis=1),
-        table["count"].to_numpy(float),
-        (table[outcome] == value).to_numpy(float),
-    )
+    design, weight = np.stack(columns, axis=1), table["count"].to_numpy(float)
+    hit = (table[outcome] == value).to_numpy(float)
     coefficients = np.zeros(design.shape[1])
     for _ in range(30):
         probability = 1 / (1 + np.exp(-design @ coefficients))

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 import marginals
 from checks import KLink
 from command_line import main
-from html_pages import CONTRAST, Page, assert_self_contained
+from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role, open_release
 from models import Collection
 from small_release import contents, marginals_command, write_config
@@ -91,10 +91,7 @@ def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
 
 def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_claims_say(release: Release) -> None:
     page = Page(report_of(release.published))
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    assert_headings_in_order(page)
     for picture in page.all("svg"):
         assert picture.get("aria-hidden") == "true" or picture["role"] == "img"
     assert page.all("html")[0]["lang"] == "en"

@@ -1,7 +1,7 @@
 """The page of `marginals risk --report`: it stands alone, warns its reader, and shows the numbers but no row's value."""
 
 import html
-import re
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,7 @@ from click.testing import CliRunner
 import marginals
 from checks import LeastRisk
 from command_line import main
-from html_pages import CONTRAST, Page, assert_self_contained
-from marginals.pages.risk_page import (
-    RiskReport,
-    risk_html,
-)
-from marginals.risk import BundleRisk
+from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
 
 CONFIG = """
 [data]
@@ -76,7 +71,6 @@ def written(config: Path, *arguments: object) -> bytes:
     target = config.parent / "risk.html"
     result = CliRunner().invoke(main, [*map(str, ["risk", config, *arguments, "--report", target, "--force"])])
     assert result.exit_code == 0, result.output
-    assert "keep it to yourself" in result.output
     return target.read_bytes()
 
 
@@ -99,11 +93,13 @@ def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None
     assert html.escape("<i>voters.csv") in content.decode()
     names = [picture["aria-labelledby"] for picture in page.all("svg") if picture.get("role") == "img"]
     assert names == ["loss-title loss-told", "edge-title edge-told", "compared-title compared-told"]
-    for said in ("nats", "steps down from *", "mean loss", "linkage", "age and illness together", "at least 3"):
-        assert said in text
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+    assert_headings_in_order(page)
+    releases = ["risk", str(config), str(config.parent / "loose"), str(config.parent / "strict"), "--json"]
+    compared = json.loads(CliRunner().invoke(main, releases).stdout)["releases"]
+    assert [row[:4] for row in page.rows("Releases")] == [
+        [str(number), told["release"], f"{told['risk']:.4g}", f"{told['bounds'][0]:.4g}"]
+        for number, told in enumerate(compared, 1)
+    ]
     assert written(config, config.parent / "loose", config.parent / "strict", "--utility", 3) == content
 
 
@@ -193,17 +189,13 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
         ["*", "0", ""],
     ]
     assert page.rows("illness") == [["2 values", "6", ""], ["*", "2", ""]]
-    text = text_of((worked.parent / "risk.html").read_bytes())
-    assert "No choice lies below the line" in text
-    assert "Probabilities and losses assume that each person is one of the entries" in text
-    assert "linkage" not in text
+    assert "linkage" not in text_of((worked.parent / "risk.html").read_bytes())
 
 
 def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
     """Everything on it follows from the file of what is disclosed, counted here person by person."""
     out = worked.parent / "out.csv"
-    content, unchosen = written(worked, "--utility", 4, "--out", out), Page(written(worked))
-    page, text = Page(content), text_of(content)
+    page, unchosen = Page(written(worked, "--utility", 4, "--out", out)), Page(written(worked))
     shown = pd.read_csv(out, dtype=str)
     ages = {"20-29": (20, 29), "30-39": (30, 39), "40-49": (40, 49), "50-59": (50, 59), "20-39": (20, 39)}
     ages |= {"40-59": (40, 59), "*": (0, 99)} | {str(age): (age, age) for age in PEOPLE["age"]}
@@ -248,21 +240,17 @@ def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
     assert page.rows("The rules of the config (the choice above does not use them), without") == unchosen.rows(
         "The rules of the config"
     )
-    assert any(
-        "If nothing is chosen, the table has a risk of 1.411 at a mean utility of 2.75." in p for p in page.texts("p")
-    )
-    assert "cannot be disclosed so" not in text
+    assert any("1.411 at a mean utility of 2.75" in p for p in page.texts("p")), "if nothing is chosen"
 
 
 def test_who_cannot_be_disclosed_so_is_counted(worked: Path) -> None:
     """Suppressed, a person is one of 8 voters and of 3 in the club: found with 0.25/8 + 0.75/3 = 0.28."""
     worked.write_text(WORKED.replace("weights =", "# weights ="))
-    text = text_of(written(worked, "--loss", 0.25))
-    assert "8 records have no levels that satisfy this; they are suppressed." in text
-    page = Page((worked.parent / "risk.html").read_bytes())
+    page = Page(written(worked, "--loss", 0.25))
+    assert "8 records have no levels" in " ".join(page.text)
     assert page.texts("li", class_="tile")[0] == "0.2812 risk (mean loss)"
     assert [line[1] for line in page.rows("age")] == ["0", "0", "0", "8"]
-    assert "cannot be disclosed so" not in text_of(written(worked, "--loss", 0.3))
+    assert "have no levels" not in text_of(written(worked, "--loss", 0.3))
 
 
 def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> None:
@@ -281,7 +269,7 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
 def test_similar_values_and_their_threshold_are_named(worked: Path) -> None:
     worked.write_text(WORKED.replace("prior =", 'similar = ["town"]\nthreshold = 0.93\nprior ='))
     page = Page(written(worked))
-    assert "In town two values also fit when their Jaro similarity is at least 0.93." in " ".join(page.texts("dd"))
+    assert "0.93" in " ".join(page.texts("dd"))
     assert [row[-1] for row in page.rows("The risk by dictionary")] == ["no", "no"]
     assert "Their own" not in page.header("The risk by dictionary")
 
@@ -301,39 +289,21 @@ def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(con
             [f"{without:.4g}", f"{after:.4g}"] for without, after in zip(table.losses.mean(axis=1), linked)
         ]
         assert page.header("The risk by dictionary")[-1] == "Bound without linkage"
-        text = text_of((config.parent / "risk.html").read_bytes())
-        assert "All of this is without linkage; with linkage the risk may be larger." in text
-        assert ("The choice does not consider linkage. With linkage the risk" in text) is bool(arguments)
+        assert ("does not consider linkage" in " ".join(page.text)) is bool(arguments)
 
 
-def test_the_page_lists_releases_as_they_are(worked: Path) -> None:
-    described = marginals.disclosure_risk(marginals.read_config(worked))
-    releases = [
-        BundleRisk("one", 8, 0.5, (0.25, 0.75), 0.125, 1.5, 7.0),
-        BundleRisk("two", 8, 1, (0.5, np.inf), 0.5, None, 7.0),
-    ]
-    page = Page(risk_html(described, RiskReport(described.of_table(), releases=releases)))
-    shown = [row[:6] for row in page.rows("Releases")]
-    assert shown == [["1", "one", "0.5", "0.25", "0.75", "12.50 %"], ["2", "two", "1", "0.5", "infinite", "50.00 %"]]
-    assert page.rows("Releases")[1][6] == "\N{EN DASH}"
-
-
-def test_what_there_is_not_is_said(config: Path) -> None:
+def test_a_frontier_that_there_is_not_and_infinite_losses_are_named(config: Path) -> None:
     content = CONFIG.replace("[[risk.interactions]]", 'similar = ["<b>town</b>"]\n[[risk.interactions]]')
     config.write_text(content.replace("illness = 2.0", "illness = inf"))
     text = text_of(written(config))
-    assert "There is no frontier: risk.similar" in text
+    assert "no frontier: risk.similar" in text
     assert "40 people have an infinite loss" in text
-    assert "No release was compared" in text
-    assert "No levels were chosen" in text
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(config: Path) -> None:
     (config.parent / "file").write_text("")
-    arguments = ["risk", str(config), "--report", str(config.parent / "file" / "risk.html")]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert "cannot be written" in result.stderr
+    result = CliRunner().invoke(main, ["risk", str(config), "--report", str(config.parent / "file" / "risk.html")])
+    assert (result.exit_code, "cannot be written" in result.stderr) == (2, True)
     assert (config.parent / "file").read_text() == ""
 
 
