@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,10 @@ def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path)
         marginals.open_release(folder)
 
 
-@pytest.mark.parametrize("name", ["title", "publisher", "date", "contact", "licence"])
-@pytest.mark.parametrize("text", ["two\nlines", "x" * 201, 7])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [*product(("title", "publisher", "date", "contact", "licence"), ("two\nlines", "x" * 201, 7)), ("title", "")],
+)
 def test_an_imprint_of_no_line_of_text_is_refused_by_its_key(name: str, text: object) -> None:
     with pytest.raises(InputError, match=f"^release.{name} "):
         Imprint.of({name: text})

@@ -15,9 +15,8 @@ import marginals
 from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, Register, Verdict, parse_diversity
 from command_line import main
 from marginals import Attribute, InputError, Table
-from minisign_programs import write_keys, write_stub
 from models import Hierarchy
-from written_bundles import DESCRIPTOR, SEAL, SIGNATURE, change_package, first_of, put_file, report_of, write_margins
+from written_bundles import DESCRIPTOR, SEAL, change_package, first_of, put_file, report_of, write_margins
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 ROLES = {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"}
@@ -133,26 +132,6 @@ def test_a_missing_seal_or_claim_is_noted_in_whichever_bundle(three: list[Path],
     assert "nothing is claimed" in verified(*three).checks[0].note
     assert "nothing is claimed" in verified(three[place]).checks[0].note
     assert not any("nothing is claimed" in c.note for c in marginals.verify(three[0], claims=["k-link=2"]).checks)
-
-
-@every_place
-def test_a_signature_that_is_not_checked_is_noted_and_a_missing_one_refused_in_whichever_bundle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
-) -> None:
-    monkeypatch.setenv("PATH", str(write_stub(tmp_path / "bin")))
-    keys, signed = write_keys(tmp_path, "ours"), tmp_path / "signed"
-    marginals.publish(SMALL, marginals.Policy(k_link=2, diversity="none")).write(signed, sign=keys.secret)
-    folders = [tmp_path / each for each in NAMES]
-    for is_signed in (True, False):
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(signed, folder)
-            if (folder.name == NAMES[place]) is not is_signed:
-                (folder / SIGNATURE).unlink()
-        assert "signature was not checked" in verified(*folders).checks[0].note
-        (check,) = marginals.verify(*folders, key=keys.public).checks
-        assert check.worst.file == SIGNATURE
-        assert "missing" in check.worst.problem
 
 
 def test_two_bundles_whose_union_has_no_junction_tree_are_verified_together(tmp_path: Path) -> None:
