@@ -9,20 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
-from command_line import main
+from command_line import run
 from html_pages import Page
 from marginals import BundleError, Imprint, InputError
 from marginals.example import release as another_release
 from marginals.example import table
 from small_release import contents, write_config
 from written_bundles import DESCRIPTOR, change_package
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def release_part(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -17,9 +16,9 @@ from numpy.typing import NDArray
 import marginals
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, Verdict, parse_diversity
 from checks.claims import undecided
-from command_line import main
+from command_line import run
 from dice import Dice, Thrown
-from marginals import IncompatibleReleasesError, InputError, Policy, Role, Table
+from marginals import InputError, Policy, Role, Table
 from marginals.attacks import refined_certainties
 from marginals.bundle.together import ReleasedLadder, atoms_of, common_refinement, overlapping_values, released_ladders
 from marginals.example import release
@@ -27,7 +26,7 @@ from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from strategies import contingency_tables, domains, margins
 from table_enumeration import all_tables, margins_with, ranges
-from written_bundles import Content, tables_content, write_bundle, write_margins
+from written_bundles import Content, tables_content, write_bundle
 
 ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
 OTHERS = {"sex": Hierarchy.flat("fm"), "ill": Hierarchy.flat(["flu", "hiv"])}
@@ -174,7 +173,7 @@ def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
     assert not attacks.note
     assert attacks.certain["ill"].worst is not None
     assert attacks.certain["ill"].worst.values == {"age": "25-29", "ill": "hiv"}
-    result = CliRunner().invoke(main, ["attack", *map(str, folders), "--json"])
+    result = run("attack", *folders, "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["attacks"][0]["reconstruction"]["certain"]["small"] == 1
 
@@ -254,24 +253,6 @@ def test_atoms_of_base_values_that_both_name() -> None:
     atoms = atoms_of([(one, 1), (other, 1)])
     assert atoms is not None
     assert sorted(atoms.labels) == ["bay", "elm", "oak"]
-
-
-def test_labels_that_do_not_tell_how_they_overlap_leave_it_undecided(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"town": ["oak", "elm", "bay"] * 4, "ill": ["a", "b"] * 6})
-    folders = []
-    for name, above in (("a", ["wood", "wood", "sea"]), ("b", ["north", "south", "south"])):
-        rows = [(f"{town} {name}", group, "*") for town, group in zip(["oak", "elm", "bay"], above)]
-        table = marginals.read_table(
-            frame.assign(town=frame["town"] + f" {name}"),
-            {"town": marginals.Attribute("quasi-identifier", hierarchy=Hierarchy.from_rows(rows)), "ill": "sensitive"},
-        )
-        folders.append(write_margins(table, [{"town": 1, "ill": 0}], tmp_path / name, [KLink(1)]))
-    checks = marginals.verify(*folders).checks
-    assert (checks[1].criterion, checks[1].verdict) == ("composition", Verdict.UNDECIDED)
-    assert "do not tell" in checks[1].note
-    assert "do not tell" in marginals.attack(*folders).note
-    with pytest.raises(IncompatibleReleasesError):
-        common_refinement([(str(f), marginals.open_release(f).published) for f in folders])
 
 
 @given(st.lists(st.sets(st.integers(1, 19), max_size=5), min_size=1, max_size=3), st.integers(1, 3))
@@ -426,7 +407,7 @@ def test_a_config_takes_the_levels_of_a_release(tmp_path: Path) -> None:
     assert "age" in own.ladders
     assert "age" not in table.ladders, "it is fitted to no row of this table"
     assert tmp_path / "second" / "../out" in second.reads
-    answer = CliRunner().invoke(main, ["publish", str(second.path), "--out", str(tmp_path / "out")])
+    answer = run("publish", second.path, "--out", tmp_path / "out")
     assert (answer.exit_code, "would replace" in answer.output) == (2, True)
 
 

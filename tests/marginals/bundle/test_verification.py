@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import marginals
 from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, Register, Verdict, parse_diversity
-from command_line import main
+from command_line import main, run
 from marginals import Attribute, InputError, Table
 from models import Hierarchy
 from written_bundles import DESCRIPTOR, SEAL, change_package, first_of, put_file, report_of, write_margins
@@ -55,7 +55,7 @@ def small_bundle(folder: Path, attribute: str, *claims: Claim) -> Path:
 def verified(*folders: Path) -> Any:
     """The verification by Python, with which the command agrees in its exit status and its first line."""
     verification = marginals.verify(*folders)
-    result = CliRunner().invoke(main, ["verify", *map(str, folders)])
+    result = run("verify", *folders)
     assert result.exit_code == (0 if verification.ok else 1)
     assert result.output.split()[:2] == [verification.checks[0].verdict.value, "integrity"]
     return verification
@@ -180,7 +180,7 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
     assert attacks.attacked == attacks.compositions == ()
     for folder in (one, two):
         assert attacks.apart[str(folder)].as_json() == marginals.attack(folder).as_json()
-    result = CliRunner().invoke(main, ["attack", str(one), str(two), "--json"])
+    result = run("attack", one, two, "--json")
     assert result.exit_code == 1
     assert list(json.loads(result.stdout)["apart"]) == [str(one), str(two)]
     with pytest.raises(InputError, match="one by one"):
@@ -335,8 +335,8 @@ def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: 
     assert str(folder) in warning
     assert "release.utility" in warning
     assert "release.utility" in str(verification)
-    assert "release.utility" in CliRunner().invoke(main, ["verify", str(folder)]).stdout
-    assert json.loads(CliRunner().invoke(main, ["verify", str(folder), "--json"]).stdout)["warnings"] == [warning]
+    assert "release.utility" in run("verify", folder).stdout
+    assert json.loads(run("verify", folder, "--json").stdout)["warnings"] == [warning]
     after = marginals.open_release(folder)
     assert repr(after) == repr(before)
     assert report_of(after.published) == report_of(before.published)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import forked
 import marginals
-from command_line import main
+from command_line import main, run
 from marginals.ending import INTERNAL, INTERRUPTED, UNWRITTEN
 from small_release import write_config
 
@@ -69,7 +69,7 @@ def test_a_usage_error_that_quotes_an_argument_is_one_line(arguments: list[str])
 
 
 def test_an_argument_after_two_dashes_is_no_option() -> None:
-    answer = CliRunner().invoke(main, ["verify", "--", "--traceback"])
+    answer = run("verify", "--", "--traceback")
     assert (answer.exit_code, "--traceback" in answer.stderr) == (2, True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import main, run
 from marginals.example import release as corrected
 from minisign_programs import write_keys, write_stub
 from models import MarginalsError
@@ -40,7 +40,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_workplace(folder: Path) -> None:
-    assert CliRunner().invoke(main, ["demo", str(folder / "demo"), "--rows", "10000"]).exit_code == 0
+    assert run("demo", folder / "demo", "--rows", "10000").exit_code == 0
     shutil.copytree(folder / "demo" / "hierarchies", folder / "hierarchies")
     shutil.copy(folder / "demo" / "census.csv", folder / "people.csv")
     visits = [f"{n // 2},{'FM'[n % 4 // 2]},{'abcde'[n % 5]},{n % 7},free text {n}\n" for n in range(400)]

@@ -7,18 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
-from command_line import main
+from command_line import run
 
 MOST = 5
 """Rows of each person that init lets count here: nearly all of them."""
 
 ONE_ROW = 'one_row = "first"'
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -7,20 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
 from checks import KCombinatorial, KLink
-from command_line import main
+from command_line import main, run
 from marginals.example import table
 from models import Deadline
 from written_bundles import write_margins
 
 OVER = Deadline(0.0)
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")

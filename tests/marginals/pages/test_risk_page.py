@@ -12,10 +12,13 @@ from click.testing import CliRunner
 
 import marginals
 from checks import LeastRisk
-from command_line import main
+from command_line import main, run
 from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
 
-CONFIG = """
+
+def config_of(town: str, risk: str) -> str:
+    """The config of a table of people with an age, a town, and an illness."""
+    return f"""
 [data]
 path = "table.csv"
 [attributes.id]
@@ -23,15 +26,21 @@ role = "identifier"
 [attributes.age]
 role = "quasi-identifier"
 intervals = [10, 20]
-[attributes."<b>town</b>"]
+[attributes."{town}"]
 role = "quasi-identifier"
 [attributes.illness]
 role = "sensitive"
 [privacy]
 k_link = 2
 [risk]
-dictionaries = ["<i>voters.csv", "club.csv"]
 prior = [0.25, 0.75]
+{risk}"""
+
+
+CONFIG = config_of(
+    "<b>town</b>",
+    """
+dictionaries = ["<i>voters.csv", "club.csv"]
 weights = { illness = 2.0, age = 0.5, car = 1.0 }
 [[risk.interactions]]
 attributes = ["age", "illness"]
@@ -43,7 +52,8 @@ condition = "id == 'Quincy'"
 [risk.linkage]
 table = "public.csv"
 columns = ["car"]
-"""
+""",
+)
 
 TOWNS = ["Amherst"] * 20 + ["Buffalo"] * 20
 TABLE = pd.DataFrame(
@@ -103,23 +113,10 @@ def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None
     assert written(config, config.parent / "loose", config.parent / "strict", "--utility", 3) == content
 
 
-WORKED = """
-[data]
-path = "people.csv"
-[attributes.id]
-role = "identifier"
-[attributes.age]
-role = "quasi-identifier"
-intervals = [10, 20]
-[attributes.town]
-role = "quasi-identifier"
-[attributes.illness]
-role = "sensitive"
-[privacy]
-k_link = 2
-[risk]
+WORKED = config_of(
+    "town",
+    """
 dictionaries = ["voters.csv", "club.csv"]
-prior = [0.25, 0.75]
 weights = { town = 1.0, illness = 2.0 }
 [[risk.rules]]
 attribute = "age"
@@ -127,7 +124,8 @@ level = 2
 [[risk.rules]]
 attribute = "illness"
 condition = "age < 30"
-"""
+""",
+)
 
 PEOPLE = pd.DataFrame(
     {
@@ -145,7 +143,7 @@ def worked(tmp_path: Path) -> Path:
 
     The club has an entry of town A and two of B. A town is a harm of 1, an illness one of 2, p0's and p1's are hidden.
     """
-    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    PEOPLE.to_csv(tmp_path / "table.csv", index=False)
     PEOPLE[["id", "age", "town"]].to_csv(tmp_path / "voters.csv", index=False)
     PEOPLE[["town"]].iloc[[0, 4, 5]].to_csv(tmp_path / "club.csv", index=False)
     (tmp_path / "release.toml").write_text(WORKED)
@@ -256,10 +254,10 @@ def test_who_cannot_be_disclosed_so_is_counted(worked: Path) -> None:
 def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> None:
     """The harmonic mean: of 0.6 for each of three towns that begin with A a third is left, of that with B all."""
     towns = ["A1", "A2", "A3", "B1"] * 2
-    for name, frame in (("people", PEOPLE), ("voters", PEOPLE[["id", "age", "town"]]), ("club", PEOPLE[["town"]])):
+    for name, frame in (("table", PEOPLE), ("voters", PEOPLE[["id", "age", "town"]]), ("club", PEOPLE[["town"]])):
         frame.assign(town=towns).to_csv(worked.parent / f"{name}.csv", index=False)
     changed = WORKED.replace("town = 1.0", "town = 0.6").replace(
-        "[attributes.town]", "[attributes.town]\nprefixes = [1]"
+        '[attributes."town"]', "[attributes.town]\nprefixes = [1]"
     )
     worked.write_text(changed)
     weights = Page(written(worked)).rows("Weights of values")[0]
@@ -302,7 +300,7 @@ def test_a_frontier_that_there_is_not_and_infinite_losses_are_named(config: Path
 
 def test_a_report_that_cannot_be_written_leaves_nothing(config: Path) -> None:
     (config.parent / "file").write_text("")
-    result = CliRunner().invoke(main, ["risk", str(config), "--report", str(config.parent / "file" / "risk.html")])
+    result = run("risk", config, "--report", config.parent / "file" / "risk.html")
     assert (result.exit_code, "cannot be written" in result.stderr) == (2, True)
     assert (config.parent / "file").read_text() == ""
 
