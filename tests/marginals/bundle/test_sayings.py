@@ -114,8 +114,10 @@ def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path)
     folder = tmp_path / "told"
     opened = marginals.open_release(folder)
     assert opened.published.imprint == TOLD
+    assert json.loads((folder / DESCRIPTOR).read_text())["title"] == "A <census>"
     assert release_part(folder)["imprint"] == TOLD.entries
     page = (folder / "report.html").read_text()
+    assert "<h1>A &lt;census&gt;</h1>" in page
     assert all(text in page for text in ("City of &lt;Ulm&gt;", "2026-11-26", "data@ulm.example", "CC-BY-4.0"))
     assert opened.cite().startswith("City of <Ulm>. 2026-11-26. A <census>. ")
     verification = opened.verify()
@@ -136,8 +138,9 @@ def test_an_imprint_of_no_line_of_text_is_refused_by_its_key(name: str, text: ob
 
 def test_a_config_says_the_imprint(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    config.write_text('[release]\npublisher = "Ulm"\nlicence = "CC0-1.0"\n' + config.read_text())
-    assert marginals.read_config(config).imprint == Imprint(publisher="Ulm", licence="CC0-1.0")
+    said = '[release]\ntitle = "Falls on ward <5>"\npublisher = "Ulm"\nlicence = "CC0-1.0"\n'
+    config.write_text(said + config.read_text())
+    assert marginals.read_config(config).imprint == Imprint("Falls on ward <5>", publisher="Ulm", licence="CC0-1.0")
 
 
 @pytest.fixture

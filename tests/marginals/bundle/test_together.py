@@ -229,24 +229,6 @@ def test_the_fit_over_atoms_is_the_maximum_entropy_over_base_values(seed: int) -
     assert expected == pytest.approx(by_atom, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "labels"),
-    [
-        (["0-9", "10-19"], ["0-4", "5-19"], ["0-4", "5-9", "10-19"]),
-        (["0-9", "10+"], ["0-4", "5+"], ["0-4", "5-9", "10+"]),
-        (["1", "2", "3-4"], ["1-2", "3", "4"], ["1", "2", "3", "4"]),
-    ],
-)
-def test_atoms_of_intervals(one: list[str], other: list[str], labels: list[str]) -> None:
-    parts = [(Hierarchy.from_rows([(label, "*") for label in own]), 0) for own in (one, other)]
-    atoms = atoms_of(parts)
-    assert atoms is not None
-    assert list(atoms.labels) == labels
-    for label, first, second in zip(atoms.labels, *atoms.codes):
-        low = max(int(own.split("-")[0].rstrip("+")) for own in (one[first], other[second]))
-        assert int(label.split("-")[0].rstrip("+")) == low
-
-
 def test_atoms_of_base_values_that_both_name() -> None:
     one = Hierarchy.from_rows([("oak", "wood", "*"), ("elm", "wood", "*"), ("bay", "sea", "*")])
     other = Hierarchy.from_rows([("oak", "north", "*"), ("elm", "south", "*"), ("bay", "south", "*")])
@@ -255,21 +237,27 @@ def test_atoms_of_base_values_that_both_name() -> None:
     assert sorted(atoms.labels) == ["bay", "elm", "oak"]
 
 
-@given(st.lists(st.sets(st.integers(1, 19), max_size=5), min_size=1, max_size=3), st.integers(1, 3))
-def test_atoms_of_half_open_intervals_are_those_of_the_tenths_in_them(cuts: list[set[int]], unit: int) -> None:
-    """Cut anew by brute force: the tenths that every release puts into the same intervals are one atom."""
-    parts = []
-    for own in cuts:
-        ends = [f"{end * unit / 10:g}" for end in (0, *sorted(own), 20)]
-        parts.append((Hierarchy.flat(f"{low}-<{high}" for low, high in pairwise(ends)), 0))
+@given(st.lists(st.sets(st.integers(1, 19), max_size=5), min_size=1, max_size=3), st.integers(0, 3), st.booleans())
+def test_atoms_of_intervals_are_those_of_the_tenths_in_them(cuts: list[set[int]], unit: int, is_open: bool) -> None:
+    """Cut anew by brute force: the tenths that every release puts into the same intervals are one atom.
+
+    unit: of half-open intervals; 0 for whole numbers. is_open: the last interval of whole numbers has no end.
+    """
+
+    def named(low: int, high: int) -> str:
+        if unit:
+            return f"{low * unit / 10:g}-<{high * unit / 10:g}"
+        return f"{low}+" if is_open and high == 20 else str(low) if high == low + 1 else f"{low}-{high - 1}"
+
+    parts = [(Hierarchy.flat(named(*ends) for ends in pairwise((0, *sorted(own), 20))), 0) for own in cuts]
     atoms = atoms_of(parts)
     assert atoms is not None
     places = [[sum(end <= tenth for end in own) for own in cuts] for tenth in range(20)]
     groups = [list(group) for _, group in groupby(range(20), key=places.__getitem__)]
     assert atoms.codes.T.tolist() == [places[group[0]] for group in groups]
-    np.testing.assert_allclose(atoms.weights, [len(group) * unit / 10 for group in groups])
-    ends = [f"{group[0] * unit / 10:g}-<{(group[-1] + 1) * unit / 10:g}" for group in groups]
-    assert list(atoms.labels) == ends
+    if unit:
+        np.testing.assert_allclose(atoms.weights, [len(group) * unit / 10 for group in groups])
+    assert list(atoms.labels) == [named(group[0], group[-1] + 1) for group in groups]
 
 
 def test_intervals_of_whole_numbers_and_of_all_numbers_are_not_compared() -> None:

@@ -83,12 +83,6 @@ def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_diversity_that_cannot_be_promised_of_people_is_refused(config: Path, tmp_path: Path) -> None:
-    changed(config, rows_per_person="rows_per_person = 3", diversity='diversity = "entropy:2"')
-    result = run("publish", config, "--out", tmp_path / "out")
-    assert (result.exit_code, "entropy:2" in result.stderr) == (2, True)
-
-
 def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path: Path) -> None:
     changed(config, person="", rows_per_person='rows_per_person = "any"')
     assert run("publish", config, "--out", tmp_path / "out").exit_code == 0

@@ -6,7 +6,6 @@ It begins for those who decide: what is published, how well protected, and what 
 import html
 import json
 import re
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from command_line import run
 from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
 from marginals import Attribute, InputError, Policy, Release, Role, open_release
 from models import Collection
-from small_release import contents, marginals_command, write_config
+from small_release import contents, marginals_command
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, shape_cube
 from wide_table import write_wide
 from written_bundles import DESCRIPTOR, bundle_content, change_package, report_of, write_bundle
@@ -61,17 +60,6 @@ def release(publication: Any) -> Release:
 def bundle(release: Release, tmp_path: Path) -> Path:
     release.write(tmp_path / "release")
     return tmp_path / "release"
-
-
-def test_the_examples_are_published_labels() -> None:
-    """Where the tables show ages by their first digit only, no age stands on the page."""
-    frame = people().assign(age=lambda frame: frame["age"].map("{}years".format))
-    attributes = {"age": Attribute("quasi-identifier", prefixes=[1]), "disease": "sensitive"}
-    release = marginals.publish(marginals.read_table(frame, attributes), Policy(k_link=100, diversity="none")).release
-    assert release.domain.hierarchy("age").labels == (("2******", "3******", "4******", "5******"), ("*",))
-    page = report_of(release.published).decode()
-    assert "2******" in page
-    assert "years" not in page
 
 
 def test_labels_stay_text_and_nothing_is_loaded(release: Release) -> None:
@@ -151,28 +139,6 @@ def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_
     assert contents(bundle).keys() - before.keys() == {"report.html"}
     assert (bundle / "report.html").read_bytes() == written
     assert marginals.verify(bundle).ok
-
-
-def test_putting_a_report_that_fails_midway_leaves_a_bundle_that_verifies(
-    bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (bundle / "report.html").write_text("old")
-    release = marginals.open_release(bundle)
-    original = Path.replace
-    for allowed in (0, 1, 2):
-        done = iter(range(allowed))
-
-        def failing(self: Path, target: Path, done: Iterator[int] = done) -> Path:
-            if next(done, None) is None:
-                raise OSError(28, "No space left on device")
-            return original(self, target)
-
-        monkeypatch.setattr(Path, "replace", failing)
-        with pytest.raises(InputError, match="No space left"):
-            release.write_report()
-        monkeypatch.undo()
-        assert marginals.verify(bundle).ok is (allowed > 0)
-        assert {path.name for path in bundle.iterdir()} <= {DESCRIPTOR, "hierarchies", "marginals", "report.html"}
 
 
 def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
@@ -276,16 +242,6 @@ def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -
     page.close()
 
 
-def test_the_page_calls_a_release_as_its_config_does(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    config.write_text('[release]\ntitle = "Falls on ward <5>, 2025"\n' + config.read_text())
-    assert run("publish", config, "--out", tmp_path / "release").exit_code == 0
-    assert json.loads((tmp_path / "release" / DESCRIPTOR).read_text())["title"] == "Falls on ward <5>, 2025"
-    written = (tmp_path / "release" / "report.html").read_bytes()
-    assert b"<h1>Falls on ward &lt;5&gt;, 2025</h1>" in written
-    assert written == report_of(open_release(tmp_path / "release").published)
-
-
 def test_the_report_begins_with_its_claims_what_can_be_analysed_and_what_is_published(publication: Any) -> None:
     page = Page(report_of(publication.release.published))
     assert page.texts("h2")[0] == "Summary"
@@ -336,35 +292,21 @@ def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> 
     assert not any(name.startswith("How two attributes") for name, _ in page.tables)
 
 
-SCREEN = {"width": 1440, "height": 900}
-
-
-@pytest.fixture(scope="module", params=["demo", 20, 24])
-def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a release, of the demo or of a table of so many columns, and of its page for the steward."""
-    folder = tmp_path_factory.mktemp("published") / "project"
-    if request.param == "demo":
-        assert marginals_command("demo", folder, "--rows", "5000").returncode == 0
-    else:
-        config = write_wide(folder, request.param)
-        assert marginals_command("publish", config, "--out", folder / "release").returncode == 0
-    return folder
-
-
 @pytest.mark.slow
-def test_the_steward_reads_five_screens_at_most(browser: Any, project: Path) -> None:
-    page = browser.new_page(viewport=SCREEN)
-    page.goto((project / "release-steward.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollHeight") <= 5 * SCREEN["height"]
+@pytest.mark.parametrize("columns", [20, 24])
+def test_the_steward_reads_five_screens_at_most_and_a_board_one_whole_sheet(
+    browser: Any, tmp_path: Path, columns: int
+) -> None:
+    config = write_wide(tmp_path / "project", columns)
+    assert marginals_command("publish", config, "--out", config.parent / "release").returncode == 0
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto((config.parent / "release-steward.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 5 * 900
     folded = page.locator("details:not([open]) > summary").all_inner_texts()
     assert any("of the search" in summary for summary in folded)
     page.close()
-
-
-@pytest.mark.slow
-def test_what_a_board_reads_prints_on_one_sheet_and_whole(browser: Any, project: Path) -> None:
     page = browser.new_page(viewport={"width": 703, "height": 1032})  # A4 less its margins
-    page.goto((project / "release" / "report.html").as_uri())
+    page.goto((config.parent / "release" / "report.html").as_uri())
     page.add_style_tag(content="main > section:not([aria-labelledby=short]) { display: none; }")
     page.emulate_media(media="print")
     assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4"))) == 1
