@@ -93,16 +93,7 @@ def test_enough_people_are_no_small_difference_and_the_answer_says_what_it_is_no
     ]
 
 
-def test_a_corrected_record_is_a_change_though_the_numbers_of_rows_agree(tmp_path: Path) -> None:
-    corrected = BEFORE.copy()
-    corrected.loc[corrected.index[0], "job"] = "nurse"
-    change = last(bundle(tmp_path / "first", BEFORE, JOBS_BY_TOWN), bundle(tmp_path / "second", corrected, JOB))
-    _, before, after = told(change)
-    assert (change.verdict, abs(after - before)) == (FAILS, 1)
-
-
 def test_releases_of_one_table_are_put_together_before_they_are_compared(tmp_path: Path) -> None:
-    """What the two of the first year tell of the illness is in one of them only."""
     jobs = bundle(tmp_path / "jobs", BEFORE, JOBS_BY_TOWN)
     illnesses = bundle(tmp_path / "illnesses", BEFORE, ILLNESS_BY_TOWN)
     later = bundle(tmp_path / "later", leaving(BEFORE, 2, illness="flu", town="Jena"), ILLNESS_BY_TOWN)

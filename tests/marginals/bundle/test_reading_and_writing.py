@@ -56,19 +56,6 @@ def test_the_descriptor_follows_the_contract(bundle: Path, small_release: Releas
     assert (bundle / margins[0]["path"]).read_text().splitlines()[0].split(",")[-1] == "count"
 
 
-def test_marginals_and_expected_counts_agree_with_the_data(small_release: Release, small_config: Path) -> None:
-    by_sex = pd.read_csv(small_config.parent / "people.csv").groupby("sex").size()
-    assert small_release.marginal({"sex": 0}).to_dict() == by_sex.to_dict()
-    assert small_release.expected_count({"sex": "f"}) == pytest.approx(by_sex["f"])
-    assert small_release.expected_count({}) == pytest.approx(600)
-    joint = small_release.marginal({"age": 0, "sex": 0, "disease": 0})
-    assert joint.sum() == pytest.approx(600)
-    cell = dict(zip(("age", "sex", "disease"), joint.index[3]))
-    assert small_release.expected_count(cell) == pytest.approx(joint.iloc[3])
-    with pytest.raises(InputError, match="'x'"):
-        small_release.expected_count({"sex": "x"})
-
-
 def with_disease(package: Package) -> Package:
     """A marginal with disease."""
     return next(r for r in package["resources"] if "disease" in r.get("marginal", {}).get("levels", {}))

@@ -60,7 +60,6 @@ def release(folder: Path, words: bool) -> Path:
 
 
 def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path) -> None:
-    """Not those of values and attributes that are not published."""
     folder = release(tmp_path, words=True)
     said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
     assert release_part(folder)["attributes"]["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
@@ -79,7 +78,6 @@ def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path)
 
 @pytest.mark.slow
 def test_words_that_are_none_or_of_other_labels_are_refused(tmp_path: Path) -> None:
-    """Without words the bundle says nothing of them."""
     folder = release(tmp_path, words=False)
     assert release_part(folder)["attributes"] == {
         "smokes": {"role": "quasi-identifier", "label_form": "names"},  # 1 stands for 9 as well

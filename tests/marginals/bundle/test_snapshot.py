@@ -150,7 +150,6 @@ def test_whatever_is_exchanged_while_a_bundle_is_verified_no_claim_passes_that_w
 
 
 def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine: Path, tmp_path: Path) -> None:
-    """A publisher who writes the release again while somebody verifies it."""
     other = release.write(tmp_path / "other").path
     assert other is not None
     exchange = folder_of(other)
@@ -196,7 +195,6 @@ def problem(folder: Path) -> str:
 
 
 def test_a_file_with_two_paths_is_one_file_read_once(genuine: Path) -> None:
-    """Whichever size each of them states."""
     content = (genuine / "report.html").read_bytes()
     listed = {"path": "./report.html", "hash": "sha256:" + hashlib.sha256(content).hexdigest()}
     for size in (len(content), 1):
@@ -208,7 +206,6 @@ def test_a_file_with_two_paths_is_one_file_read_once(genuine: Path) -> None:
 
 
 def test_resources_that_claim_less_than_nothing_leave_no_room_for_more(genuine: Path) -> None:
-    """The bound on all bytes that are read is on their sum without those."""
     more = [{"path": f"{number}.bin", "bytes": 100 << 20, "hash": "sha256:0"} for number in range(3)]
     edit(genuine, lambda package: package["resources"].extend([*more, {"path": "x", "bytes": -(1 << 40)}]))
     assert "more than the 268435456 bytes that are read of a bundle" in problem(genuine)
@@ -256,7 +253,6 @@ def test_links_within_a_bundle_are_followed_and_those_out_of_it_are_not(genuine:
 
 
 def test_nobody_waits_for_a_pipe_that_takes_the_place_of_a_file(genuine: Path) -> None:
-    """Even where it comes after the file was looked at."""
     file = next((genuine / "marginals").iterdir())
 
     def pipe(path: Path) -> None:

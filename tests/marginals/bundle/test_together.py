@@ -148,7 +148,7 @@ def _least_class(counts: NDArray[np.int64], ends: Sequence[int], margins: Sequen
 
 
 def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
-    """All of 25-34 in one release but one are 30-39 in the other, so one is 25-29, with HIV. Each passes alone."""
+    """Of 25-34 in one release all but one are 30-39 in the other, so one is 25-29, with HIV. Each passes alone."""
     domains = [
         Domain.of({"age": Hierarchy.from_rows([(a, "*") for a in labels]), "ill": Hierarchy.flat(["flu", "hiv"])})
         for labels in (["10-19", "20-29", "30-39"], ["15-24", "25-34", "35-44"])

@@ -118,7 +118,7 @@ def test_damage_is_named_in_whichever_bundle_it_is(
 
 @every_place
 def test_a_missing_seal_or_claim_is_noted_in_whichever_bundle(three: list[Path], place: int) -> None:
-    """That nothing is claimed only if there is no claim at all, and none is demanded."""
+    """Nothing is claimed if there is no claim at all, and none is demanded."""
     (three[place] / SEAL).unlink()
     unsealed = verified(*three)
     assert unsealed.ok
@@ -158,7 +158,7 @@ def grouped(folder: Path, width: int, *margins: Mapping[str, int]) -> tuple[Path
 
 
 def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
-    """That no check is made of both is never a pass, though each bundle passes its own."""
+    """Without a check of both it is no pass, though each bundle passes its own."""
     folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
     verification = verified(*folders)
     assert not verification.ok
@@ -188,7 +188,6 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
 
 
 def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_path: Path) -> None:
-    """What fails in one must not hold of both because the other sets the attribute aside."""
     frame = pd.DataFrame({"x": ["0"] * 3 + ["1"] * 30, "b": ["u", "v", "w"] * 11, "a": ["0", "1", "1"] * 11})
     for name, shown, role in (("one", ["x", "b"], "sensitive"), ("two", ["x", "a"], "quasi-identifier")):
         table = marginals.read_table(frame[shown], {shown[0]: role, shown[1]: "quasi-identifier"})
@@ -229,7 +228,6 @@ def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
 
 
 def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
-    """One row, one sensitive value, one class."""
     table = marginals.read_table(pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]}), ROLES)
     folder = bundle(tmp_path / "single", JOB_ILL, table=table)
     assert [check.holds for check in marginals.verify(folder).checks] == [True, False, False, False]
@@ -325,7 +323,6 @@ def edited(folder: Path, **release: object) -> Path:
 
 
 def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: Path) -> None:
-    """The page made from it, and its answers, are the same."""
     folder = bundle(tmp_path / "one", JOB_ILL)
     before = marginals.open_release(folder)
     edited(folder, utility={"kl_divergence": 1.25})

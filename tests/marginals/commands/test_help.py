@@ -132,7 +132,6 @@ def errors_below(kind: type[Exception]) -> set[type[Exception]]:
 
 
 def test_every_error_that_a_user_can_meet_is_exported() -> None:
-    """Also those of the modules that `import marginals` does not load yet."""
     for name in marginals.__all__:
         getattr(marginals, name)
     ours = {
@@ -155,7 +154,6 @@ def examples_of_page(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]), ids=lambda p: p.name)
 def test_every_command_on_a_page_can_be_parsed(path: Path) -> None:
-    """Names of commands and options exist; that the commands do what is said is tested where they are."""
     for line in examples_of_page(path):
         name, *arguments = shlex.split(line)[1:]
         command = main.commands.get(name)

@@ -174,7 +174,6 @@ def test_a_check_of_a_single_table_counts_no_missing_value_as_one(tmp_path: Path
 
 @pytest.mark.slow
 def test_sweep_takes_its_order_and_weights_from_the_config(config: Path) -> None:
-    """As `marginals.sweep` does, weights by code; what names nothing is refused."""
     plain = with_policy(config, FUNCTIONAL).read_text()
     section = '[sweep]\nimportance = ["town", "sex", "age"]\nweights = { disease = { flu = 9 } }\n'
     config.write_text(plain + section)
@@ -186,12 +185,9 @@ def test_sweep_takes_its_order_and_weights_from_the_config(config: Path) -> None
     swept = marginals.sweep(table, "functional:0.8,2", ["town", "sex", "age"], weights, k=5)
     assert told["information_utility"] == swept.information_utility
     for wrong, said in (
-        ("weights = { town = { a = 1 } }", "whose role is"),
-        ("weights = { disease = { flu = -1 } }", "at least 0"),
         ("weights = { disease = { flu = 0 } }", "are 0 for a value that occurs"),
         ("weights = { disease = { unheard = 1 } }", "no base value"),
         ('importance = ["town"]', "importance must name each"),
-        ("importance = 3", "sweep.importance must be a list"),
     ):
         config.write_text(f"{plain}[sweep]\n{wrong}\n")
         refused = anonymized(config, "--method", "sweep")

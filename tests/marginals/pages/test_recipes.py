@@ -74,7 +74,6 @@ def test_the_python_on_the_page_runs(survey: Path, monkeypatch: pytest.MonkeyPat
 def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a file that nobody declares stays out."""
     frame = pd.DataFrame({"postcode": CODES * 5, "ill": ["flu", "", "nan", "None"] * 5})
     folder = written(frame, "ill", [{"postcode": 0, "ill": 0}], tmp_path)
     (folder / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
