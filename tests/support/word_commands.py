@@ -140,6 +140,7 @@ SINGLE: Sequence[str] = (
     "assess population.toml",
     "assess fraction.toml",
     "assess several.toml",
+    "assess functional.toml --eligible",
     "anonymize release.toml",
     "anonymize release.toml --all",
     "anonymize release.toml --json",
@@ -202,6 +203,8 @@ SINGLE: Sequence[str] = (
     "risk few.toml --report risk.html",
     "risk release.toml out --report risk2.html",
     "risk few.toml --utility 4 --report risk3.html",
+    "risk few.toml --loss 0.05 --report risk4.html",
+    "risk few.toml --price 0.01 --report risk5.html",
     "risk few.toml --report risk.html",
     "disclose release.toml --out d.csv",
     "disclose rules.toml --out d.csv --seed 1",
@@ -316,7 +319,7 @@ def single_tables(stage: Stage) -> Iterator[Case]:
             yield stage.shortened(
                 Case(f"{name}.toml, as init wrote it", (folder / f"{name}.toml").read_text("utf-8"), "terminal")
             )
-        for name in ("risk", "risk2", "risk3"):
+        for name in ("risk", "risk2", "risk3", "risk4", "risk5"):
             yield stage.page("report", f"risk page: {name}", (folder / f"{name}.html").read_bytes())
 
 

@@ -195,17 +195,6 @@ def test_overlapping_bands_are_compared_if_they_hang_together_and_are_undecided_
     assert last(first, second, claims=["difference=21"]).verdict is FAILS
 
 
-def test_bands_overlap_only_if_somebody_is_in_both(tmp_path: Path) -> None:
-    """Nobody was 35 or older before, but only a release with a band for these tells that."""
-    young = with_ages(_20=40, _24=40, _25=40, _30=60)
-    first = ages(tmp_path / "first", young, FIVES)
-    bands = {"20-24": range(20, 25), "25-34": range(25, 35), "35-39": range(35, 40)}
-    second = ages(tmp_path / "second", [*young, *with_ages(_26=4, _36=60)], bands)
-    assert last(first, second).verdict is UNDECIDED
-    named = ages(tmp_path / "named", young, {**FIVES, "30-34": range(30, 35)} | {"30 and over": range(35, 40)})
-    assert told(last(named, second)) == ({"age": "25-34", "sex": "f"}, 50, 52)
-
-
 def test_a_value_that_is_new_had_no_rows(tmp_path: Path) -> None:
     more = pd.concat([BEFORE, BAKERS])
     first = bundle(tmp_path / "first", BEFORE, JOBS_BY_TOWN)

@@ -435,7 +435,6 @@ def test_a_demand_names_its_attribute_whatever_the_bundle_calls_it(tmp_path: Pat
 
 
 def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(tmp_path: Path) -> None:
-    """Of two groupings of the illnesses one shows a town with a single group."""
     folders = []
     for name, groups in (("one", ("1-2", "1-2", "3-4", "3-4")), ("two", ("1", "2-4", "2-4", "2-4"))):
         coarse = {town: [groups[n] for n in numbers] for town, numbers in (("a", (0, 1)), ("b", range(4)))}

@@ -258,7 +258,6 @@ def test_a_message_that_is_interrupted_is_told_once_or_not_at_all() -> None:
 def test_progress_is_told_in_lines_of_json_if_asked_for_and_not_at_every_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str
 ) -> None:
-    """In no time nothing more is told of a task than that it has begun."""
     monkeypatch.setenv("MARGINALS_PROGRESS", lines)
     monkeypatch.setattr(time, "monotonic", lambda: 5.0)
     ran = CliRunner().invoke(main, ["publish", str(write_config(tmp_path)), "--out", str(tmp_path / "release")])

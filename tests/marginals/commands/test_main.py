@@ -64,7 +64,6 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_anonymize_and_assess_say_what_the_contract_says(demo: Path) -> None:
-    """The raw table does not satisfy the policy, at the best levels it does."""
     tables = answered("anonymize", demo / "release.toml")
     assert set(tables) == {"nodes", "minimal"}
     best = tables["minimal"][0]

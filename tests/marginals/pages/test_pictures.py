@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks import LeastRisk, MostUtility
 from checks.risk.disclosure import Frontier
-from checks.risk.harm import TradeOff
 from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
-from marginals.pages.risk_page import Plot, frontier_picture, in_words, loss_histogram, releases_picture
+from marginals.pages.risk_page import Plot, frontier_picture, loss_histogram, releases_picture
 from marginals.risk import BundleRisk, are_comparable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import decomposable_collections
@@ -154,12 +152,6 @@ def test_releases_over_different_base_values_are_not_drawn_together() -> None:
     assert releases_picture(releases[:1] * 2) is not None
 
 
-def test_objectives_are_said_in_words() -> None:
-    assert in_words(LeastRisk(8)) == "the least loss with a utility of at least 8"
-    assert in_words(MostUtility(0.5)) == "the most utility with a loss of at most 0.5"
-    assert "0.25 times utility" in in_words(TradeOff(0.25))
-
-
 def test_dots_of_releases_have_their_own_places_and_are_spread_over_the_picture() -> None:
     releases = [
         BundleRisk(n, 1, risk, (0, 1), 0.5, told, 7) for n, risk, told in (("a", 0.1, 0), ("b", 0.3, 2), ("c", 0.2, 3))
@@ -179,7 +171,6 @@ def test_dots_of_releases_have_their_own_places_and_are_spread_over_the_picture(
 
 
 def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if it has more than are drawn; within a hundredth of a pixel, to which places are rounded."""
     few = frontier_picture(Frontier(np.arange(4.0), np.arange(4.0) ** 2, np.array([1.0, 3.0, 5.0, np.inf])), [])
     assert few is not None
     assert len(few.line) == 4

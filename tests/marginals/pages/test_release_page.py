@@ -6,7 +6,6 @@ It begins for those who decide: what is published, how well protected, and what 
 import html
 import json
 import re
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -250,31 +249,6 @@ def test_the_report_begins_with_its_claims_what_can_be_analysed_and_what_is_publ
     assert "Nothing is published of shoe." in what
     assert protected.startswith("2 of 2 claims are proven")
     assert re.findall(r"\d+", good_for) == ["10", "2", "1", "3", "4"], "pairs, by what they can be compared with"
-
-
-def test_every_pair_is_in_the_table_of_pairs(publication: Any, tmp_path: Path) -> None:
-    release = publication.release
-    page = Page(report_of(release.published))
-    release.write(tmp_path / "release")
-    together = {
-        frozenset(pair)
-        for path in (tmp_path / "release" / "marginals").iterdir()
-        for pair in combinations(path.read_text().splitlines()[0].split(",")[:-1], 2)
-    }
-    _, *numbers = page.header("How two attributes can be compared")
-    rows = page.rows("How two attributes can be compared")
-    names = [row[0].partition(" ")[2] for row in rows]
-    assert [row[0].partition(" ")[0] for row in rows] == numbers
-    assert names == list(release.domain.attributes)
-    said = {name: dict(zip(names, row[1:])) for name, row in zip(names, rows)}
-    for a, b in combinations(names, 2):
-        assert said[a][b] == said[b][a]
-        assert (said[a][b] in "\u25cf\u25d0") is (frozenset([a, b]) in together)
-        assert (said[a][b] in "\u25cf\u25d0") is bool(release.supports([a, b]))
-    assert said["age"]["disease"] == "\u25cf"
-    assert said["age"]["sex"] == "\u25d0"
-    assert said["<b>town</b>"]["sex"] == said["age"]["<b>town</b>"] == "\u25cb"
-    assert said["shoe"]["age"] == "\u2013"
 
 
 def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> None:

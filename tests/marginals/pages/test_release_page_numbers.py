@@ -130,7 +130,6 @@ def expected_shares() -> pd.DataFrame:
 
 
 def test_the_worst_class_of_a_diversity_is_told_by_its_shares_beside_those_of_everybody() -> None:
-    """The flu of women of oak is most probable beside all else together."""
     shares = expected_shares()
     ratio = shares.max(axis=1) / (1 - shares.max(axis=1))
     town, sex = ratio.idxmax()
