@@ -58,7 +58,6 @@ def make_workplace(folder: Path) -> None:
     (folder / "by_sex.csv").write_text("area,female,male,Total\nUlm,4,8,12\n")
     swept = [f"{sex},{illness},20\n" for sex in ("Female", "Male") for illness in "abcde"]
     (folder / "swept.csv").write_text("sex,diagnosis,count\n" + "".join(swept))
-    write_stub(folder / "programs")
     keys = write_keys(folder, "minisign")
     assert (keys.public.name, keys.secret.name) == ("minisign.pub", "minisign.key")
 
@@ -81,7 +80,7 @@ def test_every_example_runs_as_it_stands(
         assert "occupation" not in fewer
         config.write_text(fewer)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", str(folder / "programs"), prepend=":")
+    monkeypatch.setenv("PATH", str(write_stub(folder / "programs")), prepend=":")
     if name == "open":  # whose window would stay open
         pytest.importorskip("werkzeug", reason="werkzeug is not installed")
         monkeypatch.setattr("marginals.window.server.serve", lambda *_, **__: None)
