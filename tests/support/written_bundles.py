@@ -20,7 +20,7 @@ Change = Callable[[dict[str, Any]], object]
 """Of a descriptor."""
 
 Content = BundleContent
-"""What a bundle says: `Release.published`."""
+"""The content of a bundle: `Release.published`."""
 
 DESCRIPTOR, SEAL, SIGNATURE = "datapackage.json", "datapackage.json.sha256", "datapackage.json.minisig"
 

@@ -111,7 +111,7 @@ def common_counts(table: ContingencyTable, levels: Mapping[str, int]) -> dict[tu
 
 
 def differ(one: ContingencyTable, other: ContingencyTable) -> bool:
-    """Whether two tables count their common attributes differently, each at the coarser of its two levels."""
+    """Do two tables count their common attributes differently, each at the coarser of its two levels."""
     levels = {a: max(one.margin[a], other.margin[a]) for a in one.margin if a in other.margin}
     return bool(levels) and common_counts(one, levels) != common_counts(other, levels)
 

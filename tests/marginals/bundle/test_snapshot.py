@@ -112,7 +112,7 @@ def accesses(place: Path, work: Callable[[], object]) -> list[Path]:
 
 
 def exchanging(place: Path, number: int, exchange: Exchange) -> Callable[[Path], None]:
-    """What exchanges something just before the access of this number."""
+    """A watcher that exchanges something just before the access of this number."""
     left = number
 
     def watcher(_: Path) -> None:
@@ -125,7 +125,7 @@ def exchanging(place: Path, number: int, exchange: Exchange) -> Callable[[Path],
 
 
 def outcomes(start: Path, place: Path, exchange: Exchange, work: Callable[[], T]) -> list[T]:
-    """What some work answers when a bundle is exchanged just before its first, second, ... last access."""
+    """The answers of some work when a bundle is exchanged just before its first, second, ... last access."""
     shutil.copytree(start, place)
     count = len(accesses(place, work))
     assert count > 6

@@ -99,7 +99,7 @@ def without_r() -> str:
 
 
 def run_r(folder: Path, more: str = "", **environment: str) -> str:
-    """What the recipe for R prints, run beside a release, and then more lines."""
+    """The output of the recipe for R, run beside a release, and then more lines."""
     if reason := without_r():
         pytest.skip(reason)
     script = folder.parent / "recipe.R"

@@ -120,7 +120,7 @@ def test_the_claims_tell_their_own_numbers_and_the_class_nearest_to_failing() ->
 
 
 def expected_shares() -> pd.DataFrame:
-    """What maximum entropy says of the illness in each town and sex: n(town, ill) n(sex, ill) / n(ill), in shares."""
+    """Shares of the illness in each town and sex by maximum entropy: n(town, ill) n(sex, ill) / n(ill)."""
     town, sex = (
         pd.DataFrame(TABLES[name, "ill"], index=VALUES[name], columns=VALUES["ill"]) for name in ("town", "sex")
     )
