@@ -283,18 +283,25 @@ def serve(number: int) -> str:
     gc.collect()
     gc.freeze()  # what is imported stays shared with all forks
     channel = socket.socket(fileno=number)
+    at_work: set[int] = set()
     while True:
         size, files, *_ = socket.recv_fds(channel, 4, _FILES)
-        if not size:
+        if not size:  # the window has ended, perhaps without ending its commands
+            for pid in at_work:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGTERM)
             sys.exit()
         request = json.loads(_received(channel, int.from_bytes(size + _received(channel, 4 - len(size)), "big")))
         try:
             if "wait" in request:
-                _say(channel, os.waitpid(request["wait"], 0)[1])
+                status = os.waitpid(request["wait"], 0)[1]
+                at_work.discard(request["wait"])
+                _say(channel, status)
             else:
                 os.chdir(request["folder"])
-                if not _fork():
+                if not (pid := _fork()):
                     return _prepared(request, files, channel)
+                at_work.add(pid)
         except OSError as error:
             _say(channel, -(error.errno or errno.EIO))
         finally:
