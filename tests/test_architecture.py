@@ -56,7 +56,6 @@ def gives_a_reason(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return is_command or "parameters" in (ast.get_docstring(function) or "")
 
 
-@pytest.mark.slow
 @every_floor
 def test_no_function_has_more_parameters_than_one_can_remember_without_saying_why(floor: str) -> None:
     many = {

@@ -139,7 +139,6 @@ def scripts() -> dict[str, Path]:
     return {name: path for name, path in files.items() if "__main__" in path.read_text() and name != "__main__"}
 
 
-@pytest.mark.slow
 def test_the_command_knows_every_script_and_each_has_help() -> None:
     assert scripts() == {script.name: script.path for script in SCRIPTS}
     helped = """

@@ -73,7 +73,6 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_without_data_one_sentence_says_so(script: str, tmp_path: Path) -> None:
     printed = run(script, tmp_path / "nowhere")
@@ -120,7 +119,6 @@ def test_every_no_has_its_reason_on_the_page_and_no_yes_has_one() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.slow
 @pytest.mark.parametrize(("reason", "numbers"), [("lands-end", 1), ("heights", 2)])
 def test_why_figures_do_not_agree_is_said_in_the_numbers_of_an_experiment(
     shared_data: Path, tmp_path: Path, reason: str, numbers: int
@@ -189,7 +187,6 @@ def test_a_statement_is_judged_by_the_numbers(tmp_path: Path) -> None:
         assert statement.judged(tmp_path) == (f"{judged} requirements", judged == "1 of 1")
 
 
-@pytest.mark.slow
 def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path) -> None:
     """MKGV07 Figs. 10 and 12: few minimal tables, some of them affected; more classes at 95 percent than at all."""
     run("lands_end_mkgv07", tmp_path, "--figure", 10, "--rows", 50_000, "--csv", tmp_path)
@@ -200,7 +197,6 @@ def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path
 
 
 @pytest.mark.data
-@pytest.mark.slow
 @pytest.mark.parametrize("figure", [15, 19, 20])
 def test_what_diverse_tables_cost_is_judged_as_on_the_page(shared_data: Path, tmp_path: Path, figure: int) -> None:
     run("l_diversity_mkgv07", shared_data, "--figure", figure, "--csv", tmp_path)
@@ -208,7 +204,6 @@ def test_what_diverse_tables_cost_is_judged_as_on_the_page(shared_data: Path, tm
 
 
 @pytest.mark.data
-@pytest.mark.slow
 def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, tmp_path: Path) -> None:
     run("sweep_tz09", shared_data, "--data", "nursery", "--requirement", "0.5,3", "--csv", tmp_path)
     (utility,) = read(tmp_path / "fig6_nursery.csv")
@@ -224,7 +219,6 @@ def test_the_figures_of_sweep_have_a_column_for_each_method(shared_data: Path, t
 
 
 @pytest.mark.data
-@pytest.mark.slow
 def test_the_eligible_ranges_are_those_of_the_frequencies(shared_data: Path, tmp_path: Path) -> None:
     """TZ11 Table 1: by the most frequent values of Adult and Nursery, counted here with the standard library alone."""
     run("eligible_tz11", shared_data, "--csv", tmp_path)
@@ -300,7 +294,6 @@ def test_the_bars_are_drawn(shared_data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.data
-@pytest.mark.slow
 def test_disclosure_risk_behaves_as_in_the_paper(shared_data: Path, tmp_path: Path) -> None:
     """LSFB09 Figs. 7 and 9 to 12 on Adult: what the paper concludes from each."""
     whole, tmp_path = tmp_path, tmp_path / "disclosure_risk_lsfb09"

@@ -79,7 +79,6 @@ def edit(settings: str) -> None:
     path.write_text(config)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_how_to_runs_as_it_stands(
     page: Path, made_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,6 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(program: str) -> None:
     assert not loaded_by(program) & (HEAVY | {"numpy"})
 
 
-@pytest.mark.slow
 def test_a_release_is_verified_and_asked_without_frames_scipy_and_networkx(tmp_path: Path) -> None:
     from marginals.example import release
 
@@ -50,7 +49,6 @@ def test_a_release_is_verified_and_asked_without_frames_scipy_and_networkx(tmp_p
     assert printed.splitlines()[-1] == "", printed
 
 
-@pytest.mark.slow
 def test_what_duckdb_counts_is_published_without_pandas(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     rows = "SELECT i % 2 AS sex, i % 3 AS illness, i % 5 + 0.5 AS weight FROM range(600) AS numbers(i)"
@@ -67,7 +65,6 @@ def test_what_duckdb_counts_is_published_without_pandas(tmp_path: Path) -> None:
     assert "pandas" not in loaded
 
 
-@pytest.mark.slow
 def test_importing_takes_a_small_part_of_importing_pandas() -> None:
     """In time of the processor, in one of three tries, so that it holds on a busy machine too."""
 

@@ -23,7 +23,6 @@ def test_there_are_notebooks() -> None:
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(path: Path, tmp_path: Path) -> None:
     """`make notebooks` runs them all and keeps what comes out."""

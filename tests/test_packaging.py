@@ -33,7 +33,6 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("floor", "above"), [("models", "checks"), ("models", "marginals"), ("checks", "marginals")])
 def test_an_import_that_goes_up_a_floor_breaks_the_contract(tmp_path: Path, floor: str, above: str) -> None:
     folder = copy_of_the_floors(tmp_path)

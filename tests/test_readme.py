@@ -33,7 +33,6 @@ def printed(work: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.slow
 def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed
     monkeypatch.chdir(work)
@@ -56,7 +55,6 @@ def test_the_readme_is_short() -> None:
     assert len(re.findall(r"\w[\w'.,:-]*", words)) <= 900
 
 
-@pytest.mark.slow
 def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Path, printed: str) -> None:
     assert printed
     page = browser.new_page(viewport={"width": 1280, "height": 800})
@@ -65,7 +63,6 @@ def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Pat
     page.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("name", ["release/report.html", "release-steward.html"])
@@ -79,7 +76,6 @@ def test_axe_finds_nothing_in_the_pages_of_the_demo(
     page.close()
 
 
-@pytest.mark.slow
 def test_what_a_board_reads_of_the_demo_prints_on_one_sheet(browser: Any, work: Path, printed: str) -> None:
     """A4 with the margins of the page, at 96 dots an inch: what the summary says, and the limits, before a new sheet."""
     assert printed

@@ -285,7 +285,6 @@ def partitions(rows: list[int]) -> Iterator[list[list[int]]]:
             yield from ([[rows[0], *others], *rest] for rest in partitions(left))
 
 
-@pytest.mark.slow
 @given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=6))
 def test_no_way_to_put_rows_into_classes_satisfies_more(diseases: list[str]) -> None:
     """Brute force over all partitions of the rows; one of them, all rows together, satisfies what is told."""
@@ -321,7 +320,6 @@ def test_with_generalized_values_the_smallest_tau_is_that_of_equal_shares(counts
         assert found.generalized <= found.tau[l - 2]
 
 
-@pytest.mark.slow
 @given(people_tables(), st.fractions(0, 1, max_denominator=9).filter(lambda tau: 0 < tau < 1), st.integers(2, 4))
 def test_the_excess_that_is_told_is_that_of_the_class_nearest_to_the_line(people: Table, tau: Fraction, l: int) -> None:
     """TZ09 Def. 8, summed by hand over the values of each class; None where a class lies above the line."""

@@ -120,7 +120,6 @@ def test_no_work_is_no_answer_but_for_what_is_found_at_once(text: str) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.02, 0.5])
 @pytest.mark.parametrize("margins", [3, 6])
 def test_functional_diversity_of_large_joins_is_decided_within_the_budget_of_a_search(

@@ -46,7 +46,6 @@ def certain(combinations: list[Combination], k: int) -> set[tuple[int, tuple[int
     return {(own.margin, own.cell) for own in combinations if own.least > 0 and own.most < k}
 
 
-@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(
     cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(),
@@ -128,7 +127,6 @@ def test_the_least_published_count_is_that_of_every_table(core: Core, data: st.D
     assert MinPublishedCell(least + 1).check(question).verdict is Verdict.FAILS
 
 
-@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(
     cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(),
@@ -152,7 +150,6 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
     assert found.blamed(collection.domain, dict.fromkeys(beside[1], 0.1)) in {None, *beside[1]}
 
 
-@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(), st.integers(2, 4))
 def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(

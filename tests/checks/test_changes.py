@@ -392,7 +392,6 @@ SENSITIVE = ("s",)
 ENVELOPES = [["xs", "ys"], ["xy", "ys"], ["xys"], ["x", "ys"], ["xs"], ["x", "y", "s"]]
 
 
-@pytest.mark.slow
 def test_a_million_changes_take_as_long_as_some_sorts_of_them() -> None:
     rng, sizes = np.random.default_rng(0), dict(zip("abcdef", (8, 50, 30, 12, 6, 40)))
     rows = np.column_stack([(rng.beta(0.6, 2.0, 1_000_000) * size).astype(int) for size in sizes.values()])

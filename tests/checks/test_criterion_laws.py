@@ -23,7 +23,6 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", _KINDS)
 def test_every_criterion_of_the_project_keeps_the_laws(name: str) -> None:
     marginals.check_criterion(_KINDS[name], *EXAMPLES.get(name, ()))

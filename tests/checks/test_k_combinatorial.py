@@ -86,7 +86,6 @@ def test_the_cell_shown_is_one_with_the_smallest_count(drawn: tuple[Collection, 
     assert finding.note or most == bounds[bounds > 0].min()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> None:
     """More cliques and levels than Hypothesis draws often: what nests, and what siblings rule out, counts here."""
@@ -156,7 +155,6 @@ def test_a_cell_that_cannot_be_filled_at_all_is_no_finding() -> None:
     assert k_combinatorial(Collection.of(collection.cube, []), ["s"], 1000).holds
 
 
-@pytest.mark.slow
 def test_the_oracle_finds_what_enumerating_all_tables_finds() -> None:
     """Every nonnegative 2 x 2 x 2 table with the margins {a, s}, {b, s} of a given one."""
     counts = np.array([[[2, 0], [1, 1]], [[0, 1], [1, 0]]])
@@ -225,7 +223,6 @@ def telling_counts(bounds: np.ndarray) -> list[int]:
     return sorted({2, 3, least, least + 1})
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(several_sensitive(48))
 def test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_programming(drawn: Several) -> None:
@@ -246,7 +243,6 @@ def given_up(_group: object, k: int, _budget: Budget) -> Finding:
     return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
 
 
-@pytest.mark.slow
 def test_many_collections_whose_cliques_hold_several_sensitive_attributes() -> None:
     """With a fixed seed; `MARGINALS_TRIALS=2000` looks at as many, which takes a quarter of an hour."""
     seen = Counter[str]()

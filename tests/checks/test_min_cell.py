@@ -92,14 +92,12 @@ def check_all(seed: int, number: int) -> dict[bool, int]:
     return held
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_verdict_is_that_of_every_set_of_cells_in_every_table(seed: int) -> None:
     held = check_all(seed, 700 if "MARGINALS_TIMES" in os.environ else 175)
     assert min(held.values()) >= 5, held
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(sensitive_collections(max_cells=36), st.integers(1, 6))
 def test_the_verdict_is_that_of_integer_programming_on_larger_collections(
@@ -115,7 +113,6 @@ def test_the_verdict_is_that_of_integer_programming_on_larger_collections(
         assert finding.worst_class.count == bounds[bounds > 0].min() == smallest_published(collection)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_by_integer_programming(shape: str) -> None:
     cube = shape_cube()

@@ -90,7 +90,6 @@ def is_maxent_diverse(collection: Collection, sensitive: str, diversity: Diversi
     return all(is_diverse(diversity, vector) for vector in vectors)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", CRITERIA)
 @pytest.mark.parametrize("names", [("s",), ("s", "a")], ids=["one", "two"])
 def test_what_is_not_diverse_together_is_not_so_in_any_longer_collection(kind: str, names: tuple[str, ...]) -> None:
@@ -105,7 +104,6 @@ def test_what_is_not_diverse_together_is_not_so_in_any_longer_collection(kind: s
     assert seen["longer"] >= 4, seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", [("s",), ("s", "a")], ids=["one", "two"])
 def test_what_is_not_k_combinatorial_together_is_not_so_in_any_longer_collection(names: tuple[str, ...]) -> None:
     """A table that has the part's marginals can be glued to one that has them all; by integer programming."""

@@ -137,7 +137,6 @@ def register(diversity: str, basis: str = "verified") -> Register:
     return Register(MaxentDiversity(parse_diversity(diversity), "S"), basis)
 
 
-@pytest.mark.slow
 def test_what_is_said_is_what_all_worlds_say() -> None:
     """Of the table itself and from the files alone, where these decide; the files always do for a chain."""
     rng = np.random.default_rng(20_260)
@@ -188,7 +187,6 @@ def dense_fit(people: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]], c
     return np.asarray(cells / sizes[:, None])
 
 
-@pytest.mark.slow
 def test_a_fit_decides_as_one_without_end() -> None:
     """Of tables too large to count arrangements; what is near the bound is undecided."""
     rng = np.random.default_rng(7)

@@ -133,7 +133,6 @@ def test_the_same_model_is_selected(name, criterion, direction, cliques):
     assert selected.compare(theirs).p_value < 0.05
 
 
-@pytest.mark.slow
 def test_grim_still_says_so():
     if not grim_is_there():
         pytest.skip("R with gRim is not installed")

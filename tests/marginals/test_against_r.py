@@ -32,7 +32,6 @@ AUTOWORKERS = np.fromstring(
 IN_R = f"x <- array(c({', '.join(map(str, AUTOWORKERS))}), rep(2, 6), setNames(rep(list(0:1), 6), LETTERS[1:6]))"
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         shutil.which("R") is None
         or bool(subprocess.run(["R", "-s", "-e", "library(MASS)"], capture_output=True).returncode),

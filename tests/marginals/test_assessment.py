@@ -145,7 +145,6 @@ def test_steps_of_attributes_may_be_worth_more_than_others(tmp_path: Path) -> No
     assert plain["levels"]["illness"][0] == best["levels"]["illness"][0] == 8
 
 
-@pytest.mark.slow
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
     found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv", "--plot", tmp_path / "f.svg")
@@ -299,7 +298,6 @@ def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
     assert table["dictionaries"][0]["is_upper_bound"] is bound
 
 
-@pytest.mark.slow
 def test_the_demo_config_has_an_example(demo: Path) -> None:
     (found,) = answer(demo / "release.toml", demo / "release")["releases"]
     low, high = found["bounds"]
@@ -344,7 +342,6 @@ def test_options_that_exclude_each_other(tmp_path: Path, options: tuple[object, 
     assert said in result.stderr
 
 
-@pytest.mark.slow
 def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
     """The risk, the best disclosure and the frontier are those of the rows repeated, before the same dictionary."""
     often = [1, 0, 2, 3, 1, 1, 0, 2]
@@ -439,7 +436,6 @@ def test_a_section_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     assert "section" in json.loads(run("risk", config, "--json").stdout)["error"]
 
 
-@pytest.mark.slow
 def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> None:
     section = '\n[risk]\ndictionaries = ["ages.csv", "towns.csv"]\nprior = [0.1, 0.9]\n'
     ages = pd.DataFrame({"age": ["21", "22", "35", "36"] + ["40-59"] * 4})

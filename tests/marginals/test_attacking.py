@@ -286,7 +286,6 @@ def test_what_is_certain_is_what_queries_tell_cell_by_cell(seed: int, tmp_path: 
     assert (certain.determined, certain.exists) == (determined, exists)
 
 
-@pytest.mark.slow
 def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: Path) -> None:
     """Four ages are rare; with public counts of a population in place of the table, nothing is told of it."""
     ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4

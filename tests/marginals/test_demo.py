@@ -100,7 +100,6 @@ def test_diagnosis_is_recursively_diverse_within_age_group_and_sex(census: pd.Da
     assert census["diagnosis"].value_counts(normalize=True).max() < 0.2
 
 
-@pytest.mark.slow
 def test_two_percent_of_the_patients_change_each_month_beside_a_ledger(tmp_path: Path) -> None:
     folder, other = tmp_path / "hospital", tmp_path / "other"
     told = simulate(folder, "--months", 3, "--rows", 3000)["months"]

@@ -125,7 +125,6 @@ def by_duckdb(source: Path, rules: list[DisclosureRule], missing: tuple[str, ...
     return sorted(map(tuple, found.to_numpy()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("missing", [("",), MISSING])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -142,7 +141,6 @@ def test_both_engines_disclose_the_same(
     assert by_duckdb(source, rules, missing) == by_pandas(source, rules, missing)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_each_condition_by_both_engines(condition: Any, tmp_path: Path) -> None:
     source, rules = tmp_path / "table.csv", [DisclosureRule("age", None, condition)]
@@ -357,7 +355,6 @@ condition = "`marital status` == ''"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_command_gives_the_same_by_either_engine(ending: str, tmp_path: Path) -> None:
     """Of a folder of files, where an empty text is a value because the config does not call it missing."""

@@ -167,7 +167,6 @@ CASES: dict[str, tuple[Case, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_one_sentence_soon_and_in_little_memory(
     tmp_path: Path, small_release: marginals.Release, name: str
@@ -188,7 +187,6 @@ def test_it_is_one_sentence_soon_and_in_little_memory(
     assert {path for path in tmp_path.rglob("*") if not path.is_symlink()} == before
 
 
-@pytest.mark.slow
 def test_the_largest_k_times_the_most_rows_of_a_person_is_still_a_number(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     changed(tmp_path, 'path = "people.csv"', 'path = "people.csv"\nrows_per_person = 1000000')
@@ -199,7 +197,6 @@ def test_the_largest_k_times_the_most_rows_of_a_person_is_still_a_number(tmp_pat
     assert "the policy" in ran.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("base", ["none", "best", "auto"])
 def test_a_table_without_quasi_identifiers_is_published_whatever_the_base(tmp_path: Path, base: str) -> None:
     write_config(tmp_path)
@@ -208,7 +205,6 @@ def test_a_table_without_quasi_identifiers_is_published_whatever_the_base(tmp_pa
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.slow
 def test_json_that_is_nested_in_a_ledger_is_one_sentence(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     ledger = tmp_path / "ledger"

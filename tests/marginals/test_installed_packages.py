@@ -57,7 +57,6 @@ def command(*arguments: object, path: Path | None = None) -> "subprocess.Complet
     return forked.run(program, *arguments)
 
 
-@pytest.mark.slow
 def test_commands_publish_verify_assess_and_attack_with_what_is_installed(package: Path, config: Path) -> None:
     """And where it is not installed, the claim of its criterion is undecided, never a pass, and what to install is said."""
     release = config.parent / "release"
@@ -86,7 +85,6 @@ def test_commands_publish_verify_assess_and_attack_with_what_is_installed(packag
         assert refused.stderr.count("\n") == 1, refused.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("installed_here")
 def test_the_window_offers_and_uses_what_is_installed(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("werkzeug", reason="werkzeug is not installed")

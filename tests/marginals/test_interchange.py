@@ -51,7 +51,6 @@ def read_uai(text: str) -> tuple[list[int], np.ndarray]:
     return sizes, joint
 
 
-@pytest.mark.slow
 def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Release) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
     for folder in (bundle, release.path):
@@ -59,7 +58,6 @@ def test_a_bundle_is_a_valid_data_package(bundle: Path, release: marginals.Relea
         assert report.valid, report.flatten(["type", "message"])
 
 
-@pytest.mark.slow
 def test_a_changed_count_is_noticed_by_frictionless(bundle: Path, tmp_path: Path) -> None:
     frictionless = pytest.importorskip("frictionless", reason="frictionless is not installed")
     marginals.open_release(bundle).write(tmp_path / "copy")
@@ -78,7 +76,6 @@ def test_uai_says_the_distribution_as_the_specification_reads_it(release: margin
     np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
 def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> None:
     readwrite = pytest.importorskip("pgmpy.readwrite", reason="pgmpy is not installed", exc_type=ImportError)
@@ -95,7 +92,6 @@ def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> Non
     np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
 
 
-@pytest.mark.slow
 def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> None:
     gum = pytest.importorskip("pyagrum", reason="pyAgrum is not installed")
     labels = interchange.write_uai(release, tmp_path / "model.uai")
@@ -111,7 +107,6 @@ def test_uai_has_one_factor_a_scope(release: marginals.Release) -> None:
     assert len(scopes) == len(set(scopes))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
 def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
     inference = pytest.importorskip("pgmpy.inference", reason="pgmpy is not installed", exc_type=ImportError)
@@ -149,7 +144,6 @@ def test_graphs_are_read_by_networkx(release: marginals.Release, tmp_path: Path)
         assert tree.edges[str(a), str(b)]["separator"] == str(separator)
 
 
-@pytest.mark.slow
 def test_arx_hierarchies_come_back_as_they_were(bundle: Path, tmp_path: Path) -> None:
     release = marginals.open_release(bundle)
     files = interchange.write_arx_hierarchies(release, tmp_path / "hierarchies")

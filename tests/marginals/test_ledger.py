@@ -309,7 +309,6 @@ def test_a_policy_that_demands_more_publishes_coarser_margins_and_says_which(tmp
     assert later.steward.waiting.coarsened
 
 
-@pytest.mark.slow
 def test_the_command_says_who_waits_and_keeps_the_ledger_apart(tmp_path: Path) -> None:
     FIRST.to_csv(tmp_path / "people.csv", index=False)
     config = tmp_path / "release.toml"
@@ -463,7 +462,6 @@ def hospital() -> marginals.Table:
     return marginals.read_table(patients[list(PATIENTS)], PATIENTS)
 
 
-@pytest.mark.slow
 def test_about_as_many_wait_as_the_first_release_foresaw(tmp_path: Path) -> None:
     """Twelve months of 6,000 patients: at the most a few percent more than the tenth that the policy allows."""
     waiting = []

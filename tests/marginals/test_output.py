@@ -77,7 +77,6 @@ MADE_FROM_THE_TABLE = [
 MADE_FROM_THE_RELEASE = [("report", "rel", "-o"), ("sample", "rel", "-o")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [*MADE_FROM_THE_TABLE, *MADE_FROM_THE_RELEASE])
 def test_what_is_there_is_replaced_only_when_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
@@ -242,7 +241,6 @@ def test_the_report_of_a_bundle_is_replaced_by_design() -> None:
     assert run("verify", "rel").exit_code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_devices_are_taken_as_they_are() -> None:
     for command in MADE_FROM_THE_TABLE:

@@ -63,7 +63,6 @@ def test_without_a_ledger_a_part_is_the_table_of_its_rows(tmp_path: Path) -> Non
     assert "where age >= 30" in repr(marginals.open_release(tmp_path / "part"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fitted", [False, True])
 def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: bool, tmp_path: Path) -> None:
     frame = people(600)
@@ -89,7 +88,6 @@ def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: 
     assert marginals.verify(tmp_path / "part", tmp_path / "all").ok
 
 
-@pytest.mark.slow
 def test_women_then_all_then_the_old_and_the_next_month(tmp_path: Path) -> None:
     january, february = people(900), people(1000)
     showing = replace(POLICY, must_publish=[{"age": 1, "sex": 0}])
@@ -195,7 +193,6 @@ def test_missing_values_and_people_are_settled_before_the_part() -> None:
     assert (several.rows, several.whole.rows, several.most_rows_of_a_person) == (4, 5, 2)
 
 
-@pytest.mark.slow
 def test_every_engine_reads_the_same_part(tmp_path: Path) -> None:
     people(200).to_csv(tmp_path / "people.csv", index=False)
     read = [

@@ -46,7 +46,6 @@ def release(margins: list[dict[str, int]], labels: str) -> Release:
     return marginals.publish(table, policy).release
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("margins", MARGINS)
 def test_attacks_with_the_truth_are_those_on_public_labels(margins: list[dict[str, int]], tmp_path: Path) -> None:
     truth = marginals.read_table(people(), attributes("private"))
@@ -69,7 +68,6 @@ def written(labels: tuple[str, str], folder: Path) -> list[Path]:
     return [folder / str(number) for number in range(len(releases))]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("labels", [("private", "public"), ("public", "private"), ("public", "public")])
 def test_releases_are_verified_together_where_one_says_how_their_labels_nest(
     labels: tuple[str, str], tmp_path: Path

@@ -290,7 +290,6 @@ def groups(part: Hierarchy, whole: Hierarchy, levels: tuple[int, ...]) -> None:
             assert over == part.labels[above][part.lift(level, above)[code]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "hierarchy",
     [

@@ -320,7 +320,6 @@ def test_rows_are_disclosed_at_the_levels_that_are_published(tmp_path: Path, kno
     assert found.originals.space.domain == config.read_rows().domain == domain
 
 
-@pytest.mark.slow
 def test_every_engine_discloses_at_the_same_levels_and_their_risk_is_told(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     told = assessed(tmp_path, COARSE, WIDE, WORKERS, 5).table.records.labels()

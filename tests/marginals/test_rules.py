@@ -204,7 +204,6 @@ def test_kinds_need_every_value_to_be_a_number() -> None:
             hidden(frame, "x > 1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("word", [" or ", " | "])
 def test_long_alternatives_are_no_deep_ones(word: str) -> None:
     frame = pd.DataFrame({"a": range(0, 1800, 2)})
@@ -417,7 +416,6 @@ def written(
     return out.read_text().splitlines()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("command", "engine"), [("disclose", "pandas"), ("disclose", "duckdb"), ("risk", "auto")])
 def test_rows_are_shuffled_by_every_engine_unless_their_order_is_asked_for(
     command: str, engine: str, tmp_path: Path
@@ -438,7 +436,6 @@ def test_rows_are_shuffled_by_every_engine_unless_their_order_is_asked_for(
         assert abs(rises - MANY / 2) < 12 * (MANY / 12) ** 0.5
 
 
-@pytest.mark.slow
 def test_engines_write_the_same_bytes_with_one_seed_also_of_many_rows_with_little_memory(tmp_path: Path) -> None:
     """DuckDB reads parts of several files at once and holds few rows; keys and rows must still belong together."""
     pytest.importorskip("duckdb")

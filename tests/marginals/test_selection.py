@@ -233,7 +233,6 @@ def test_models_of_other_tables_are_not_compared(selected):
         selected.compare(marginals.select(survey(seed=4)))
 
 
-@pytest.mark.slow
 def test_the_picture_shows_every_attribute(selected):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     axes = selected.plot()
@@ -255,7 +254,6 @@ def test_other_programs_take_the_model_and_give_it_back(selected, tmp_path):
             marginals.fit_model(frame, wrong)
 
 
-@pytest.mark.slow
 def test_pgmpy_has_the_same_distribution(selected):
     pytest.importorskip("pgmpy")
     network = selected.to_pgmpy()
@@ -288,7 +286,6 @@ def test_a_publication_is_the_same_after_pickle_and_its_report_can_still_be_aske
     pd.testing.assert_frame_equal(again.steward.trace(), publication.steward.trace())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["spawn", "joblib"])
 def test_loops_run_in_other_processes(way):
     criteria = ["bic", "aic"]
@@ -369,7 +366,6 @@ def test_a_figure_of_policies_has_lines_that_differ_in_more_than_colour():
     assert len(set(widths)) == 3, "lines that coincide are all seen"
 
 
-@pytest.mark.slow
 def test_a_first_selection_loads_nothing_for_one_function_and_takes_little_time():
     """1,000 rows by 6 columns. Seconds of the processor, beside an import of pandas in the same run."""
     program = """

@@ -71,7 +71,6 @@ def test_what_makes_no_sense_is_refused() -> None:
         marginals.query_error(release, other, 1)
 
 
-@pytest.mark.slow
 def test_the_command_compares_a_release_with_its_table(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     config = write_config(tmp_path)

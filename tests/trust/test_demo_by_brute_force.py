@@ -183,7 +183,6 @@ def linking(asked: Margin) -> Margin:
     return links | asked
 
 
-@pytest.mark.slow
 @pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="takes ten minutes; make nightly")
 def test_what_is_certain_about_the_demo_is_certain_by_brute_force(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["demo", str(tmp_path / "demo")]).exit_code == 0

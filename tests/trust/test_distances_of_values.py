@@ -15,7 +15,6 @@ from shutil import rmtree
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.optimize import linprog
 
 import marginals
@@ -216,7 +215,6 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
             judged(release.verify().checks, t, worst_of[0])
 
 
-@pytest.mark.slow
 def test_every_door_states_the_exact_distance_of_the_published_values(tmp_path: Path) -> None:
     rng = np.random.default_rng(48)
     for number in range(TRIALS):

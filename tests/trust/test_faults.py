@@ -92,7 +92,6 @@ def configs(tmp_path: Path) -> list[Path]:
     return [folder / "release.toml" for folder in folders]
 
 
-@pytest.mark.slow
 def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: list[Path], tmp_path: Path) -> None:
     """SIGKILL before each move, before calls that are drawn, and at any time; the bundles alternate.
 
@@ -155,7 +154,6 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     print(f"\n{len(moments) + 3} kills, {calls} calls about files, {moves} moves, seed {SEED}: {dict(found)}")
 
 
-@pytest.mark.slow
 def test_a_ledger_never_claims_less_than_what_is_out(configs: list[Path], tmp_path: Path) -> None:
     """SIGKILL before each move, and before calls that are drawn, while a second release is entered.
 
@@ -249,7 +247,6 @@ print(f"{runs} runs on a full disk, {refused} refused, nothing lost")
 """
 
 
-@pytest.mark.slow
 def test_a_full_disk_leaves_what_there_was(configs: list[Path], tmp_path: Path) -> None:
     """A file system of 512 kB in memory, filled up to so many bytes, in a name space of its own."""
     inside = ["unshare", "--user", "--map-root-user", "--mount"]
@@ -337,7 +334,6 @@ def test_a_linked_target_stays_a_link(tmp_path: Path) -> None:
     assert names(tmp_path / "shelf") == ["release"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", ["/proc/release", "/dev/null/release", "/dev/null"])
 def test_an_unwritable_target_is_one_sentence(configs: list[Path], target: str) -> None:
     run = marginals_command("publish", configs[0], "--out", target)
@@ -346,7 +342,6 @@ def test_an_unwritable_target_is_one_sentence(configs: list[Path], target: str) 
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.slow
 def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
@@ -361,7 +356,6 @@ def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], 
         pytest.skip("this user may write everywhere")
 
 
-@pytest.mark.slow
 def test_an_output_that_cannot_be_written_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
     assert marginals_command("publish", configs[0], "--out", tmp_path / "release").returncode == 0
     for arguments in (["verify", tmp_path / "release"], ["sample", tmp_path / "release", "-n", "9999"]):
@@ -373,7 +367,6 @@ def test_an_output_that_cannot_be_written_is_one_sentence(configs: list[Path], t
         )
 
 
-@pytest.mark.slow
 def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], tmp_path: Path) -> None:
     """SIGINT once the table is read, at five moments of search and writing."""
     place = tmp_path / "place"

@@ -80,7 +80,6 @@ def written(made: Publication, out: Path, moment: int, fault: str) -> int:
         os._exit(status)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", [None, "sex == 'f'"])
 @pytest.mark.parametrize("fault", ["killed", "full once", "full from then on"])
 def test_before_any_call_of_the_system_a_fault_leaves_a_ledger_that_knows_what_is_out(

@@ -42,7 +42,6 @@ def problem(folder: Path, arguments: list[str], counted: Counter[str]) -> str | 
     return None
 
 
-@pytest.mark.slow
 def test_command_lines_configs_and_tables_at_random(
     tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +69,6 @@ def test_command_lines_configs_and_tables_at_random(
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.slow
 def test_requests_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("werkzeug", reason="werkzeug is not installed")
     pytest.importorskip("tomlkit", reason="tomlkit is not installed")

@@ -347,7 +347,6 @@ def test_rows_with_formulas_are_written_as_they_are_with_a_warning(whole: dict[s
     assert warning not in plain.stderr.splitlines()
 
 
-@pytest.mark.slow
 def test_hostile_bundles_are_refused_or_do_nothing(whole: dict[str, bytes], tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
     wrong = []
@@ -429,7 +428,6 @@ HUGE: list[tuple[str, Callable[[Path], None]]] = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "change"), HUGE, ids=[name for name, _ in HUGE])
 def test_huge_bundles_take_bounded_memory_and_time(
     name: str, change: Callable[[Path], None], whole: dict[str, bytes], tmp_path: Path
@@ -481,7 +479,6 @@ PIECES = st.one_of(
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@pytest.mark.slow
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 6), PIECES), min_size=1, max_size=4),

@@ -82,7 +82,6 @@ def files_with_rows(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob("*") if path.is_file() and TOKEN in path.read_bytes()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "engine", "memory"),
     [
@@ -132,7 +131,6 @@ def test_no_row_is_left_on_disk_whenever_a_signal_comes(
     assert {path.name for path in place.iterdir()} == written, "the next run removes what SIGKILL has left"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_that_asks_to_end_is_one_sentence_and_its_status(number: signal.Signals, source: Path) -> None:
     process = _started(source, ignored=False)
@@ -142,7 +140,6 @@ def test_a_signal_that_asks_to_end_is_one_sentence_and_its_status(number: signal
     assert process.returncode == 128 + number
 
 
-@pytest.mark.slow
 def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
     """As nohup has it: the terminal may be closed."""
     process = _started(source, ignored=True)

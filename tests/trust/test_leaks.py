@@ -103,7 +103,6 @@ def tokens_in(content: bytes | str, frame: pd.DataFrame) -> set[str]:
     return set(TOKEN.findall(text)) | {pay for pay in frame["pay"] if pay in text}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "labels"),
     [('domain = "declared"', ""), ('domain = "observed"', ""), ('domain = "declared"', 'labels = "public"')],
@@ -232,7 +231,6 @@ def spoiled() -> dict[str, Callable[[Path, pd.DataFrame], Any]]:
     }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", spoiled())
 @pytest.mark.parametrize("command", ["publish", "assess", "anonymize"])
 def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp_path: Path) -> None:
@@ -274,7 +272,6 @@ def on_a_terminal(command: list[str], environment: dict[str, str]) -> tuple[int,
     return process.returncode, printed, shown.decode()
 
 
-@pytest.mark.slow
 def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> None:
     """The command with a terminal for its progress; every file that is opened for writing is looked at as it is closed."""
     frame = people()
@@ -328,7 +325,6 @@ def unreviewed() -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["auto", "pandas"])
 def test_no_token_reaches_a_release_of_an_unreviewed_config(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

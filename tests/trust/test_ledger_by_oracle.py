@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import marginals
 from table_enumeration import Counts, all_tables
@@ -156,7 +155,6 @@ def series_of(rng: np.random.Generator, k: int) -> list[Counts]:
     return tables
 
 
-@pytest.mark.slow
 def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_without(tmp_path: Path) -> None:
     rng = np.random.default_rng(SEED)
     found: Counter[str] = Counter()
@@ -239,7 +237,6 @@ def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, list[tup
     return k, found
 
 
-@pytest.mark.slow
 def test_an_oracle_finds_nobody_in_releases_of_everybody_and_of_parts(tmp_path: Path) -> None:
     """Overlapping parts, a part and the rest, a part before and after the whole, as they were published."""
     found: Counter[str] = Counter()

@@ -62,7 +62,6 @@ def problem(command: str, folder: Path, counted: Counter[str]) -> str | None:
     return None
 
 
-@pytest.mark.slow
 def test_malformed_inputs_do_no_harm(
     tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:

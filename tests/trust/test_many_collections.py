@@ -377,7 +377,6 @@ def test_a_wrong_answer_and_a_check_that_always_holds_are_seen() -> None:
     assert compared.one_sided(5) == ["entropy", "simple"]
 
 
-@pytest.mark.slow
 def test_every_check_of_many_small_collections_says_what_brute_force_says(capsys: pytest.CaptureFixture[str]) -> None:
     """Undecided is an answer only without a junction tree, and never a pass."""
     compared = compared_with_brute_force(lambda number: answers(SEED, number))

@@ -229,7 +229,6 @@ def certainly_small(setting: Setting) -> Iterator[str]:
                 yield f"{setting}: {labels} tell that {what} has {sorted(numbers)}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_no_name_tells_a_small_count(part: int) -> None:
     for number in range(part, TRIALS, 8):

@@ -15,7 +15,6 @@ from random import Random
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -212,7 +211,6 @@ def policies() -> st.SearchStrategy[Policy]:
     )
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(given_hierarchies() | values_of_the_rows(), st.data(), policies(), st.randoms(use_true_random=False))
 def test_tables_with_the_same_published_marginals_give_the_same_bundle(

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import marginals
 from checks.attacks.refusals import Outcome, Refusals, refusals
@@ -181,7 +180,6 @@ def assert_all_agree(of: Case, told: Refusals, kept: Sequence[tuple[int, ...]]) 
         assert small.all()
 
 
-@pytest.mark.slow
 def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_path: Path) -> None:
     looked_at = agree = 0
     for seed in dict.fromkeys((*AGREEING, *range(TRIALS))):

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import combinations, islice, permutations, product
 
 import numpy as np
-import pytest
 
 from checks import KLink, MaxentDiversity, Verdict, parse_diversity
 from checks.changes import Envelope, difference, settled
@@ -337,7 +336,6 @@ def _without_a_ledger(case: Case, rng: np.random.Generator) -> Counter[str]:
     return found
 
 
-@pytest.mark.slow
 def test_no_pattern_of_few_people_is_certain_in_a_whole_series() -> None:
     found = tried(TRIALS, SEED)
     print(f"\nseries, seed {SEED}: {dict(found)}")
@@ -346,7 +344,6 @@ def test_no_pattern_of_few_people_is_certain_in_a_whole_series() -> None:
     assert found["named by verify without"] > found["without a ledger"] / 2
 
 
-@pytest.mark.slow
 def test_nobody_is_given_away_by_two_releases() -> None:
     found = tried(10 * TRIALS, SEED, changes=(1, 2))
     print(f"\npairs, seed {SEED}: {dict(found)}")
@@ -355,7 +352,6 @@ def test_nobody_is_given_away_by_two_releases() -> None:
     assert found["named by verify without"] > found["without a ledger"] / 2
 
 
-@pytest.mark.slow
 def test_releases_of_parts_that_are_settled_as_if_of_everybody_give_nobody_away() -> None:
     """What a part shows follows from a release of everybody on margins that tell the part from the rest."""
     found = tried(TRIALS, SEED, BY_FIRST, parts=True)

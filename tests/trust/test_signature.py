@@ -116,7 +116,6 @@ def test_the_same_key_and_release_give_the_same_bytes_which_tell_no_time_and_no_
     assert without == contents(release.write(tmp_path / "three").path or tmp_path)
 
 
-@pytest.mark.slow
 def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
     ours, rng = keys("ours"), random.Random(SEED)
     release.write(tmp_path / "release", sign=ours.secret)
@@ -195,7 +194,6 @@ def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(
     assert marginals.verify(folder, key=ours.public).ok
 
 
-@pytest.mark.slow
 def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys: KeysOf, tmp_path: Path) -> None:
     ours, theirs = keys("ours"), keys("theirs")
     for name, sign in (("one", ours.secret), ("two", ours.secret), ("three", theirs.secret), ("four", None)):
@@ -206,7 +204,6 @@ def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys:
         assert not marginals.verify(tmp_path / other, tmp_path / "one", key=ours.public).ok
 
 
-@pytest.mark.slow
 def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
     release: Release, keys: KeysOf, tmp_path: Path
 ) -> None:
@@ -228,7 +225,6 @@ def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
     assert contents(folder) == before, "this signs what was not signed"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("allowed", range(6))
 def test_putting_a_report_that_fails_midway_never_leaves_a_signature_that_does_not_fit(
     release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
@@ -272,7 +268,6 @@ def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Pa
     assert not apart.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
 def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
     config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
@@ -321,7 +316,6 @@ def test_a_program_that_does_not_end_is_ended(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "ours.key", "ours.pub"]
 
 
-@pytest.mark.slow
 def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
     config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,7 +398,6 @@ def test_a_signature_that_is_none_is_refused_with_and_without_key(
     assert not stub.exists()
 
 
-@pytest.mark.slow
 def test_a_key_with_a_password_needs_a_terminal(config: Path, stub: Path, tmp_path: Path) -> None:
     """It is said before the table is read, and nobody waits for an answer that cannot come."""
     ours = write_keys(tmp_path, "ours", password=True)
@@ -442,7 +435,6 @@ def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
     return status, said, shown.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminals")
 @pytest.mark.parametrize("program", ["stub", "minisign"])
 def test_a_password_is_asked_for_at_the_terminal(

@@ -8,7 +8,6 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
-import pytest
 from numpy.typing import NDArray
 
 import marginals
@@ -63,7 +62,6 @@ def unions(collection: Collection, rng: np.random.Generator) -> list[tuple[Bits,
     return result
 
 
-@pytest.mark.slow
 def test_no_difference_of_two_published_unions_is_small() -> None:
     published = 0
     for trial in range(TRIALS):

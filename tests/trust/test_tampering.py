@@ -33,7 +33,6 @@ def is_noticed(bundle: Path, file: Path, content: bytes, position: int, changed:
         file.write_bytes(content)
 
 
-@pytest.mark.slow
 def test_every_changed_byte_is_noticed(bundle: Path) -> None:
     """One random change at every position of every file (every twentieth of a short run), and every bit at some."""
     rng = random.Random(SEED)

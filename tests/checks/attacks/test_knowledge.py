@@ -266,7 +266,6 @@ def small_collections(draw: st.DrawFn, decomposable: bool) -> Collection:
     return Collection.of(cube, map(domain.mask, draw(st.lists(margins(domain), min_size=2, max_size=4))))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("decomposable", [True, False])
 @settings(max_examples=60)
 @given(k=st.integers(1, 6), data=st.data())

@@ -189,7 +189,6 @@ def assert_it_tells_what_all_worlds_say(
         assert classes.labels(alone) == step.candidate_class
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("claims", CLAIMS, ids=lambda claims: ", ".join(str(claim.as_json()) for claim in claims))
 @pytest.mark.parametrize("published", sorted(set(PUBLISHED) - {"finer counts known"}))
 @given(seed=st.integers(0, 2**32))

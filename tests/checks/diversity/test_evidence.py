@@ -103,7 +103,6 @@ def test_bounds_of_a_share_at_odds_are_those_of_every_corner(beyond: Fraction, r
             assert of_five(at_odds(stated, by), [row]).decide(row) == at_corners(of_five(stated, [row]), row, by)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS[1:])
 def test_the_largest_odds_are_those_of_an_optimization_that_knows_no_formula(text: str) -> None:
     """Quasi-Newton steps over the evidence from the middle, and corners, then the root of the worst slack."""

@@ -55,7 +55,6 @@ def fitted_shape(shape: str, seed: int) -> tuple[ContingencyTable, NDArray[np.fl
     return table, iterative_proportional_fitting(joint / 400, table.domain, levels, 3000) * 400
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
     "diversity",
@@ -74,7 +73,6 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
         assert finding.verdict is not Verdict.UNDECIDED, finding.note
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rows", [30, 90])
 @pytest.mark.parametrize("seed", range(2))

@@ -101,7 +101,6 @@ def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], 
                 assert reached == pytest.approx(worst, rel=1e-9, abs=1e-9), (name, criterion)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_one_cut_cannot_exclude_is_decided_near_the_bound(seed: int) -> None:
     """A hundredth below the worst of 8^4 combinations it holds, and just above it fails, by every algorithm."""

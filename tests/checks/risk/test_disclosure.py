@@ -169,7 +169,6 @@ def over_dictionaries(problem: DecisionProblem, parts: list[FloatArray]) -> Floa
     return np.asarray(sum(share * part for share, part in zip(problem.prior, parts)))
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), OBJECTIVES)
 def test_both_searches_find_the_best_level_vector_of_each_record(
@@ -194,7 +193,6 @@ def test_both_searches_find_the_best_level_vector_of_each_record(
         assert found.mean_utility == pytest.approx(np.repeat(found.utility, often.astype(int)).mean())
 
 
-@pytest.mark.slow
 @settings(max_examples=25)
 @given(problems(), st.floats(0, 1))
 def test_a_record_of_weight_3_is_three_records(problem: DecisionProblem, share: float) -> None:
@@ -225,7 +223,6 @@ def test_what_is_worth_nothing_to_analysts_is_disclosed_where_it_costs_nothing()
     assert best_on_average(problem, LeastRisk(0)).optimum.disclosure.levels.tolist() == [[1, 0], [1, 0]]
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(), OBJECTIVES)
 def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
@@ -245,7 +242,6 @@ def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
         assert not dominates.any()
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.DataObject) -> None:
@@ -280,7 +276,6 @@ def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) ->
         assert np.all(loss[~anonymous] > c / k)
 
 
-@pytest.mark.slow
 @settings(max_examples=25)
 @given(problems())
 def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> None:
@@ -380,7 +375,6 @@ def losses_by_vector(problem: DecisionProblem, utility: float) -> list[list[Floa
     return allowed
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems_of_several_attackers(), st.integers(0, 4))
 def test_the_choice_is_the_least_mean_of_worst_losses_and_bounds_the_least_worst_risk(
@@ -441,7 +435,6 @@ def problems_of_few_records(draw: st.DrawFn) -> DecisionProblem:
     return DecisionProblem(originals, (known,), Harm(Constant(2.0)))
 
 
-@pytest.mark.slow
 @settings(max_examples=30)
 @given(problems_of_few_records(), st.floats(0, 1))
 def test_no_disclosure_of_all_records_beats_the_bound(problem: DecisionProblem, share: float) -> None:
@@ -502,7 +495,6 @@ def loss(
     return float(np.exp(sum(weights[axis] for axis in shown)) / estimate) if estimate else 0.0
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_no_other_choice_of_as_many_attributes_loses_less(data: st.DataObject) -> None:
@@ -526,7 +518,6 @@ def test_no_other_choice_of_as_many_attributes_loses_less(data: st.DataObject) -
             assert taken == pytest.approx(best)
 
 
-@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.data())
 def test_in_one_cluster_the_choice_is_the_best_of_all_subsets(data: st.DataObject) -> None:

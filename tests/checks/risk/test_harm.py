@@ -220,7 +220,6 @@ def test_records_of_one_level_vector_are_counted_like_all_others(data: st.DataOb
         assert consistent_counts(sought, dictionary).tolist() == walked(sought, dictionary)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("values", [(100, 1600, 41), (30_000, 100_000, 200)], ids=["few values", "many values"])
 def test_a_million_entries_take_as_long_as_some_sorts_of_them(values: tuple[int, ...]) -> None:
     """45,222 records, each value at a level of its own: hundreds of level vectors. With few values and with many."""

@@ -283,7 +283,6 @@ def test_no_class_loses_more_rows_than_it_must(rows: list[list[int]], diversity:
         assert not any(row) or (sum(row) >= k and (diversity is None or diversity.decide(row)))
 
 
-@pytest.mark.slow
 @given(st.sampled_from(["distinct:2", "entropy:2.5", "recursive:2,2", "simple:2", "functional:0.5,3"]), st.integers(1, 8),
        st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0]))  # fmt: skip
 def test_the_minimal_tables_are_those_of_looking_at_every_node(diversity: str, k: int, share: float) -> None:
@@ -324,7 +323,6 @@ def test_demands_that_leaving_out_does_not_keep_are_refused(policy: dict[str, ob
         marginals.thin(table, marginals.Policy(k_link=2), 1.1)
 
 
-@pytest.mark.slow
 def test_the_command_writes_a_table_that_its_file_alone_verifies(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     out = tmp_path / "thinned.csv"

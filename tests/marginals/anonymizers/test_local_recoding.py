@@ -640,7 +640,6 @@ TABLE = ContingencyTable.from_cells(
 )
 
 
-@pytest.mark.slow
 def test_a_tree_learns_what_the_generalized_values_still_tell() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     told = {level: GeneralizedCells.of(TABLE.rolled_up({"age": level, "s": 0})) for level in (0, 1, 2)}
@@ -649,7 +648,6 @@ def test_a_tree_learns_what_the_generalized_values_still_tell() -> None:
     assert relative_accuracy(told[2], TABLE, TABLE, "s", np.random.default_rng(0)) == pytest.approx(0.5 / 0.75, abs=0.2)
 
 
-@pytest.mark.slow
 def test_half_of_the_labels_suppressed_leaves_the_rule() -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     told = GeneralizedCells.of(TABLE).nodes

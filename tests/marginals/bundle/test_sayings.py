@@ -76,7 +76,6 @@ def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path)
     assert marginals.open_release(folder).published.codebook.description("smokes") == "Smoked last month"
 
 
-@pytest.mark.slow
 def test_words_that_are_none_or_of_other_labels_are_refused(tmp_path: Path) -> None:
     folder = release(tmp_path, words=False)
     assert release_part(folder)["attributes"] == {

@@ -164,7 +164,6 @@ def exchanges(other: Path, start: Path) -> list[Exchange]:
     return [folder_of(other), *(file_of(other, path) for path in differ)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("with_key", [True, False])
 @pytest.mark.parametrize("forged_first", [True, False])
 def test_whatever_is_exchanged_while_a_bundle_is_verified_no_claim_passes_that_was_not_signed(

@@ -107,7 +107,6 @@ MARGINS = [
 ]
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.sampled_from(CUTS),
@@ -205,7 +204,6 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
     assert (counted.verdict, counted.worst_class.cell) == (Verdict.FAILS, {"age": "1"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_over_atoms_is_the_maximum_entropy_over_base_values(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -96,7 +96,6 @@ def blocks(folder: Path, number: int) -> list[Path]:
     return [folder / file for file in lines]
 
 
-@pytest.mark.slow
 def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)  # several parts of few blocks
     files = blocks(tmp_path, 8)

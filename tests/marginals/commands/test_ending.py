@@ -76,7 +76,6 @@ def test_an_argument_after_two_dashes_is_no_option() -> None:
 LOST = "the output cannot be written: "
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [
@@ -110,14 +109,12 @@ def test_streams_that_are_closed_full_or_not_utf_8(release: Path, line: str, sta
     assert b"Exception" not in ran.stderr, ran
 
 
-@pytest.mark.slow
 def test_json_is_json_in_every_encoding(release: Path) -> None:
     for encoding in ("ascii", "latin-1", "cp1252", "utf-8"):
         ran = shell(f"PYTHONIOENCODING={encoding} $M query release sex=Ženský🧪 --json", release.parent)
         assert "Ženský" in json.loads(ran.stdout.decode("utf-8"))["error"], ran
 
 
-@pytest.mark.slow
 def test_rows_that_an_encoding_lacks_are_not_printed_in_others(tmp_path: Path) -> None:
     config, people = write_config(tmp_path), tmp_path / "people.csv"
     people.write_text(people.read_text().replace("Ulm", "Źywiec"))
@@ -127,7 +124,6 @@ def test_rows_that_an_encoding_lacks_are_not_printed_in_others(tmp_path: Path) -
     assert b"--out FILE" in ran.stderr
 
 
-@pytest.mark.slow
 def test_ctrl_c_at_any_time_is_one_sentence(release: Path) -> None:
     """SIGINT from the first moment in which the program itself runs, through its imports, to its end."""
     program = (
@@ -192,7 +188,6 @@ def test_a_signal_that_is_lost_on_the_way_ends_the_command_all_the_same(
     assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "release.toml"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -246,7 +241,6 @@ print(seen)
 """A message is interrupted, as by a signal, before or after the call number `at` that Python makes for it."""
 
 
-@pytest.mark.slow
 def test_a_message_that_is_interrupted_is_told_once_or_not_at_all() -> None:
     moments = int(forked.run(INTERRUPTED_WRITING, 0).stdout)
     told = [forked.run(INTERRUPTED_WRITING, moment + 1).stderr for moment in range(moments)]

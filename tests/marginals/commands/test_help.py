@@ -62,7 +62,6 @@ def make_workplace(folder: Path) -> None:
     assert (keys.public.name, keys.secret.name) == ("minisign.pub", "minisign.key")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *ORDER])
 def test_every_example_runs_as_it_stands(
     name: str, workplace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

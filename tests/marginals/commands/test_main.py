@@ -34,7 +34,6 @@ def answered(*arguments: object, status: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.mark.slow
 def test_the_demo_publishes_a_release_that_verifies_and_refuses_a_folder_with_things_in_it(demo: Path) -> None:
     of_the_steward = {"census.csv", "hierarchies", "release.toml", "release-steward.html"}
     assert {path.name for path in demo.iterdir()} == of_the_steward | {"release"}
@@ -53,7 +52,6 @@ SEARCHED = {"strategy", "evaluated", "optimal", "lower_bound", "base", "value", 
 SINGLE = {"levels", "height", "classes", "average_class_size", "discernibility", "kl_divergence"}
 
 
-@pytest.mark.slow
 def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None:
     answer = answered("publish", demo / "release.toml", "--out", tmp_path / "out")
     assert set(answer) == PUBLISHED
@@ -62,7 +60,6 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     assert [dict(margin) for margin in marginals.open_release(tmp_path / "out").margins] == answer["margins"]
 
 
-@pytest.mark.slow
 def test_anonymize_and_assess_say_what_the_contract_says(demo: Path) -> None:
     tables = answered("anonymize", demo / "release.toml")
     assert set(tables) == {"nodes", "minimal"}
@@ -77,7 +74,6 @@ def test_anonymize_and_assess_say_what_the_contract_says(demo: Path) -> None:
     assert answered("assess", demo / "release.toml", "--levels", levels)["k_anonymity"] >= 10
 
 
-@pytest.mark.slow
 def test_assess_never_shows_a_value_of_the_table(demo: Path) -> None:
     """The table is not published, so not even its worst class may be shown by its values."""
     text = run("assess", demo / "release.toml").stdout + run("assess", demo / "release.toml", "--json").stdout
@@ -86,7 +82,6 @@ def test_assess_never_shows_a_value_of_the_table(demo: Path) -> None:
             assert value not in text or value == "?"
 
 
-@pytest.mark.slow
 def test_a_release_with_base_best_contains_the_best_single_table(demo: Path) -> None:
     best = answered("anonymize", demo / "release.toml")["minimal"][0]["levels"]
     config = marginals.read_config(demo / "release.toml")
@@ -180,7 +175,6 @@ def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Pat
     assert run("sample", demo / "release", "-n", 20, "--seed", 4).stdout != shown.stdout
 
 
-@pytest.mark.slow
 def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> None:
     answer = answered("attack", demo / "release", "--truth", demo / "release.toml")
     keys = {"published", "nonsensitive", "attacks", "thresholds", "left_out", "minimality", "composition", "likely"}
@@ -197,7 +191,6 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
     assert (result.exit_code, "another table" in result.stderr) == (2, True)
 
 
-@pytest.mark.slow
 def test_attack_wraps_its_lines_on_a_terminal_only(small_release: marginals.Release, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
     small_release.write(tmp_path / "release")

@@ -47,7 +47,6 @@ def classes(out: Path) -> "dict[tuple[str, ...], dict[str, int]]":
     return counted
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["lattice", "sweep", "hilbert"])
 @pytest.mark.parametrize("policy", [K_ALONE, DISTINCT, ENTROPY, FUNCTIONAL])
 def test_every_method_writes_a_table_that_keeps_the_policy(
@@ -78,7 +77,6 @@ def test_every_method_writes_a_table_that_keeps_the_policy(
     assert CliRunner().invoke(main, [*verify, "--rule", "cms-11"]).exit_code == 2
 
 
-@pytest.mark.slow
 def test_suppressed_rows_are_counted_and_are_a_class_of_k_rows_themselves(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     options = ["--levels", "age=0,town=0", "--suppression", "0.9", "--out", out]
@@ -97,7 +95,6 @@ def test_suppressed_rows_are_counted_and_are_a_class_of_k_rows_themselves(config
     assert all(age.isdecimal() for age, _, _ in written)
 
 
-@pytest.mark.slow
 def test_levels_that_do_not_satisfy_the_policy_are_refused_with_what_would(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     with_policy(config, 'k_link = 40\ndiversity = "distinct:2"\n')
@@ -112,7 +109,6 @@ def test_levels_that_do_not_satisfy_the_policy_are_refused_with_what_would(confi
         assert (result.exit_code, said in result.stderr, out.exists()) == (1, True, False)
 
 
-@pytest.mark.slow
 def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) -> None:
     names = [f"q{number:02}" for number in range(7)]
     frame = pd.DataFrame({name: [(row >> place) % 2 for row in range(128)] for place, name in enumerate(names)})
@@ -126,7 +122,6 @@ def test_ten_tables_are_listed_and_all_with_all(config: Path, tmp_path: Path) ->
     assert len(json.loads(anonymized(config, "--json").stdout)["minimal"]) == 35
 
 
-@pytest.mark.slow
 def test_no_table_is_written_without_privacy_or_where_none_satisfies_the_policy(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     for method in ("lattice", "sweep", "hilbert"):
@@ -172,7 +167,6 @@ def test_a_check_of_a_single_table_counts_no_missing_value_as_one(tmp_path: Path
         assert "distinct:2 leaving out missing" in result.output
 
 
-@pytest.mark.slow
 def test_sweep_takes_its_order_and_weights_from_the_config(config: Path) -> None:
     plain = with_policy(config, FUNCTIONAL).read_text()
     section = '[sweep]\nimportance = ["town", "sex", "age"]\nweights = { disease = { flu = 9 } }\n'

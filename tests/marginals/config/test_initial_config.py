@@ -113,7 +113,6 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
-@pytest.mark.slow
 @given(frame=tables())
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactory, frame: pd.DataFrame) -> None:
@@ -161,7 +160,6 @@ def test_rare_values_are_written_to_hierarchy_files_only(
     assert {path.name for path in folder.rglob("*.csv")} <= {"t.csv", "town.csv"}
 
 
-@pytest.mark.slow
 def test_of_the_census_it_guesses_what_its_maker_says(tmp_path: Path) -> None:
     census_people(3000).to_parquet(tmp_path / "census.parquet")
     first = init(tmp_path / "census.parquet", tmp_path)
@@ -229,7 +227,6 @@ def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
         marginals.read_table(tmp_path / "t.parquet", {"lists": "sensitive"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spelled", ["{d:02d}/{m:02d}/{y}", "{m:02d}/{d:02d}/{y}", "{m}-{d}-{y}"])
 def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, tmp_path: Path) -> None:
     """By a file of every day of the decades, and so of no day in particular."""
@@ -275,7 +272,6 @@ def german() -> pd.DataFrame:
     )
 
 
-@pytest.mark.slow
 def test_a_german_table_is_published_as_guessed(tmp_path: Path, german: pd.DataFrame) -> None:
     german.to_csv(tmp_path / "t.csv", index=False, sep=";")
     config = init(tmp_path / "t.csv", tmp_path).config()
@@ -391,7 +387,6 @@ def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
     assert "'diagnose'" in refused.stderr
 
 
-@pytest.mark.slow
 def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"salary": rng.integers(20_000, 90_000, 800).astype(str), "sex": rng.choice(SEX, 800)})
@@ -405,7 +400,6 @@ def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
     assert len(shown) < 30
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("few", "published"), [(0, False), (2, False), (3, True)])
 def test_everything_that_init_writes_can_be_published(tmp_path: Path, few: int, published: bool) -> None:
     """Of a sensitive column in which hardly anybody has another value nothing could be shown: it is left out."""

@@ -132,7 +132,6 @@ def test_the_r_on_the_page_reads_text_and_declared_paths(survey: Path) -> None:
     assert all(len(line) < 60 for line in recipe.splitlines())
 
 
-@pytest.mark.slow
 def test_the_r_on_the_page_makes_a_table_a_regression_and_a_plot(survey: Path) -> None:
     """The table is the published one, and a logistic regression on one attribute has the logarithms of its odds ratios."""
     printed = run_r(survey, f'cat("\\nvalue", value, "\\n"); {COEFFICIENTS}')
@@ -149,7 +148,6 @@ def test_the_r_on_the_page_makes_a_table_a_regression_and_a_plot(survey: Path) -
     assert (survey.parent / "release.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ["C", "C.UTF-8"])
 def test_the_r_on_the_page_bears_awkward_names_and_labels(awkward: Path, language: str) -> None:
     """Whatever the encoding of R's own texts is: names are compared in the one of the files.
@@ -183,7 +181,6 @@ def logistic_regression(table: pd.DataFrame, outcome: str) -> list[float]:
     return [float(coefficient) for coefficient in coefficients]
 
 
-@pytest.mark.slow
 def test_the_r_on_the_page_of_tables_of_one_attribute_only_reads_them(tmp_path: Path) -> None:
     frame = pd.DataFrame({"postcode": CODES * 5, "ill": ["flu", "cold", "gout", "mumps"] * 5, "unit": ["one"] * 20})
     folder = written(frame, "ill", [{"postcode": 0}, {"ill": 0, "unit": 0}], tmp_path)

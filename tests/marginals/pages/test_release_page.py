@@ -193,7 +193,6 @@ def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
     assert "other values" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
@@ -260,7 +259,6 @@ def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> 
     assert not any(name.startswith("How two attributes") for name, _ in page.tables)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, 24])
 def test_the_steward_reads_five_screens_at_most_and_a_board_one_whole_sheet(
     browser: Any, tmp_path: Path, columns: int

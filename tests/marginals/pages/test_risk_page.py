@@ -73,7 +73,6 @@ def text_of(content: bytes) -> str:
     return " ".join(" ".join(Page(content).text).split())
 
 
-@pytest.mark.slow
 def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None:
     table = marginals.read_config(config).read_table()
     for name, k in (("loose", 1), ("strict", 8)):
@@ -277,7 +276,6 @@ def test_a_frontier_that_there_is_not_and_infinite_losses_are_named(config: Path
     assert "40 people have an infinite loss" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_it_fits_and_reads_well(browser: Any, config: Path, width: int, scheme: str) -> None:

@@ -188,7 +188,6 @@ def found(table: Table, **settings: Any) -> StewardReport:
     return publish(table, Policy(**{**PRIVACY, "objective": "kl", **settings})).steward
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["greedy", "greedy-both", "exact"])
 def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
     for seed in range(3):
@@ -209,7 +208,6 @@ def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
         assert [each[base].base.demanded for base in ("auto", "best", "none")] == [False, True, False]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, 70])
 def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns: int) -> None:
     """A lattice over them would fill a disk, or have more dimensions than an array can have."""

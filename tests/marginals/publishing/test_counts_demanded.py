@@ -83,7 +83,6 @@ def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> N
     assert "2 rows, fewer than 5" in release.steward.unpublished["diagnosis"]
 
 
-@pytest.mark.slow
 def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> None:
     assessed = run("assess", config, "--json")
     checks = {check["criterion"]: check["verdict"] for check in json.loads(assessed.stdout)["checks"]}
@@ -114,7 +113,6 @@ def sample(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_k_map_counts_people_of_the_population(sample: Path) -> None:
     """By sex and town, at levels of age, every row could be four times as many people as rows."""
     frame = pd.read_csv(sample.parent / "people.csv")
@@ -133,7 +131,6 @@ def test_k_map_counts_people_of_the_population(sample: Path) -> None:
     assert found["marketer"] == pytest.approx(found["prosecutor"]["average"] / 4)
 
 
-@pytest.mark.slow
 def test_delta_presence_bounds_the_probability_of_being_in_the_table(sample: Path) -> None:
     for bounds, status in (("[0.25, 0.25]", 0), ("[0.0, 0.24]", 1), ("[0.26, 1.0]", 1)):
         sample.write_text(
@@ -146,7 +143,6 @@ def test_delta_presence_bounds_the_probability_of_being_in_the_table(sample: Pat
     assert not marginals.assess(configured.read_table(), configured.policy, population=population).ok
 
 
-@pytest.mark.slow
 def test_a_sampling_fraction_stands_for_a_population(sample: Path) -> None:
     sample.write_text(CONFIG + "[population]\nsampling_fraction = 0.25\n")
     found = json.loads(run("assess", sample, "--json").stdout)["reidentification"]

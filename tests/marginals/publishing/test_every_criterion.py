@@ -41,7 +41,6 @@ def test_no_criterion_is_left_out() -> None:
     assert tried == {form.partition(":")[0] for form in spellings()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("diversity", CRITERIA)
 def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> None:
     config = write_config(tmp_path)
@@ -74,7 +73,6 @@ def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> 
     assert not marginals.assess(people, marginals.Policy(diversity=CRITERIA[diversity])).ok
 
 
-@pytest.mark.slow
 def test_a_label_that_the_table_lacks_is_refused_before_anything_is_searched(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     config.write_text(CONFIG.replace('"entropy:2"', '"alpha:0.5 of Flu"'))

@@ -82,7 +82,6 @@ def ids_of_classes(release: Release, table: Table, rows: pd.DataFrame) -> dict[t
     return counted
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from(UNITS), st.integers(2, 4))
 def test_no_published_class_has_fewer_than_k_ids(seed: int, unit: Mapping[str, Any], k: int) -> None:

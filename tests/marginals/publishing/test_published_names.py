@@ -81,7 +81,6 @@ KINDS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_labels_of_random_releases_name_all_members_or_none(seed: int) -> None:
     """Read as a person would: and of what is named because it occurs, each could have as many rows as are demanded."""

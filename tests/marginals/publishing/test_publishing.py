@@ -103,7 +103,6 @@ def best(table: Table) -> float:
     return report.kl_divergence
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_publishes_what_verifies_and_none_is_better_than_the_exact_one(
     table: Table, best: float, name: str
@@ -119,7 +118,6 @@ def test_every_strategy_publishes_what_verifies_and_none_is_better_than_the_exac
     assert publication.release.verify().ok
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, strategy: str) -> None:
     wanted, unwanted = {"town": 1, "sex": 0}, {"age": 1, "sex": 0}
@@ -134,7 +132,6 @@ def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, 
     assert not shows(release, table, {"age": 0, "sex": 0})
 
 
-@pytest.mark.slow
 def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
     """Who wants no privacy says so: k_link = 1."""
     result = publish("", "")
@@ -232,7 +229,6 @@ CYCLE = [("age", 2, "sex", 0), ("sex", 0, "town", 1), ("town", 1, "disease", 0),
 CYCLE_OF_FOUR = ", ".join(f"{{ {a} = {i}, {b} = {j} }}" for a, i, b, j in CYCLE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "status", "reason"),
     [
@@ -266,7 +262,6 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Table, Policy]:
     return config.read_table(), config.policy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_search_ends_at_the_time_limit(
     census: tuple[Table, Policy], strategy: str, monkeypatch: pytest.MonkeyPatch
@@ -290,7 +285,6 @@ def test_every_search_ends_at_the_time_limit(
     assert shows(publication.release, table, {**base.levels, "diagnosis": 0})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("verdict", [Verdict.FAILS, Verdict.UNDECIDED])
 def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: Verdict

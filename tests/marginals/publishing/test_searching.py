@@ -100,7 +100,6 @@ GRID: dict[str, Any] = {
 }
 
 
-@pytest.mark.slow
 def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_processes() -> None:
     grid = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=1)
     two = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=2)
@@ -139,7 +138,6 @@ def test_what_makes_no_frontier_is_refused_before_anything_is_searched(wrong: di
         marginals.frontier(example, Policy(), diversity=["entropy"])
 
 
-@pytest.mark.slow
 def test_the_picture_of_a_frontier_is_a_file_of_the_ending(tmp_path: Path) -> None:
     grid = marginals.frontier(example, Policy(), k=[2, 4, 100], jobs=1)
     for name, begins in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG")):
@@ -170,7 +168,6 @@ def table_of(seed: int) -> Table:
     return marginals.read_table(pd.DataFrame(columns), attributes, rows_per_person=1)
 
 
-@pytest.mark.slow
 def test_published_counts_are_byte_for_byte_those_of_before(tmp_path: Path) -> None:
     """By greedy search; made on commit 7ed7012, the last one before fitted ladders, rebuilding and wanted analyses."""
     digest = hashlib.sha256()

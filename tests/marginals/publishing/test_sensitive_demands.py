@@ -121,7 +121,6 @@ def test_the_base_table_shows_the_finest_values_that_all_rows_together_may_be_sh
     assert release.published.smallest_sensitive["ill"] >= 3
 
 
-@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["", "as a value"]), st.booleans())
 def test_no_group_shares_one_sensitive_value_and_no_count_is_below_three(seed: int, missing: str, two: bool) -> None:

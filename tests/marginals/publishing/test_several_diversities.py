@@ -124,7 +124,6 @@ def test_nothing_that_satisfies_it_says_which_level_is_in_the_way(folder: Path) 
         published(folder, diversity, base="best")
 
 
-@pytest.mark.slow
 def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
     """One numbers its levels from the codes, the other from the chapters."""
     published(folder, BOTH).write(folder / "fine")
@@ -139,7 +138,6 @@ def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
     assert sum("level" in finding.parameters for finding in together.checks) == 1
 
 
-@pytest.mark.slow
 def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     """Of anonymize and assess; local recoding keeps one diversity only."""
     path = config(folder, '{ diagnosis = ["entropy:6", "distinct:2"], job = "none" }')

@@ -28,7 +28,6 @@ def config(folder: Path, section: str) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None:
     sections = "[base]\ntable = 'none'\n[search]\nmax_attributes = 2\n"
     sections += "[[search.wanted]]\nattributes = ['age', 'disease']\nweight = 2.5\n"

@@ -163,7 +163,6 @@ def test_rare_long_numbers_are_not_named() -> None:
     assert pair.contrast == ("income in its highest 43 percent", "owner=yes")
 
 
-@pytest.mark.slow
 def test_publish_tells_the_errors_as_json(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     said = run("publish", config, "--out", tmp_path / "out", "--json")

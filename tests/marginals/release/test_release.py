@@ -116,7 +116,6 @@ def test_means_quantiles_odds_and_information_equal_their_definitions(release: m
     assert release.mutual_information({"a": 0}, {"d": 0}) == pytest.approx(information, abs=1e-9)
 
 
-@pytest.mark.slow
 def test_weighted_cells_feed_a_regression(tmp_path: Path) -> None:
     release = release_of("chain", tmp_path)
     cells = release.cells()

@@ -138,7 +138,6 @@ def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, 
         assert ("fewer than 11 rows are dropped" in told) == is_few
 
 
-@pytest.mark.slow
 def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(config: Path, tmp_path: Path) -> None:
     result = run("publish", config, "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
@@ -162,7 +161,6 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
     assert str(page) in again.stdout
 
 
-@pytest.mark.slow
 def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
     for inside in (out / "page.html", out / "marginals" / "page.html"):

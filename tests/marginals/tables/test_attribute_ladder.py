@@ -179,7 +179,6 @@ def bundle_of_a_frame() -> dict[str, bytes]:
         return bundle(mixed(), "auto", Path(folder) / "frame")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pandas", "duckdb", pytest.param("spark", marks=nightly)])
 def test_every_engine_gives_the_same_bundle_with_ladders_of_every_kind(tmp_path, engine):
     if engine != "pandas":

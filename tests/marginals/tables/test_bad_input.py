@@ -100,8 +100,7 @@ BROKEN = {
 """A text, the line at which its broken row begins, and what is said of it."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto", "spark"])
 def test_a_file_that_is_cut_off_is_refused_by_every_engine_with_one_sentence(tmp_path: Path, engine: str) -> None:
     """Nothing is taken from it: which columns are used makes no difference."""
     if engine == "spark":
@@ -196,7 +195,6 @@ def test_too_little_memory_names_the_setting(tmp_path: Path, monkeypatch: pytest
     assert "data.memory" in refusal(path, "pandas")
 
 
-@pytest.mark.slow
 def test_the_memory_limit_of_duckdb_is_kept_and_named() -> None:
     duckdb = pytest.importorskip("duckdb")
     relation = duckdb.connect(config={"memory_limit": "20MB", "max_temp_directory_size": "0B"}).sql(

@@ -43,7 +43,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".zst": lambda content: bytes(pytest.importorskip("zstandard").compress(content)),
 }
-engines = pytest.mark.parametrize("engine", ["pandas", "duckdb", pytest.param("spark", marks=pytest.mark.slow)])
+engines = pytest.mark.parametrize("engine", ["pandas", "duckdb", "spark"])
 
 
 def require(engine: str) -> None:
@@ -333,7 +333,6 @@ def test_headers_that_look_strange_are_headers(text: str, tmp_path: Path) -> Non
     assert not is_taken_for_a_record(text, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", list(patients().columns))
 def test_hardly_any_record_is_taken_for_a_header(name: str, tmp_path: Path) -> None:
     """Whatever row of the patients comes first; without one of the columns, too."""

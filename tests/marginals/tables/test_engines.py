@@ -89,7 +89,6 @@ def test_without_such_files_each_question_reads_the_source(
         with_duckdb(files_of(tmp_path / "people.csv"), ["age"], 200 << 20)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unnamed", [True, False])
 def test_what_does_not_fit_into_memory_is_counted_in_parts(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
@@ -250,7 +249,6 @@ def test_a_spark_that_ended_is_one_sentence(error: Exception, monkeypatch: pytes
         raise error
 
 
-@pytest.mark.slow
 def test_a_spark_that_nobody_configured_takes_the_memory_of_the_config(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: make setup EXTRAS=dev,spark")
     if shutil.which("java") is None:

@@ -63,11 +63,10 @@ def read(source: Any, cells: int, k: int = 20) -> Read:
     return Read(table, read_table(people(), ATTRIBUTES, ["?"]))
 
 
-ENGINES = ["duckdb", "polars", "ibis", pytest.param("spark", marks=pytest.mark.slow)]
+ENGINES = ["duckdb", "polars", "ibis", "spark"]
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_levels_that_no_margin_can_be_published_at_never_leave_the_engine(engine: str, tmp_path: Path) -> None:
     found = read(lazily(engine, tmp_path), cells=1600)
@@ -80,7 +79,6 @@ def test_levels_that_no_margin_can_be_published_at_never_leave_the_engine(engine
     assert equal_cells([found.table.counts, found.whole.counts.rolled_up(found.table.counts.margin)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1600, 300])
 @pytest.mark.parametrize("base", ["best", "none"])
 def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) -> None:
@@ -97,7 +95,6 @@ def test_what_is_published_is_the_same(base: str, cells: int, tmp_path: Path) ->
     assert reports[0].kl_divergence == pytest.approx(reports[1].kl_divergence, abs=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_margins_that_are_asked_for_one_by_one(engine: str, tmp_path: Path) -> None:
     found = read(lazily(engine, tmp_path), cells=300)
@@ -117,7 +114,6 @@ def test_margins_that_are_asked_for_one_by_one(engine: str, tmp_path: Path) -> N
         pushed.table(base)
 
 
-@pytest.mark.slow
 def test_one_question_brings_in_the_widest_table_that_surely_fits(tmp_path: Path) -> None:
     table = read(lazily("duckdb", tmp_path), cells=350).table
     cube = table.cube
@@ -125,7 +121,6 @@ def test_one_question_brings_in_the_widest_table_that_surely_fits(tmp_path: Path
     assert cube.holds(cube.domain.mask({"age": 0, "sex": 0, "illness": 0}))
 
 
-@pytest.mark.slow
 def test_what_needs_all_rows_says_so_and_what_nothing_satisfies_is_known_without(tmp_path: Path) -> None:
     table = read(lazily("duckdb", tmp_path), cells=1600).table
     with pytest.raises(InputError, match=r"the 1600 that fit.*data\.memory"):

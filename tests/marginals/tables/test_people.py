@@ -82,7 +82,6 @@ def test_of_what_is_drawn_nobody_has_more_rows_than_count_and_all_rows_are_those
     assert rows.missing == len(frame) - len(whole_rows(frame))
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(*(st.sampled_from("abc") for _ in range(4))), min_size=1, max_size=12), st.randoms())
 def test_what_is_drawn_does_not_depend_on_the_order_of_rows_or_columns(
@@ -109,8 +108,7 @@ def test_what_is_drawn_is_drawn_evenly_a_row_that_occurs_twice_twice_as_often() 
     np.testing.assert_allclose(left_out, 0.25, atol=4 * np.sqrt(0.25 / people))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
+@pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(way: str, tmp_path: Path) -> None:
     frame = visits()
     source, engine = handed_over(frame, way, tmp_path)
@@ -129,7 +127,6 @@ def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(w
         assert table.domain.hierarchy("age").labels == expected.domain.hierarchy("age").labels
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("most", [60, 150])
 def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_others(most: int, tmp_path: Path) -> None:
     frame = visits()

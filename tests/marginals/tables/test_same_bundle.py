@@ -13,8 +13,7 @@ from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
 
-SLOW = {"spark", "csv by spark"}
-ways = pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.slow] if w in SLOW else []) for w in WAYS])
+ways = pytest.mark.parametrize("way", WAYS)
 
 
 def bundle(folder: Path) -> dict[str, bytes]:
@@ -70,7 +69,6 @@ def published(folder: Path, source: object, engine: str) -> tuple[Table, dict[st
     return table, bundle(folder / "out")
 
 
-@pytest.mark.slow
 @ways
 def test_a_made_table(way: str, tmp_path: Path) -> None:
     source, engine = handed_over(made_table(), way, tmp_path)
@@ -120,7 +118,6 @@ def texts_by(way: str, column: str) -> set[str]:
     return {str(when).removesuffix(" 00:00:00") for when in local}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("column", TYPED)
 @pytest.mark.parametrize("way", [w for w in WAYS if "csv" not in w and w not in SLOW])
 def test_values_of_every_type_have_one_text_and_null_and_nan_are_missing(way: str, column: str, tmp_path: Path) -> None:

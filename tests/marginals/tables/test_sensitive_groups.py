@@ -28,7 +28,6 @@ def labels(texts: list[str], **said: object) -> tuple[str, ...]:
     return marginals.read_table(people(texts), attributes, k=10).domain.hierarchy("pay").labels[0]
 
 
-@pytest.mark.slow
 @given(st.integers(11, 60), st.integers(0, 3), st.sampled_from([1, 7, 1000]), st.integers(0, 2**32 - 1))
 def test_no_group_of_numbers_is_a_single_number(distinct: int, decimals: int, scale: int, seed: int) -> None:
     """No published label is a number of the table but a frequent 0, and each number lies in the band that has its count."""

@@ -32,7 +32,6 @@ def visitor(browser: Any, scheme: str, folder: Path, monkeypatch: pytest.MonkeyP
         page.close()
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_a_table_that_the_program_does_not_know_yet(
     scheme: str, browser: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -55,7 +54,6 @@ def test_a_table_that_the_program_does_not_know_yet(
     assert visitor.found == {}
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     withhold_counts(monkeypatch)
@@ -65,7 +63,6 @@ def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.
     assert visitor.found == {}
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search, a frontier and a release that never end, until they are stopped."""
@@ -82,7 +79,6 @@ def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.
     assert visitor.found == {}
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_forms_that_are_refused(visitor: Visitor, folder: Path) -> None:
     """A number that is none, an edit after another one, a search that finds nothing, a config that cannot be read."""
@@ -117,7 +113,6 @@ def test_forms_that_are_refused(visitor: Visitor, folder: Path) -> None:
     assert visitor.found == {}
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) -> None:
     """Two candidates, a frontier, a release that is signed where it can be, verified and attacked, and explored."""
@@ -171,7 +166,6 @@ def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) ->
     assert visitor.found == {}
 
 
-@pytest.mark.slow
 @SCHEMES
 def test_pages_of_releases_and_audits_as_files(scheme: str, browser: Any, folder: Path) -> None:
     """The report, which a board reads, that for the steward, and those of an audit and of the risk of rows."""

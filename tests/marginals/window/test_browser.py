@@ -82,7 +82,6 @@ def public(name: str) -> Callable[[Path], Path]:
     return copied
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "scripts"),
     [
@@ -124,7 +123,6 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
     assert contents(tmp_path / "release") == contents(tmp_path / "again")
 
 
-@pytest.mark.slow
 def test_bands_are_cut_by_clicking_and_dragging(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A click on a value cuts there, a cut is dragged to another value, and a click on a cut removes it."""
     config = write_config(tmp_path)
@@ -159,7 +157,6 @@ def test_bands_are_cut_by_clicking_and_dragging(browser: Any, tmp_path: Path, mo
     assert labels[1] == ("under 40", "40 and over")
 
 
-@pytest.mark.slow
 def test_what_is_typed_and_not_saved_is_asked_about_and_is_there_again(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +198,6 @@ def test_what_is_typed_and_not_saved_is_asked_about_and_is_there_again(
     assert "k_link = 18" in config.read_text()
 
 
-@pytest.mark.slow
 def test_what_is_typed_before_the_script_is_there_is_a_draft_too(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +223,6 @@ def test_what_is_typed_before_the_script_is_there_is_a_draft_too(
         page.close(run_before_unload=False)
 
 
-@pytest.mark.slow
 def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +250,6 @@ def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
         page.close(run_before_unload=False)
 
 
-@pytest.mark.slow
 def test_a_search_shows_the_best_so_far_while_it_is_at_work(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +295,6 @@ def _attacking(browser: Any, address: str) -> Any:
     return page
 
 
-@pytest.mark.slow
 def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,7 +320,6 @@ def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
         page.close()
 
 
-@pytest.mark.slow
 def test_values_are_moved_by_keyboard_and_by_dragging(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -286,7 +286,6 @@ def answered(gate: Gate, request: bytes) -> bytes:
     return said
 
 
-@pytest.mark.slow
 def test_requests_that_no_browser_sends_get_no_page(gate: Gate, capfd: pytest.CaptureFixture[str]) -> None:
     """Each holds place and cookie, so that it is refused for its form alone."""
     own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
@@ -337,7 +336,6 @@ def test_requests_that_no_browser_sends_get_no_page(gate: Gate, capfd: pytest.Ca
         assert secret not in out + err
 
 
-@pytest.mark.slow
 def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
     own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
     for lacking in ("", f"{cookie}Origin: http://evil.example\r\n", f"{cookie}Sec-Fetch-Site: cross-site\r\n"):
@@ -349,7 +347,6 @@ def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
         assert said.startswith(b"HTTP/1.1 404")
 
 
-@pytest.mark.slow
 def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing is closed, and those that are too many at once are; then the window answers again."""
     monkeypatch.setattr(server._QuietHandler, "timeout", 2.0)
@@ -373,7 +370,6 @@ def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.Monke
             raise AssertionError
 
 
-@pytest.mark.slow
 def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that trickles in, byte by byte, never silent for long, is closed."""
     monkeypatch.setattr(server, "_WHOLE", 1.0)
@@ -394,7 +390,6 @@ def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pyte
             assert answer.status == 200
 
 
-@pytest.mark.slow
 def test_a_body_that_is_too_short_is_a_400_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -411,7 +406,6 @@ def test_a_body_that_is_too_short_is_a_400_without_a_traceback(
     assert gate.token not in out + err
 
 
-@pytest.mark.slow
 def test_what_werkzeug_says_of_a_failure_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,7 +122,6 @@ def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Brow
     assert ("Alter", "性別", "disease") in wanted
 
 
-@pytest.mark.slow
 def test_people_with_several_rows_are_published_with_a_ledger_and_explored(browser: Browser) -> None:
     browser.post("/search", {})
     page = browser.until("/search", "Candidate 1")
@@ -144,7 +143,6 @@ def test_people_with_several_rows_are_published_with_a_ledger_and_explored(brows
     assert not any(line.startswith("=") or ",=" in line for line in csv.splitlines())
 
 
-@pytest.mark.slow
 def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_it_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,7 +175,6 @@ ADDRESSES = (
 LARGEST, MOST_CALLS = 500_000, 600_000
 
 
-@pytest.mark.slow
 def test_pages_of_sixty_columns_are_small_and_little_work(tmp_path: Path) -> None:
     config = write_wide(tmp_path, 60)
     assert marginals_command("publish", config, "--out", tmp_path / "release").returncode == 0

@@ -70,7 +70,6 @@ class Typist:
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_from_roles_to_the_published_release_by_keyboard_alone(
     width: int, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +113,6 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_after_publishing_by_keyboard_alone(
     width: int, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,6 @@ def publish(browser: Browser, **fields: str) -> str:
     return browser.until("/publish", PUBLISHED)
 
 
-@pytest.mark.slow
 def test_a_release_alone_is_explored_where_nothing_can_be_written(
     tmp_path: Path, small_release: marginals.Release
 ) -> None:
@@ -67,7 +66,6 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.slow
 def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) -> None:
     assert "+k_link = 60" in browser.send("/search", {"k_link": "60"})
     browser.until("/search", "Candidate 1")
@@ -108,7 +106,6 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
     assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
 
 
-@pytest.mark.slow
 def test_what_was_searched_is_published_without_a_second_search(browser: Browser) -> None:
     """To the byte as by the command; another config, table or ledger is searched again, what was damaged is refused."""
     folder, config = browser.window.project.folder, browser.window.file.path
@@ -147,7 +144,6 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     assert not (folder / "third").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
 def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
     folder = browser.window.project.folder
@@ -159,7 +155,6 @@ def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> Non
     assert browser.window.jobs.latest("publish") is None
 
 
-@pytest.mark.slow
 def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> None:
     """A policy that no table satisfies; then one under which single attributes are too fine."""
     browser.post("/search", {"k_link": "5000"})
@@ -184,7 +179,6 @@ def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> Non
         assert browser.window.file.text == before
 
 
-@pytest.mark.slow
 def test_the_frontier_is_that_of_python(browser: Browser) -> None:
     browser.post("/search/frontier", {"k": "2, 20, 5000", "diversity": "entropy:2; distinct:2"})
     page = browser.until("/search", '<svg class="frontier"')
@@ -207,7 +201,6 @@ def test_the_frontier_is_that_of_python(browser: Browser) -> None:
         assert problem_of(browser.send("/search/frontier", bad))
 
 
-@pytest.mark.slow
 def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> None:
     assert "no key" in browser.send("/publish", {"looked": "yes", "out": "release", "sign": "yes"}).lower()
     page = publish(browser, out="my release", ledger="ledger")
@@ -229,7 +222,6 @@ def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> No
         assert browser.get(address).status_code == status
 
 
-@pytest.mark.slow
 def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     browser.post("/search", {})
     browser.post("/jobs/1/stop", {"back": "/search"})
@@ -237,7 +229,6 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     assert not list(browser.window.project.folder.glob(".release.candidate-*"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="this system has no signal by which a search is asked for its best")
 def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
     """What it found is a release as any other."""
@@ -287,7 +278,6 @@ def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> N
         assert "The best so far" not in browser.page("/search")
 
 
-@pytest.mark.slow
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
     folder = browser.window.project.folder
     browser.change("/publish", "/publish", {"looked": "yes", "title": "People", "publisher": "City of Ulm", "sign": ""})
@@ -306,7 +296,6 @@ def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_you
         assert re.search(rf"{', '.join(names)} (was|were) saved after it was written", browser.page("/publish"))
 
 
-@pytest.mark.slow
 def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_proposed(browser: Browser) -> None:
     browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', "").replace("sensitive", "ignored"))
     browser.change("/table", "/table/roles", {"role:disease": "sensitive"})
@@ -328,7 +317,6 @@ def step_states(page: str) -> dict[str, str]:
     return dict(re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page))
 
 
-@pytest.mark.slow
 def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browser) -> None:
     path = browser.window.file.path
     page = browser.page("/table")
@@ -373,7 +361,6 @@ def test_a_release_is_noted_as_replaced_by_another(browser: Browser, small_relea
     assert not (folder / "second-replaced.json").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
 def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in folders that were there."""

@@ -194,7 +194,6 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     run_here(monkeypatch)
 
 
-@pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["", 'diversity = "entropy:1.1"', 'diversity = "none"']), st.data())
 def test_no_walk_ends_in_a_sensitive_column_without_a_demand(diversity: str, data: st.DataObject) -> None:
@@ -256,7 +255,6 @@ def test_a_demand_that_every_table_satisfies_is_none(demand: str, form: str, tmp
         marginals.read_config(config)
 
 
-@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_init_writes_no_config_that_publishes_a_sensitive_column_without_a_demand(data: st.DataObject) -> None:

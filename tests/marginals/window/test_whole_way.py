@@ -22,7 +22,6 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-@pytest.mark.slow
 def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
     table: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,14 +71,15 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
     assert err == ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_written(
     table: Path, number: signal.Signals
 ) -> None:
     folder = table.parent
     config = write_config(folder)
-    config.write_text(f'{config.read_text()}[search]\nstrategy = "anneal"\ntime_limit = 600.0\n')  # it does not end itself
+    config.write_text(
+        f'{config.read_text()}[search]\nstrategy = "anneal"\ntime_limit = 600.0\n'
+    )  # it does not end itself
     before = config.read_bytes()
     command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())

@@ -155,7 +155,6 @@ def test_the_public_graph_is_a_forest_of_margins_joined_by_their_separators(data
         assert not holding or nx.is_connected(graph.subgraph(holding))
 
 
-@pytest.mark.slow
 @given(st.data())
 def test_what_separates_two_complete_sets_is_published_and_coarser(data):
     """KG06 Theorem 6.2, by all subsets: a set-wise minimal separator of complete sets X and Y is complete; X and Y share no

@@ -85,7 +85,6 @@ def fitted_without_end(sums: ClassSums, sweeps: int = 50_000) -> FloatArray:
     return np.asarray(cells / sums.sizes[:, None])
 
 
-@pytest.mark.slow
 def test_counted_shares_are_those_of_all_tables() -> None:
     rng = np.random.default_rng(1)
     for _ in range(CASES):
@@ -119,7 +118,6 @@ def test_a_count_that_is_too_long_is_none() -> None:
     assert counted_shares(sums, most=1000) is None
 
 
-@pytest.mark.slow
 def test_fitted_shares_are_as_near_as_they_say() -> None:
     """Also where sums force cells to be empty without a 0 that says so: scaling creeps up to those."""
     rng = np.random.default_rng(3)

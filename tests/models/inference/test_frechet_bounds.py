@@ -115,7 +115,6 @@ def test_bounds_hold_for_collections_of_any_shape(cube: DataCube, data: st.DataO
         assert bounds.lower - 1e-6 <= expected <= bounds.upper + 1e-6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if SHAPES[shape]])
 def test_bounds_of_boxes_hold_in_every_shape_and_programs_make_them_sharp(shape: str) -> None:
     collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))

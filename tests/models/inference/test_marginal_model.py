@@ -126,7 +126,6 @@ def test_published_counts_are_expected_as_they_were_counted_and_their_zeros_stay
     assert (expected >= 0).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if SHAPES[shape]])
 def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_path: Path) -> None:
     """And rejects those of another model; base values are drawn evenly under what is published."""
@@ -217,7 +216,6 @@ def test_nothing_is_expected_of_a_table_without_rows(masks: list[int]) -> None:
         model.sampler.draw(1, np.random.default_rng(0))
 
 
-@pytest.mark.slow
 def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
     """The product of all transition matrices; and Frechet's bounds hold for what is expected."""
     rng, length, rows = np.random.default_rng(0), 1200, 200

@@ -35,7 +35,6 @@ def table_of(rows: np.ndarray) -> ContingencyTable:
     return ContingencyTable.from_cells(DOMAIN, dict.fromkeys(DOMAIN.attributes, 0), codes, [1] * len(rows))
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(MARGINS), st.integers(1, 60), st.integers(0, 10_000))
 def test_every_published_count_is_kept(margins: list[dict[str, int]], rows: int, seed: int) -> None:
@@ -62,7 +61,6 @@ def pair_of(*, ones_of_b: int, ones_of_d: int, rows: int) -> Collection:
     return Collection.of(DataCube([table_of(data)]), [DOMAIN.mask({"b": 0}), DOMAIN.mask({"d": 0})])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.0, 0.6])
 def test_tables_are_drawn_by_arrangements_and_interactions(monkeypatch: pytest.MonkeyPatch, strength: float) -> None:
     """The number of rows with both: how many arrangements have it, times exp of the interactions; 3 and 4 of 8 rows."""

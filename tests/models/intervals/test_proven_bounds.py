@@ -132,7 +132,6 @@ def test_bounds_of_many_random_tables(limits: JointLimits) -> None:
     assert (open_cells == 0) == (limits == JOINT_LIMITS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [898, 991, 1067, 1407])
 def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_called_sharp(seed: int) -> None:
     """Joint tables of three attributes each agree with all others here, and yet no population has them all."""

@@ -123,7 +123,6 @@ def test_marginals_of_no_table_contradict_each_other(numbers: RealNumbers | Whol
         least(cells, np.zeros(len(cells)), numbers)
 
 
-@pytest.mark.slow
 def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates() -> None:
     """A consistent table of whole numbers has 12,716,158 rows there; a gap of a ten-thousandth hid it."""
     draw = random.Random(815160)
@@ -210,7 +209,6 @@ def test_the_solution_is_that_of_this_process() -> None:
     assert milp_until_killed("no numbers", seconds=60) is None
 
 
-@pytest.mark.slow
 def test_the_process_is_kept_until_it_is_killed_and_nothing_is_told_then(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 

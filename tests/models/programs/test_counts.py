@@ -277,7 +277,6 @@ def rows_of(core: Core, masks: tuple[Mask, ...]) -> ExchangedRows:
     return ExchangedRows(domain, shown, codes, [domain.margin(mask) for mask in masks])
 
 
-@pytest.mark.slow
 @settings(max_examples=200)
 @given(cores(max_cells=200), st.data())
 def test_no_move_changes_a_table(core: Core, data: st.DataObject) -> None:
@@ -299,7 +298,6 @@ def test_no_move_changes_a_table(core: Core, data: st.DataObject) -> None:
             assert all(np.array_equal(one, other) for one, other in zip(table.codes, before.codes))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_three_tables_of_two_attributes_each_leave_what_exchanges_reach(seed: int) -> None:
     """Every table with these marginals is met: of three attributes of two values they differ by one move."""

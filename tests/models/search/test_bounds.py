@@ -116,7 +116,6 @@ def test_attributes_that_tell_most_of_each_other_share_a_block():
         assert block_bound(lattices, blocks).value > alone + 1
 
 
-@pytest.mark.slow
 def test_the_bound_of_a_wide_table_is_near_the_best_collection_and_a_first_bound_has_more_time():
     """Twenty attributes: three billion margins, of which no lattice can be laid out. The best collection is the pairs."""
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))

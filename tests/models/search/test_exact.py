@@ -62,7 +62,6 @@ def is_hard(problem, found):
     return forward(problem, never).value > found.value + 1e-9, found.value > free + 1e-9
 
 
-@pytest.mark.slow
 def test_a_large_lattice_of_which_little_is_allowed_is_gone_through():
     """Sixteen attributes of four values, 43 million margins, of which no two attributes may be shown together."""
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_attributes=1))
@@ -109,7 +108,6 @@ def random_problem(rng):
     return Problem(cube, constraint)
 
 
-@pytest.mark.slow
 def test_the_cases_are_hard_enough_to_tell_an_exact_search_from_a_greedy_one():
     """Fixed seeds: greedy fails in some, constraints bind in most, and the exact search is right in all."""
     rng, seen = np.random.default_rng(0), Counter()

@@ -50,7 +50,6 @@ def of_pair(core: Core, pair: Sequence[str]) -> Iterator[Mask]:
         yield domain.mask(dict(zip(pair, levels)))
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(cores(max_cells=40, max_values=3, max_levels=2), st.integers(1, 4))
 def test_each_table_gains_the_most_in_its_own_pair(core: Core, k: int) -> None:

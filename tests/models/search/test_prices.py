@@ -245,7 +245,6 @@ def test_the_value_of_a_collection_is_its_score_and_moves_change_it_as_they_say(
         assert problem.objective.gain(*change[:2]) == pytest.approx(gained, abs=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: getattr(score, "__name__", str(score)))
 @settings(deadline=None, max_examples=15)
 @given(problem=problems())

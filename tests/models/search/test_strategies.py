@@ -67,7 +67,6 @@ def assert_is_allowed(problem, cliques):
     assert is_finer(cliques, problem.kept)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=25)
 @given(problem=any_problem, turns=st.integers(0, 25))
@@ -273,7 +272,6 @@ def traps(number):
             yield problem
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anneal", "genetic", "rebuild"])
 def test_most_traps_of_greedy_search_are_left(name):
     """And other seeds may have other results."""
@@ -339,7 +337,6 @@ def asked(table, name, criterion):
     return next(looks)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "criterion"), CASES)
 def test_every_strategy_ends_by_every_objective(name, criterion):
     """100 tables for the stepwise ones by the likelihood ratio, where gains do not add up; ten elsewhere; by night all."""

@@ -116,7 +116,6 @@ def least(problem):
     )
 
 
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(wanting())
 def test_exact_search_finds_the_best_of_all_collections(problem):
@@ -128,7 +127,6 @@ def test_exact_search_finds_the_best_of_all_collections(problem):
     event("another collection" if objective(problem, plain.cliques) > best + 1e-9 else "the same collection")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.usefixtures("few_turns")
 @settings(max_examples=20)

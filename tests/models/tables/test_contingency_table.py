@@ -111,7 +111,6 @@ WIDTHS = [(7,), (257, 120, 2), (256, 256, 2), (257, 256, 2), (64,) * 6, (100,) *
 """Values of each attribute: keys of 3, 16, 17, 18 and 36 bits; and of more than 64."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sizes", WIDTHS)
 @pytest.mark.parametrize("rows", [60, 20_000])
 def test_few_and_many_rows_in_domains_of_any_size_are_counted_as_by_hand(sizes: tuple[int, ...], rows: int) -> None:
