@@ -24,7 +24,6 @@ WAYS_TO_COUNT: list[dict[str, Any]] = [
     {"rows_per_person": 2},
     {"rows_per_person": 3},
 ]
-SLOW = {"spark", "csv by spark"}
 NO_ORDER = {"polars lazy", "duckdb", "ibis", "spark"}
 
 
