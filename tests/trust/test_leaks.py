@@ -28,6 +28,7 @@ import marginals
 from command_line import main
 from marginals import Attribute, Policy, open_release, publish
 from models import MarginalsError
+from project import ROOT
 from small_release import contents, marginals_command
 
 TOKEN = re.compile(r"tok[a-z]+[0-9]{4}")
@@ -285,13 +286,17 @@ def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> 
         "    if event == 'open' and isinstance(arguments[0], str) and isinstance(arguments[2], int) and arguments[2] & 3:\n"
         "        opened.add(arguments[0])\n"
         "sys.addaudithook(hook)\n"
-        "from marginals.commands.main import main\n"
+        "from command_line import main\n"
         "try:\n"
         "    main(sys.argv[1:])\n"
         "finally:\n"
         "    print('OPENED', *sorted(opened), sep='\\n')\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent.parent), "TMPDIR": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'support'}",
+        "TMPDIR": str(tmp_path),
+    }
     (tmp_path / "out").mkdir()
     command = [sys.executable, recorder, "publish", config, "--out", tmp_path / "out" / "release"]
     status, printed, shown = on_a_terminal(list(map(str, command)), environment)

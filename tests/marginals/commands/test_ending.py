@@ -15,7 +15,6 @@ from click.testing import CliRunner
 import forked
 import marginals
 from command_line import main, run
-from marginals.ending import INTERNAL, INTERRUPTED, UNWRITTEN
 from small_release import write_config
 
 ROOT = Path(__file__).parents[3]
@@ -72,6 +71,9 @@ def test_an_argument_after_two_dashes_is_no_option() -> None:
     answer = run("verify", "--", "--traceback")
     assert (answer.exit_code, "--traceback" in answer.stderr) == (2, True)
 
+
+INTERNAL, UNWRITTEN, INTERRUPTED = 70, 74, 130
+"""Exit statuses that the page of the command line promises."""
 
 LOST = "the output cannot be written: "
 
