@@ -1072,6 +1072,8 @@ def parse_claim(stated: Mapping[str, Any]) -> Claim:
     >>> parse_claim({"criterion": "k-link", "k": 6})
     KLink(k=6)
     """
+    if not isinstance(stated, Mapping):
+        raise CriterionError(f'a claim is stated as {{"criterion": "k-link", "k": 6}}, not as {shown(stated)}')
     name = stated.get("criterion")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     claim = None if kind is None else kind.from_json(stated)

@@ -23,7 +23,7 @@ from checks.diversity.criterion import (
     cuts,
     violations,
 )
-from checks.diversity.registry import parse_diversity, register_diversity, unregister_diversity
+from checks.diversity.registry import parse_diversity, register_diversity, require_kind, unregister_diversity
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -81,6 +81,7 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
         ...
     checks.errors.CriterionError: upside:2: slack is 0.5 for the counts of (0, 0, 1), which fails by decide; let it ...
     """
+    require_kind(kind)
     criteria = list(islice(_criteria(kind, examples), max(_EXAMPLES, len(examples))))
     if not criteria:
         raise CriterionError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from marginals.arguments import require, require_release
 from marginals.bundle.content import Published
 from marginals.bundle.reading import over_table
 from marginals.estimates import pairs_in
@@ -378,6 +379,8 @@ def compare(release: Published, table: Table) -> Comparison:
     >>> compare(release, table).release.two_way.worst
     ('age', 'sex')
     """
+    require_release(release, "release")
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     over, named = over_table(release, table)
     return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel(named.cube)})
 

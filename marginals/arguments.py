@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterable
+from math import inf
+from numbers import Real
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -49,9 +51,27 @@ def require_whole_number(value: object, name: str, least: int, most: int | None 
         raise InputError(f"{name} is a whole number from {least:,} {upwards}, not {kind_of(value)}")
 
 
+def require_release(value: object, name: str) -> None:
+    """Raise InputError unless a value has published margins, as a release and the content of a bundle have."""
+    if not hasattr(type(value), "everything"):
+        raise InputError(f"{name} cannot be {kind_of(value)}; give what marginals.open_release(folder) returns")
+
+
+def require_share(value: object, name: str) -> None:
+    """Raise InputError unless a value is a number from 0 to 1.
+
+    >>> require_share(2.5, "suppression")
+    Traceback (most recent call last):
+        ...
+    marginals.errors.InputError: suppression is a number from 0 to 1, not 2.5
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+        raise InputError(f"{name} is a number from 0 to 1, not {kind_of(value)}")
+
+
 def kind_of(value: object) -> str:
     """What a message calls a value that may be of the data: its type, a number itself."""
-    if value is None or (isinstance(value, int | float) and abs(value) < 1e30):
+    if value is None or (isinstance(value, int | float) and not 1e30 <= abs(value) < inf):
         return repr(value)
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
-from marginals.arguments import path_of
+from marginals.arguments import elements_of, path_of, require_whole_number
 from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
@@ -187,6 +187,7 @@ def audit(
     from marginals.jobs import Jobs  # loaded here: no other command starts processes
 
     deadline, run = within(seconds), Jobs(jobs)
+    sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:
         if not paths:
             raise InputError("name the tables to audit, or a spec that does")
@@ -199,10 +200,10 @@ def audit(
         protection=used.protection if protection is None else protection,
         sensitive=tuple(sensitive) or used.sensitive,
     )
+    require_whole_number(used.small, "small", 1)
+    require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    if used.small < 1 or used.protection < 0:
-        raise InputError("small must be at least 1, and protection at least 0")
     parts = read_tables(used)
     return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 

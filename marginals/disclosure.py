@@ -227,6 +227,7 @@ def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> 
     >>> hidden.frame()["diagnosis"].value_counts().to_dict()
     {'Flu': 17, 'Gout': 16, 'Asthma': 13, '*': 2}
     """
+    _require_disclosed(table)
     return generalize(table, attribute, condition, table.rows.domain.hierarchy(attribute).height)
 
 
@@ -241,8 +242,13 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     >>> sorted(table.frame()["age"].unique())
     ['22', '27', '34', '38', '40-59', '45']
     """
+    _require_disclosed(table)
     rows = selected(table, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
+
+
+def _require_disclosed(table: object) -> None:
+    require(table, DisclosedTable, "table", "what marginals.disclose(rows, rules) returns")
 
 
 def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:

@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import path_of
+from marginals.arguments import elements_of, path_of, require_whole_number
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError, system_reason
 from marginals.files import replace_file
@@ -815,6 +815,7 @@ def select(
     >>> select(people, counts="Freq", forbidden=[("smokes", "coughs")]).independences()
     ('smokes is independent of coughs.',)
     """
+    require_whole_number(seed, "seed", 0)
     rows = _noted(counted(data, counts))
     domain = rows.domain
     limits = Limits(
@@ -874,9 +875,10 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes. Raises InputError for what is no such list, or an unknown name."""
-    groups = [groups] if isinstance(groups, str) else list(groups)
-    if any(isinstance(group, str) for group in groups):
-        raise InputError(f"{what} is a list of groups of attributes, such as [('age', 'sex')]")
+    instead = "a list of groups of attributes, such as [('age', 'sex')]"
+    groups = [groups] if isinstance(groups, str) else elements_of(groups, what, instead)
+    if any(isinstance(group, str) or not isinstance(group, Iterable) for group in groups):
+        raise InputError(f"{what} is {instead}")
     for name in (name for group in groups for name in group):
         try:
             domain.index(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
-from marginals.arguments import require_whole_number
+from marginals.arguments import require, require_release, require_whole_number
 from marginals.bundle.content import Published
 from marginals.bundle.reading import over_table
 from marginals.errors import InputError
@@ -68,6 +68,7 @@ def query_error(
     >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)
     (0.11, 0.241)
     """
+    _require_both(anonymized, table, seed)
     require_whole_number(conditions, "conditions", 1, len(table.domain.attributes))
     require_whole_number(queries, "queries", 1, 10**6)
     rng = np.random.default_rng(seed)
@@ -95,6 +96,7 @@ def prediction_accuracy(
     >>> prediction_accuracy(release, table, "sex").commonest
     0.5208333333333334
     """
+    _require_both(anonymized, table, seed)
     if target not in table.domain.attributes:
         raise InputError(f"{target!r} is no attribute of the table; these are {', '.join(table.domain.attributes)}")
     if isinstance(anonymized, LocalRecoding):
@@ -111,6 +113,14 @@ def prediction_accuracy(
     )
     commonest = float(np.bincount(rows.column(target, 0), rows.counts).max() / rows.total)
     return PredictionAccuracy(target, learnt, from_rows, commonest)
+
+
+def _require_both(anonymized: object, table: object, seed: object) -> None:
+    """Raise InputError for what is no release and no anonymized table, for another table than a Table, or another seed."""
+    if not isinstance(anonymized, LocalRecoding):
+        require_release(anonymized, "anonymized")
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require_whole_number(seed, "seed", 0)
 
 
 def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:

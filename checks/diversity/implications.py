@@ -140,8 +140,13 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
     ('undecided', 'holds')
     """
     one, other = (parse_diversity(given) if isinstance(given, str) else given for given in (stronger, weaker))
-    if values < 1:
-        raise CriterionError(f"a class has at least 1 base value, not {values}")
+    for diversity in (one, other):
+        if not isinstance(diversity, Diversity):
+            raise CriterionError(
+                f'a diversity is a text such as "entropy:6", or a criterion, not {type(diversity).__name__}'
+            )
+    if isinstance(values, bool) or not isinstance(values, int) or values < 1:
+        raise CriterionError(f"a class has at least 1 base value, a whole number, not {values!r}")
     if one == other or _is_satisfied_by_none(one, values):
         return Verdict.HOLDS
     match one, other:

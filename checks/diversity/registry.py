@@ -98,6 +98,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     maxent-diversity (diversity no-majority, sensitive diagnosis): holds
     >>> marginals.unregister_diversity("no-majority")
     """
+    require_kind(criterion)
     name = criterion.name
     if not _NAME.fullmatch(name):
         raise CriterionError(f"a diversity has a name such as entropy or my-criterion, not {name!r}")
@@ -105,6 +106,12 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
         raise CriterionError(f"there is already a diversity {name!r}")
     _registered[name] = criterion
     return criterion
+
+
+def require_kind(criterion: object) -> None:
+    """Raise CriterionError unless something is a class of criteria, with what a text of one is made of."""
+    if not (isinstance(criterion, type) and issubclass(criterion, Diversity) and hasattr(criterion, "name")):
+        raise CriterionError("a criterion is a class with the base marginals.Diversity and a name, such as Entropy")
 
 
 def unregister_diversity(name: str) -> None:
@@ -204,6 +211,8 @@ _Unknown = Callable[[str, str, str], Diversity]
 
 
 def _parsed(text: str, unknown: _Unknown) -> Diversity:
+    if not isinstance(text, str):
+        raise CriterionError(f'a diversity is a text such as "entropy:6", not {type(text).__name__}')
     if len(text) > _LONGEST:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     judged, odds = split_odds(text)

@@ -95,8 +95,8 @@ def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, lev
     """
     axis = disclosure.originals.space.domain.index(attribute)
     height = int(disclosure.originals.space.heights[axis])
-    if not 0 <= level <= height:
-        raise DisclosureRuleError(f"{attribute!r} has the levels 0 to {height}, not {level}")
+    if isinstance(level, bool) or not isinstance(level, int | np.integer) or not 0 <= level <= height:
+        raise DisclosureRuleError(f"{attribute!r} has the levels 0 to {height}, not {level!r}")
     rows = _checked(condition, len(disclosure.originals))
     levels = disclosure.levels.copy()
     levels[rows, axis] = np.maximum(levels[rows, axis], level)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.registry import parse_diversity
+from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
@@ -51,7 +52,9 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
     >>> str(requirement_of(table, "functional:0.5,2"))
     'functional:0.5,2'
     """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
+    require(criterion, Diversity | None, "requirement", 'a diversity such as "functional:0.5,2"')
     if criterion is not None and not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
     if criterion is not None and criterion.is_relative:
@@ -278,6 +281,7 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
     >>> hilbert(table, "functional:0.5,2")
     LocalRecoding(48 rows in 10 classes)
     """
+    require_whole_number(k, "k", 1)
     criterion = requirement_of(table, requirement)
     if criterion is None:
         cells = _hilbert_order(table)
@@ -298,6 +302,8 @@ def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     together. Raises InputError unless the table has one sensitive attribute, NothingPublishableError when a sensitive
     value has more than 1/l of the rows, or the table fewer than k.
     """
+    require_whole_number(k, "k", 1)
+    require_whole_number(l, "l", 1)
     cells, values = _ordered_rows(table)
     if l < 1 or l > eligible_l(values):
         raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")
@@ -673,9 +679,11 @@ def sweep(
     >>> sweep(table, "functional:0.5,2", k=4)
     LocalRecoding(48 rows in 9 classes)
     """
+    require_whole_number(k, "k", 1)
     criterion = requirement_of(table, requirement)
-    axes = table.quasi_identifiers if importance is None else tuple(importance)
-    if sorted(axes) != sorted(table.quasi_identifiers):
+    given = table.quasi_identifiers if importance is None else importance
+    axes = tuple(elements_of(given, "importance", "a list of quasi-identifiers"))
+    if sorted(map(str, axes)) != sorted(table.quasi_identifiers):
         raise InputError(f"importance must name each quasi-identifier once: {', '.join(table.quasi_identifiers)}")
     if isinstance(criterion, Functional) and criterion.induction is not None:
         raise InputError("SWEEP finds out itself what generalized values induce; give the requirement without it")

@@ -23,7 +23,7 @@ from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
-from marginals.arguments import path_of
+from marginals.arguments import elements_of, path_of, require
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
@@ -187,6 +187,10 @@ def verify_recoded(
     >>> [(finding.criterion, finding.holds) for finding in findings]
     [('k-anonymity', True), ('l-diversity', True)]
     """
+    require(attributes, Mapping, "attributes", "a marginals.Attribute for each column")
+    for attribute in attributes.values():
+        require(attribute, Attribute, "a value of attributes", "marginals.Attribute(...)")
+    claims = elements_of(claims, "claims", "a list of claims, such as Policy(...).requirements(...).claims")
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
     published = read_published_table(path, roles)
     if not published.rows:

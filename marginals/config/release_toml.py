@@ -21,7 +21,7 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
-from marginals.arguments import path_of
+from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
@@ -763,6 +763,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     >>> round(assessment.of_table().bayes_risk, 3)
     0.167
     """
+    require(config, Config, "config", "what marginals.read_config(path) returns")
     rows, section = config.read_rows(), config.risk
     if rows.repeating:
         raise unit_refusal(rows.repeating)

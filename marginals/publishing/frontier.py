@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import path_of
+from checks.claims import MOST_ROWS
+from marginals.arguments import path_of, require, require_whole_number
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
@@ -76,6 +77,8 @@ def frontier(
     1    4          2.532     True        2
     2  100            NaN    False        0
     """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
     run = Jobs(jobs)
     rows = _grid(table, policy, k, diversity, strategies)
     frame = pd.DataFrame(run(partial(_found, table), rows))
@@ -106,6 +109,8 @@ def _grid(
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
+    for least in k or ():
+        require_whole_number(least, "k", 1, MOST_ROWS)
     each_k = sorted(set(k)) if k else [policy.k_link or 1]
     each_diversity, each_strategy = diversity or [policy.diversity], strategies or [policy.strategy]
     rows = []
@@ -164,6 +169,7 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figur
     >>> [(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
     [('o', '-'), ('s', '--')]
     """
+    require(frame, pd.DataFrame, "frame", "what marginals.frontier(...) returns")
     file = None if path is None else output_file(path_of(path), mode=PRIVATE)
     form = None if file is None else plot_format(file.path)
     plt = pyplot()

@@ -26,7 +26,7 @@ from checks.diversity.registry import parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
 from marginals.anonymizers.recoded_file import is_file
-from marginals.arguments import elements_of
+from marginals.arguments import elements_of, require, require_share, require_whole_number
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
@@ -772,6 +772,19 @@ class Population:
     k_map: int | None = None
     delta_presence: tuple[float, float] | None = field(default=None)
     bayes_optimal: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        require(self.people, Table, "people", "what marginals.read_table(source, attributes) returns")
+        if self.k_map is not None:
+            require_whole_number(self.k_map, "k_map", 1, MOST_ROWS)
+        for name in ("delta_presence", "bayes_optimal"):
+            bounds = getattr(self, name)
+            if bounds is None:
+                continue
+            if len(elements_of(bounds, name, "two shares, (0.1, 0.5)")) != 2:
+                raise InputError(f"{name} needs two shares, such as (0.1, 0.5)")
+            for bound in bounds:
+                require_share(bound, name)
 
     @classmethod
     def read(

@@ -20,7 +20,7 @@ from checks.finding import Finding, WorstClass
 from checks.privacy_constraint import PrivacyConstraint
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.anonymizers.thinning import ThinnedTable, thinned_tables
-from marginals.arguments import require
+from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, Population
@@ -44,6 +44,7 @@ def anonymize(
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require_share(suppression, "suppression")
     if not table.quasi_identifiers:
         raise InputError(
             "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "
@@ -74,8 +75,7 @@ def thin(table: Table, policy: Policy, share: float, progress: Progress = no_pro
     require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
     if not table.quasi_identifiers:
         raise InputError("no attribute is a quasi-identifier, so there are no classes that rows could be left out of")
-    if not 0 <= share <= 1:
-        raise InputError(f"the share of the rows that may be left out is from 0 to 1, not {share}")
+    require_share(share, "share")
     return thinned_tables(
         table, policy.requirements_of(table), share, lambda done, nodes: progress("minimal tables", done, nodes)
     )
@@ -126,6 +126,7 @@ def assess(
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')  # type: ignore[arg-type]
     chosen = dict(levels or {})
     for attribute in chosen:
         if attribute not in table.quasi_identifiers:
@@ -147,6 +148,7 @@ def assess(
         levels_shown = {attribute: margin[attribute] for attribute in table.quasi_identifiers}
         checks = (*checks, *population.findings(classes), *population.beliefs(table, levels_shown))
     elif population is not None:
+        require_share(population, "population")
         everybody = float(population)
     return Assessed(
         assess_table(generalized, table.sensitive),
@@ -181,6 +183,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
     Margin({'age': 2, 'sex': 0})
     """
+    require_share(suppression, "suppression")
     for attribute in levels:
         if attribute not in table.quasi_identifiers:
             raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")

@@ -17,6 +17,7 @@ import numpy as np
 
 from checks.claims import Claim
 from marginals import estimates
+from marginals.arguments import elements_of, require, require_share
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
 from marginals.bundle.verification import demanded
@@ -177,15 +178,20 @@ def mixture(releases: Sequence[Release], weights: Sequence[float] | None = None)
     >>> mixture([release, release], [0.25, 0.75]).verify().ok
     True
     """
-    given = tuple(releases)
+    a_list = "a list of what marginals.open_release(folder) returns"
+    given = tuple(elements_of(releases, "releases", a_list))
     for place, release in enumerate(given, 1):
+        require(release, Release, f"release {place}", a_list)
         if release.published.further:
             raise InputError(
                 f"release {place} has further tables, and a mixture is one of distributions that have a closed form; mix "
                 'releases without (further_tables = "none" under [search])'
             )
     equal = [1 / len(given)] * len(given) if given else []
-    return Mixture(given, tuple(map(float, equal if weights is None else weights)))
+    chosen = equal if weights is None else elements_of(weights, "weights", "a number for each release, [0.5, 0.5]")
+    for weight in chosen:
+        require_share(weight, "a weight")
+    return Mixture(given, tuple(map(float, chosen)))
 
 
 def _codes(domain: Domain, attribute: str, level: int, values: "pd.Series[Any]") -> IndexArray:

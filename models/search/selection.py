@@ -192,9 +192,11 @@ class Limits:
     constraint: Constraint = field(default_factory=Unconstrained)
 
     def __post_init__(self) -> None:
-        if self.max_attributes is not None and self.max_attributes < 1:
+        most = self.max_attributes
+        is_whole = hasattr(most, "__index__") and not isinstance(most, bool)
+        if most is not None and (not is_whole or most < 1):
             raise SelectionError(
-                f"max_attributes must be at least 1, since every attribute is in the model; got {self.max_attributes}"
+                f"max_attributes must be a whole number of at least 1, since every attribute is in the model; got {most!r}"
             )
         for forbidden in self.forbidden:
             if len(set(forbidden)) < 2:

@@ -1,11 +1,13 @@
 """What Python hands over that is of another kind raises an error of the project, which says what to give instead."""
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import checks
 import marginals
 from marginals import Attribute, Hierarchy, Policy
 from marginals.example import attributes, frame, release, table
@@ -77,6 +79,34 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "part": (lambda: marginals.Part(ANY), "one line"),
     "rules to disclose": (lambda: marginals.disclose(marginals.read_rows(frame, attributes), ANY), "rules"),
     "rows to disclose": (lambda: marginals.disclose(ANY, []), "what marginals.read_rows"),
+    "a release to compare": (lambda: marginals.compare(ANY, table), "open_release"),
+    "a table to compare": (lambda: marginals.compare(release, ANY), "read_table"),
+    "no releases": (lambda: marginals.mixture(3), "releases cannot be 3"),  # type: ignore[arg-type]
+    "a mixed number": (lambda: marginals.mixture([3]), "release 1 cannot be 3"),  # type: ignore[list-item]
+    "mixed weights": (lambda: marginals.mixture([release], 3), "weights cannot be 3"),  # type: ignore[arg-type]
+    "a mixed weight": (lambda: marginals.mixture([release], [ANY]), "a weight is a number from 0 to 1"),
+    "hilbert of a number": (lambda: marginals.hilbert(3), "table cannot be 3"),  # type: ignore[arg-type]
+    "sweep of a number": (lambda: marginals.sweep(3), "table cannot be 3"),  # type: ignore[arg-type]
+    "what is required": (lambda: marginals.sweep(table, 3), "requirement cannot be 3"),  # type: ignore[arg-type]
+    "importance": (lambda: marginals.sweep(table, k=2, importance=3), "importance cannot be 3"),  # type: ignore[arg-type]
+    "hide of a number": (lambda: marginals.hide(3, "age"), "table cannot be 3"),  # type: ignore[arg-type]
+    "generalize of a number": (lambda: marginals.generalize(ANY, "age", None, 1), "table cannot be None"),
+    "query_error": (lambda: marginals.query_error(3, table), "anonymized cannot be 3"),  # type: ignore[arg-type]
+    "prediction": (lambda: marginals.prediction_accuracy(release, ANY, "sex"), "table cannot be None"),
+    "frontier": (lambda: marginals.frontier(ANY, POLICY), "table cannot be None"),
+    "frontier of a policy": (lambda: marginals.frontier(table, ANY), "policy cannot be None"),
+    "plot": (lambda: marginals.plot_frontier(3), "frame cannot be 3"),  # type: ignore[arg-type]
+    "a config": (lambda: marginals.disclosure_risk(3), "config cannot be 3"),  # type: ignore[arg-type]
+    "a recoded file": (lambda: marginals.verify_recoded("x.csv", ANY, []), "attributes cannot be None"),
+    "a kind": (lambda: marginals.check_criterion(3), "a criterion is a class"),  # type: ignore[arg-type]
+    "a registered kind": (lambda: marginals.register_diversity(3), "a criterion is a class"),  # type: ignore[arg-type]
+    "implies": (lambda: marginals.implies(3, "simple:2", 3), "a diversity is a text"),  # type: ignore[arg-type]
+    "a claim": (lambda: checks.parse_claim(3), "a claim is stated as"),  # type: ignore[arg-type]
+    "a diversity": (lambda: checks.parse_diversity(3), "a diversity is a text"),  # type: ignore[arg-type]
+    "required": (lambda: marginals.select(frame, required=3), "required cannot be 3"),  # type: ignore[arg-type]
+    "audited sensitive": (lambda: marginals.audit("x.csv", sensitive=3), "sensitive cannot be 3"),  # type: ignore[arg-type]
+    "levels": (lambda: marginals.assess(table, POLICY, levels=3), "levels cannot be 3"),  # type: ignore[arg-type]
+    "people": (lambda: marginals.Population(3), "people cannot be 3"),  # type: ignore[arg-type]
     "a table to disclose": (lambda: marginals.disclose(EXAMPLE, []), "what marginals.read_rows"),
 }
 
@@ -88,6 +118,69 @@ def test_another_kind_of_value_is_an_error_of_the_project(name: str) -> None:
         call()
     assert len(str(caught.value)) < 400
     assert "\n" not in str(caught.value)
+
+
+NAN, WITHOUT_END = float("nan"), float("inf")
+
+COUNTS: dict[str, Callable[[Any], object]] = {
+    "k of hilbert": lambda k: marginals.hilbert(table, k=k),
+    "k of hilbert with a requirement": lambda k: marginals.hilbert(table, "functional:0.5,2", k=k),
+    "k of sweep": lambda k: marginals.sweep(table, k=k),
+    "k of sweep with a requirement": lambda k: marginals.sweep(table, "functional:0.5,2", k=k),
+    "k of frontier": lambda k: marginals.frontier(table, POLICY, k=[k], jobs=1),
+    "k of read_table": lambda k: marginals.read_table(frame, attributes, k=k),
+    "k_map": lambda k: marginals.Population(table, k_map=k),
+    "max_attributes": lambda most: marginals.select(frame, max_attributes=most, time_limit=1),
+    "values of implies": lambda values: marginals.implies("simple:3", "simple:2", values),
+    "small of audit": lambda small: marginals.audit(_tables(), small=small, jobs=1),
+    **{
+        f"{name} of a policy": lambda number, name=name: Policy(**{"diversity": "none", name: number})  # type: ignore[misc]
+        for name in ("k_link", "k_combinatorial", "min_cell", "min_published_cell", "max_cells", "max_attributes")
+    },
+}
+"""Public functions with a number of rows or of attributes; each begins at 1."""
+
+SHARES: dict[str, Callable[[Any], object]] = {
+    "suppression": lambda share: marginals.anonymize(table, POLICY, suppression=share),
+    "thin": lambda share: marginals.thin(table, POLICY, share),
+    "population": lambda share: marginals.assess(table, POLICY, population=share),
+    "delta_presence": lambda share: marginals.Population(table, delta_presence=(0, share)),
+    "bayes_optimal": lambda share: marginals.Population(table, bayes_optimal=(0.1, share)),
+    "weight": lambda share: marginals.mixture([release], [share]),
+}
+
+
+def _tables() -> Path:
+    file = Path(tempfile.mkdtemp(), "small.csv")
+    file.write_text("age,sex,count\nyoung,f,1\nyoung,m,20\nold,f,2\nold,m,30\n")
+    return file
+
+
+@pytest.mark.parametrize("number", [NAN, WITHOUT_END, -1, 0, 2.5, True, "3"], ids=repr)
+@pytest.mark.parametrize("name", COUNTS)
+def test_no_demand_is_a_number_that_is_no_count(name: str, number: object) -> None:
+    with pytest.raises(marginals.MarginalsError):
+        COUNTS[name](number)
+
+
+@pytest.mark.parametrize("number", [NAN, WITHOUT_END, -1, 2.5, True, "3"], ids=repr)
+@pytest.mark.parametrize("name", SHARES)
+def test_no_share_is_outside_of_0_to_1(name: str, number: object) -> None:
+    with pytest.raises(marginals.MarginalsError):
+        SHARES[name](number)
+
+
+@pytest.mark.parametrize("level", [NAN, -1, 2.5, True, "1"], ids=repr)
+def test_no_level_is_no_whole_number(level: Any) -> None:
+    disclosed = marginals.disclose(marginals.read_rows(frame, attributes), [])
+    with pytest.raises(marginals.MarginalsError, match="has the levels 0 to"):
+        marginals.generalize(disclosed, "age", None, level)
+
+
+@pytest.mark.parametrize("protection", [NAN, -1, 2.5, True, "1"], ids=repr)
+def test_no_protection_is_no_whole_number(protection: Any) -> None:
+    with pytest.raises(marginals.InputError, match="protection is a whole number from 0 on"):
+        marginals.audit(_tables(), protection=protection, jobs=1)
 
 
 def test_claims_and_truth_of_another_kind(tmp_path: Path) -> None:
