@@ -22,8 +22,11 @@ from marginals.estimates import (
     basis_in,
     summed_over,
     two_margins,
+    weakest,
 )
 from marginals.published_values import meanings
+from marginals.tables.attribute import MISSING
+from marginals.tables.intervals import names_missing
 from models.arrays import CountArray, FloatArray
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
@@ -56,13 +59,15 @@ class OddsRatio(BoundedQuantity):
 class _Groups:
     """Some rows, a group of them and another one, and an outcome.
 
-    against: the other group; None for all rows that are not in the first. Raises InputError where these cannot be told.
+    against: the other group; None for all rows that are not in the first. leaves_out: whether rows without a value are left
+    out of all four counts. Raises InputError where these cannot be told.
     """
 
     rows: Rows
     outcome: Mapping[str, Meaning]
     group: Mapping[str, Meaning]
     against: Mapping[str, Meaning] | None = None
+    leaves_out: bool = False
 
     def __post_init__(self) -> None:
         if self.against is None and len(self.group) != 1:
@@ -79,7 +84,16 @@ class _Groups:
         ]
         if not all(read):
             raise InputError('an outcome and a group are conditions, such as "diagnosis=Flu" and "sex=Female"')
-        return cls(Rows.of(model, where), read[0], read[1], read[2] if against is not None else None)
+        known = {**_known(model, read[0]), **(_known(model, read[1]) if against is None else {})}
+        rows = Rows.of(model, where).and_of(known)
+        groups = cls(rows, read[0], read[1], read[2] if against is not None else None, bool(known))
+        for rows, which in (
+            (groups.first, "of the group"),
+            (groups.second, "of the other group"),
+            (groups.rows.and_of(groups.outcome), "with the outcome"),
+        ):
+            _require_possible(rows, which)
+        return groups
 
     @property
     def first(self) -> Rows:
@@ -127,8 +141,10 @@ class _Groups:
 
     def is_sharp(self, bounds: TwoByTwo) -> bool:
         """Whether the ends of a comparison are attained."""
+        if self.leaves_out and self.rows.is_in_doubt:  # how many have no value: the ends may belong to different tables
+            return False
         cell = self.first.and_of(self.outcome)
-        if self.against is None and cell.surely.is_shown and cell.possibly.is_shown:
+        if self.against is None and _are_shown(self.rows, self.first, self.rows.and_of(self.outcome), cell):
             return True
         return bounds.tightened().is_decided_by_one and cell.bounds().sharp
 
@@ -148,7 +164,37 @@ class _Groups:
                     )
                 else:
                     asked[attribute] = _two_groups(self.rows, attribute, {**self.group, **self.against}[attribute])
-        return basis_in(model, asked)
+        basis = basis_in(model, asked)
+        return weakest([basis, self.rows.basis({})]) if self.leaves_out else basis
+
+
+def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """For each attribute of some conditions the values that are known: a row without one is neither in nor out.
+
+    Empty for an attribute that has no such rows, or whose condition means them.
+    """
+    known = {}
+    for attribute, meaning in conditions.items():
+        labels = model.domain.hierarchy(attribute).labels[0]
+        is_missing = np.array([label == MISSING for label in labels])
+        may_miss = np.array([names_missing(label) for label in labels])
+        if may_miss.any() and not np.any(is_missing & meaning.possibly):
+            known[attribute] = Meaning.between(~may_miss | meaning.surely, ~is_missing)
+    return known
+
+
+def _are_shown(*parts: Rows) -> bool:
+    """Whether some table shows each of these rows."""
+    return all(rows.surely.is_shown and rows.possibly.is_shown for rows in parts)
+
+
+def _require_possible(rows: Rows, which: str) -> None:
+    """Raise InputError where conditions exclude each other, so that there is nothing to compare."""
+    if not all(meaning.possibly.any() for meaning in rows.meanings.values()):
+        raise InputError(
+            f"where excludes the rows {which}, so there is nothing to compare: where= says which rows of both groups are "
+            'meant, and against= names the other group, such as against="sex=Female"'
+        )
 
 
 def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
@@ -194,6 +240,8 @@ def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) 
     (one,), (other,) = groups.group, groups.outcome
     if one == other:
         raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
+    if (rest := groups.without(groups.rows)) is not None:
+        _require_possible(rest, "without the outcome")
     return OddsRatio(*_compared(groups, ODDS_RATIO))
 
 
@@ -219,7 +267,8 @@ def risk_difference(
 
 def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
     """The share of the rows of one condition that another one holds for, too. Raises InputError where there are none."""
-    rows, meant = Rows.of(model, where), meanings(model.domain, model.finest_levels, part)
+    meant = meanings(model.domain, model.finest_levels, part)
+    rows = Rows.of(model, where).and_of(known := _known(model, meant))
     inside = rows.and_of(meant)
     whole, within = _range(rows), _range(inside)
     if not whole.upper:
@@ -234,9 +283,10 @@ def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
         expected = min(max(expected, ends.lower), ends.upper)
     if ends.is_known:
         return BoundedQuantity(expected, CERTAIN, lambda: Certain(ends, sharp=True))
-    is_shown = inside.surely.is_shown and inside.possibly.is_shown
-    is_sharp = is_shown or (whole.is_known and inside.bounds().sharp)
-    return BoundedQuantity(expected, inside.basis({}), lambda: Certain(ends, is_sharp))
+    is_told = not (known and rows.is_in_doubt)
+    is_sharp = is_told and (_are_shown(rows, inside) or (whole.is_known and inside.bounds().sharp))
+    basis = weakest([inside.basis({}), rows.basis({})]) if known else inside.basis({})
+    return BoundedQuantity(expected, basis, lambda: Certain(ends, is_sharp))
 
 
 def _part(count: float, rest: float, otherwise: float) -> float:

@@ -590,6 +590,11 @@ class Meaning:
         """Of a condition that can be judged of every value."""
         return cls(inside, inside, inside.astype(np.float64), *_everywhere(len(inside)))
 
+    @classmethod
+    def between(cls, surely: BoolArray, possibly: BoolArray) -> "Meaning":
+        """Of a condition that may not hold for all rows of a value, and is estimated to."""
+        return cls(surely, possibly, possibly.astype(np.float64), *_everywhere(len(surely)))
+
     @property
     def cut(self) -> BoolArray:
         """The values that stand for numbers of which only some are meant."""

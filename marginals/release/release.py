@@ -14,7 +14,7 @@ import numpy as np
 
 from checks.claims import Claim
 from marginals import averages, comparisons, estimates, plausible
-from marginals.arguments import path_of, require, require_whole_number
+from marginals.arguments import kind_of, path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import FORMAT, BundleContent, Verification
 from marginals.bundle.reading import content_of
@@ -129,6 +129,11 @@ class ModelAnalysis(ABC):
         >>> release.count(["age in 20-39", "diagnosis=Asthma|Flu"])
         Estimate(expected=22.0, lower=22, upper=22, sharp=True, basis=Basis(published))
         """
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+            raise InputError(
+                f"seconds is a number of at least 0, not {kind_of(seconds)}; give several conditions as one, such as "
+                'count(["age in 20-39", "sex=Female"])'
+            )
         return told(estimates.count(self.model, where, seconds))
 
     def expected_count(self, where: Where) -> Quantity:
@@ -202,6 +207,8 @@ class ModelAnalysis(ABC):
     def share(self, part: Where, where: Where = ()) -> BoundedQuantity:
         """The share of the rows of a condition, by default of all, that another one holds for, too, with certain bounds.
 
+        Rows without a value of an attribute of `part` are left out, unless it means them.
+
         >>> from marginals.example import release
         >>> release.share("diagnosis=Flu", where="sex=Female")
         0.5217 (0.5217 to 0.5217; published)
@@ -215,6 +222,8 @@ class ModelAnalysis(ABC):
     ) -> BoundedQuantity:
         """The share of a group that has an outcome over that of another group, by default of everybody else, with bounds.
 
+        Rows without a value of the outcome, or of the group that others are compared with, are left out.
+
         >>> from marginals.example import release
         >>> release.risk_ratio("diagnosis=Gout", "sex=Male")
         7.36 (7.36 to 7.36; published)
@@ -227,6 +236,8 @@ class ModelAnalysis(ABC):
         self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
     ) -> BoundedQuantity:
         """The share of a group that has an outcome less that of another group, by default of everybody else, with bounds.
+
+        Rows without a value of the outcome, or of the group that others are compared with, are left out.
 
         >>> from marginals.example import release
         >>> release.risk_difference("diagnosis=Gout", "sex=Male", where="age>=40").sharp

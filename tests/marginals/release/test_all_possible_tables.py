@@ -370,7 +370,9 @@ def test_shares_and_risks(table: Table, margins: Margins, where: str, part: str)
         ]
         pairs = [(p, q) for p, q in zip(*risks) if not np.isnan(p) and not np.isnan(q)]
         for against in (None, "b=b1"):
-            if against and "b" in where:
+            if "b" in where:
+                with pytest.raises(InputError, match="where excludes the rows of the other group"):
+                    release.risk_ratio([part], "b=b0", conditions(where), against=against)
                 continue
             compared = release.risk_ratio([part], "b=b0", asked(where), against=against)
             lies_within([ratio_of(p, q) for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
