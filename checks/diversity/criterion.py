@@ -430,7 +430,8 @@ class SensitiveValues:
         """The share of each in the whole table. Raises CriterionError for a table without rows."""
         if not any(self.rows):
             raise CriterionError("a criterion that compares with the whole table needs a table with rows")
-        return tuple(Fraction(count, sum(self.rows)) for count in self.rows)
+        total = sum(self.rows)
+        return tuple(Fraction(count, total) for count in self.rows)
 
     def _base_codes(self, labels: Iterable[str]) -> set[int]:
         """The base values that labels name: by themselves, or all that are under a general one."""

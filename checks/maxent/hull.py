@@ -330,7 +330,8 @@ class NearTheTop(Diversity):
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
-        return sum(value >= self.share * max(vector) for value in vector) >= self.l
+        least = self.share * max(vector)
+        return sum(value >= least for value in vector) >= self.l
 
 
 def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:

@@ -32,7 +32,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.sensitive_tree import Outcome, SensitiveTree, by_last_clique, sensitive_tree
-from models.arrays import IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.iterative_fitting import Fit, iterative_fit
@@ -139,8 +139,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> WorstClass:
     """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
     exact = tree.exact_vector(combination)
-    total = sum(exact)
-    shares = np.array([[float(v / total) for v in exact]])
+    shares = _shares(exact)
     labels, named_shares = tree.labels, shares
     if isinstance(diversity, Coarsened):
         labels, named_shares = diversity.labels, diversity.sums(shares)
@@ -149,11 +148,18 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     return replace(tree.describe(combination), distribution=distribution, reached=reached)
 
 
+def _shares(exact: Sequence[Fraction]) -> FloatArray:
+    """The vector divided by its sum: shape (1, values)."""
+    total = sum(exact)
+    return np.array([[float(value / total) for value in exact]])
+
+
 def _whole(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
     """A vector in whole numbers, as a table counts it, so that a criterion says the same of both; else its shares."""
     scale = lcm(*(value.denominator for value in exact))
     scaled = [int(value * scale) for value in exact]
-    whole = [value // gcd(*scaled) for value in scaled]
+    divisor = gcd(*scaled)
+    whole = [value // divisor for value in scaled]
     return np.array([whole], dtype=np.int64) if sum(whole) < _EXACT else shares
 
 
@@ -271,7 +277,7 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
     if outcome.combination is None or (bound is not None and bound.least_values is not None):
         return outcome.verdict
     exact = tree.exact_vector(outcome.combination)
-    slack = float(diversity.slack(np.array([[float(v / sum(exact)) for v in exact]]))[0])
+    slack = float(diversity.slack(_shares(exact))[0])
     fails = outcome.verdict is Verdict.FAILS and slack < -MARGIN
     holds = outcome.verdict is Verdict.HOLDS and outcome.proven_worst and slack > MARGIN
     return outcome.verdict if fails or holds else Verdict.UNDECIDED
@@ -318,8 +324,7 @@ def largest_odds(tree: SensitiveTree, diversity: Diversity, budget: Budget) -> f
         for _ in range(_ATTEMPTS):
             if outcome.combination is not None:
                 exact = tree.exact_vector(outcome.combination)
-                shares = np.array([[float(v / sum(exact)) for v in exact]])
-                borne = _rounded_down(float(odds_borne(diversity, shares)[0]))
+                borne = _rounded_down(float(odds_borne(diversity, _shares(exact))[0]))
                 # A class that fails at some odds bears less, whatever rounding says.
                 odds = borne if borne < odds else odds - 10**-_DECIMALS
             if not isfinite(odds):
