@@ -1138,7 +1138,7 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
-_NAMED = 3
+_UNJUDGED_NAMED = 3
 """Values that cannot be judged of which so many are named."""
 
 
@@ -1157,16 +1157,16 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
         yield f"about {estimate.expected:,.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower:,} and {estimate.upper:,} for certain; {best}"
     for attribute, values, rows in estimate.unjudged:
-        named = ", ".join(map(repr, values[:_NAMED])) + (
-            f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
+        named = ", ".join(map(repr, values[:_UNJUDGED_NAMED])) + (
+            f" and {len(values) - _UNJUDGED_NAMED} more" if len(values) > _UNJUDGED_NAMED else ""
         )
         yield (
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
             "upper bound and not in the expected number"
         )
     if estimate.cut:
-        named = ", ".join(estimate.cut[:_NAMED]) + (
-            f" and {len(estimate.cut) - _NAMED} more" if len(estimate.cut) > _NAMED else ""
+        named = ", ".join(estimate.cut[:_UNJUDGED_NAMED]) + (
+            f" and {len(estimate.cut) - _UNJUDGED_NAMED} more" if len(estimate.cut) > _UNJUDGED_NAMED else ""
         )
         yield (f"cut through by a range: {named}; their {counted} are in the upper bound and not in the lower one")
     if estimate.expected is not None:

@@ -5,6 +5,7 @@ The order of floors and wings are contracts of import-linter; `make lint` checks
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -105,3 +106,24 @@ def test_whoever_is_outside_imports_from_the_front_doors() -> None:
     files = [path for folder, suffix in folders for path in (ROOT / folder).rglob(f"*.{suffix}")]
     inner = sorted(shown(path) for path in files if inner_imports(path))
     assert inner == INNER_IMPORTS.read_text(encoding="utf-8").split()
+
+
+def names_bound(path: Path) -> Iterator[str]:
+    """The functions, classes and values of a module, as often as it binds them."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+@every_floor
+def test_no_module_binds_a_name_twice(floor: str) -> None:
+    """The last binding holds for what stands above it, too: five columns that a line was to name became three."""
+    twice = [
+        f"{shown(path)}: {name}"
+        for path in MODULES_OF[floor]
+        for name, times in Counter(names_bound(path)).items()
+        if times > 1
+    ]
+    assert not twice

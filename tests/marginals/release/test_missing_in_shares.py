@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import marginals
 from marginals import Attribute, InputError, Policy, Release, Role
-from marginals.bundle.content import BundleContent
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from written_bundles import bundle_content
 
 ILL = ["flu", "gout", "mumps or missing", "missing"]
 DOMAIN = Domain.of(
@@ -76,7 +76,7 @@ def release_of(people: list[int], margins: list[dict[str, int]]) -> Release:
     masks = [DOMAIN.mask(margin) for margin in margins]
     masks = [mask for mask in masks if not any(mask != other and not mask & ~other for other in masks)]
     collection = Collection.of(DataCube([table]), masks)
-    return Release(BundleContent(collection, dict.fromkeys(DOMAIN.attributes, Role.QUASI_IDENTIFIER)))
+    return Release(bundle_content(collection, dict.fromkeys(DOMAIN.attributes, Role.QUASI_IDENTIFIER)))
 
 
 CONDITIONS: Mapping[str, tuple[np.ndarray, np.ndarray]] = {
