@@ -489,7 +489,7 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
         Statement("Section 5.3.2, text", "a rule on Nursery covers 4320 tuples", TZ11, ("rule",), _text),
         Statement(
             "Figs. 19 and 20",
-            "errors of counts with one condition are very small (at most a tenth)",
+            "errors of counts with one condition are very small (at most a tenth, on Nursery)",
             TZ09,
             ("queries1_nursery",),
             _small_errors,

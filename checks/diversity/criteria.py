@@ -297,13 +297,23 @@ def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> floa
     return float(excessive_protections(requirement, vectors).min(initial=np.inf)) if len(vectors) else 0.0
 
 
+def require_one_diverse(c: Fraction, l: int, *, strict: bool) -> None:
+    """Raise CriterionError for `c,1 or equal` with a c below 1: KG06 Def. 2.5 makes no exception for l = 1."""
+    if l == 1 and not strict and 0 < c < 1:
+        raise CriterionError(
+            f"c,1 {OR_EQUAL} needs a c of at least 1, got {spelled(c)}; that no value has more than a share of {spelled(c)} "
+            f"of the rows is simple:{spelled(1 / Fraction(c))}"
+        )
+
+
 @dataclass(frozen=True)
 class Recursive(Diversity):
     """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
 
     The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
     Y, given by their codes, may be disclosed, so the most frequent value outside Y decides; a class without such values
-    passes. With `strict` False the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds.
+    passes. With `strict` False the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds;
+    KG06 does not say so, and a text in its form with l = 1 and a c below 1 is refused, as it is `simple:1/c`.
     Reached: the smallest c at which the class would pass, infinite with fewer than l values.
     """
 
@@ -329,6 +339,7 @@ class Recursive(Diversity):
         """From `c,l`, l a whole number, with `or equal` where the head may equal c times the tail (KG06 Def. 2.5)."""
         match Phrase.read(text, [OR_EQUAL]):
             case Phrase([c, l], clauses) if l.denominator == 1:
+                require_one_diverse(c, int(l), strict=OR_EQUAL not in clauses)
                 return cls(c, int(l), strict=OR_EQUAL not in clauses)
         return None
 

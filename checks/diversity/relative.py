@@ -10,7 +10,14 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.criteria import DontCareEntropy, Entropy, NegativeDisclosure, NpdRecursive, Recursive
+from checks.diversity.criteria import (
+    DontCareEntropy,
+    Entropy,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    require_one_diverse,
+)
 from checks.diversity.criterion import (
     MAY_DISCLOSE,
     MUST_PROTECT,
@@ -441,6 +448,7 @@ class PdRecursive(RelativeDiversity):
         """From `c,l may disclose LABELS`, l a whole number."""
         match Phrase.read(text, [OR_EQUAL, MAY_DISCLOSE]):
             case Phrase([c, l], {"may disclose": labels, **others}) if l.denominator == 1:
+                require_one_diverse(c, int(l), strict=OR_EQUAL not in others)
                 return cls(c, int(l), labels, strict=OR_EQUAL not in others)
         return None
 
@@ -540,6 +548,7 @@ class NpdRecursiveByLabel(RelativeDiversity):
         match Phrase.read(text, [OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT]):
             case Phrase([c, percent, l], {"must protect": protected, **others}) if l.denominator == 1:
                 strict, free = OR_EQUAL not in others, others.get(MAY_DISCLOSE)
+                require_one_diverse(c, int(l), strict=strict)
                 positive = PdRecursive(c, int(l), free, strict) if free else Recursive(c, int(l), strict)
                 return cls(positive, ProtectedValues(percent, protected))
         return None

@@ -16,6 +16,7 @@ from checks import (
     NpdRecursive,
     Recursive,
     Simple,
+    parse_diversity,
     satisfies,
 )
 from privacy_oracles import is_diverse, reached
@@ -185,3 +186,20 @@ def test_merging_keeps_both_halves_of_npd_recursive_diversity(
     criterion = NpdRecursive(positive, negative)
     if satisfies(criterion, np.array([one, other])).all():
         assert satisfies(criterion, np.array([one]) + np.array([other])).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recursive:1/3,1 or equal",
+        "recursive:0.99,1 or equal",
+        "pd-recursive:1/2,1 or equal may disclose a",
+        "npd-recursive:1/2,5,1 or equal must protect a",
+    ],
+)
+def test_one_diversity_that_a_paper_does_not_except_is_not_passed_by_everybody(text: str) -> None:
+    """KG06 Def. 2.5 with l = 1: the head is at most c times all rows. That 1-diversity always holds is said in MKGV07."""
+    with pytest.raises(CriterionError, match="is simple:"):
+        parse_diversity(text)
+    assert parse_diversity("recursive:1,1 or equal").decide([1])
+    assert not parse_diversity("simple:3").decide([1])
