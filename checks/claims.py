@@ -26,7 +26,7 @@ from checks.combinatorial import (
 from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, spelled, stated_among
 from checks.diversity.known import LeavingOut, leaving_out
 from checks.diversity.odds import AtOdds, of_people
-from checks.diversity.registry import parse_diversity, stated_diversity, uninstalled_in
+from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
@@ -778,6 +778,19 @@ MOST_ROWS = 10**_DIGITS - 1
 """Rows or people that anybody would demand; times the rows of a person they are still a number of 64 bits."""
 
 
+LEAST_DEMAND = 2
+"""The smallest count that can be demanded: every class and every cell that there is has one row."""
+
+
+def why_no_demand(number: object) -> str:
+    """Why 1 is no demand, as the end of a message, with what to write instead; empty for any other number.
+
+    >>> why_no_demand(1), why_no_demand(0)
+    ('; 1 demands nothing, so write a larger number, such as 10, or leave it out', '')
+    """
+    return "; 1 demands nothing, so write a larger number, such as 10, or leave it out" if number == 1 else ""
+
+
 def is_number_of_rows(number: object, least: int = 1) -> bool:
     """Whether something is a whole number of rows that can be demanded.
 
@@ -1095,13 +1108,16 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
         raise CriterionError(SINGLE_TABLES)
     kind = next((kind for kind in _KINDS.values() if kind.form.partition("=")[0] == name), None)
     stated = None if kind is None else kind.stated_in(value)
+    if stated == {"k": 1}:
+        raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")
     if kind is None or stated is None:
         forms = [*(kind.form for kind in _KINDS.values()), "odds=G"]
         raise CriterionError(f"a check is {listing(forms, 'or')}, not {text!r}")
     if not issubclass(kind, AttributeClaim | RelaxedDiversity):
         return [parse_claim({"criterion": kind.criterion, **stated})]
-    if isinstance(demanded := stated.get("diversity"), str):
-        _ = parse_diversity(demanded)  # what somebody asks for must be known here
+    demanded = stated.get("diversity")
+    if isinstance(demanded, str) and demands_nothing(parse_diversity(demanded)):  # what is asked for must be known here
+        raise CriterionError(f"{text!r} demands nothing, as every table satisfies it; write {name}=distinct:2 or more")
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]

@@ -205,6 +205,17 @@ def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
     return diversity if isinstance(diversity, Uninstalled) else None
 
 
+def demands_nothing(diversity: Diversity) -> bool:
+    """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none.
+
+    >>> demands_nothing(parse_diversity("distinct:1")), demands_nothing(parse_diversity("distinct:2"))
+    (True, False)
+    """
+    while isinstance(diversity, AtOdds | LeavingOut):
+        diversity = diversity.plain
+    return not diversity.is_relative and diversity.decide([1])
+
+
 _Unknown = Callable[[str, str, str], Diversity]
 """What stands for a text whose criterion is unknown: of its name, empty for none, the text without clauses, and the whole.
 """

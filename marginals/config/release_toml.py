@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.classes import SINGLE_TABLES
-from checks.diversity.known import LeavingOut
-from checks.diversity.odds import AtOdds
-from checks.diversity.registry import parse_diversity
+from checks.diversity.registry import demands_nothing, parse_diversity
 from checks.errors import CriterionError
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
@@ -611,9 +609,7 @@ def _demands_nothing(text: object) -> bool:
         criterion = parse_diversity(text)
     except CriterionError:
         return False  # which is said when the policy is made
-    while isinstance(criterion, AtOdds | LeavingOut):
-        criterion = criterion.plain
-    return not criterion.is_relative and criterion.decide([1])
+    return demands_nothing(criterion)
 
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:

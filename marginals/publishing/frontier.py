@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from checks.claims import MOST_ROWS
+from checks.claims import LEAST_DEMAND, MOST_ROWS
 from marginals.arguments import path_of, require, require_whole_number
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
@@ -58,8 +58,8 @@ def frontier(
 
     k, diversity, strategies: what takes the place of the policy's own; those of the policy where nothing is given. Each is
     what a policy takes: strategies are names or functions, and so are the policy's objective and base. k is that of k_link,
-    and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the system can fork;
-    counts of the table are shared among the policies of each.
+    at least 2, and of k_combinatorial too where the policy has one. jobs: processes that search at once, where the system
+    can fork; counts of the table are shared among the policies of each.
 
     Columns: `kl_divergence` of the data from the release, nats; `value`, the objective of the policy, with what chance gains
     if that has a price, nats; `gap`, by how many at most another decomposable release is better, and `optimal`, whether none
@@ -91,7 +91,7 @@ def frontier(
 
 @dataclass(frozen=True)
 class _Row:
-    """A policy of the grid. diversity: as a text."""
+    """A policy of the grid. k: 1 where k_link is not demanded. diversity: as a text."""
 
     k: int
     diversity: str
@@ -110,15 +110,15 @@ def _grid(
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
     for least in k or ():
-        require_whole_number(least, "k", 1, MOST_ROWS)
-    each_k = sorted(set(k)) if k else [policy.k_link or 1]
+        require_whole_number(least, "k", LEAST_DEMAND, MOST_ROWS)
+    each_k: list[int | None] = [*sorted(set(k))] if k else [policy.k_link]
     each_diversity, each_strategy = diversity or [policy.diversity], strategies or [policy.strategy]
     rows = []
     for least, demanded, strategy in product(each_k, each_diversity, each_strategy):
-        together = None if policy.k_combinatorial is None else least
+        together = None if policy.k_combinatorial is None else least or policy.k_combinatorial
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = row_policy.requirements_of(table)
-        rows.append(_Row(least, "none" if demanded is None else str(demanded), row_policy))
+        rows.append(_Row(least or 1, "none" if demanded is None else str(demanded), row_policy))
     return rows
 
 

@@ -12,17 +12,19 @@ from typing import Any, cast
 import numpy as np
 
 from checks.claims import (
+    LEAST_DEMAND,
     MOST_ROWS,
     MaxentDiversity,
     Requirements,
     diversities_by_attribute,
     is_number_of_rows,
     shown,
+    why_no_demand,
 )
 from checks.classes import bayes_optimal, delta_presence, k_map
 from checks.diversity.criterion import Diversity
 from checks.diversity.odds import AtOdds
-from checks.diversity.registry import parse_diversity, require_readable
+from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
 from marginals.anonymizers.recoded_file import is_file
@@ -32,7 +34,7 @@ from marginals.errors import InputError
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
-from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, SENSITIVE_MARGINS, WEIGHT
+from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, SENSITIVE_MARGINS, WEIGHT
 from marginals.steward import WantedTable
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource
@@ -336,10 +338,10 @@ BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
 
 _LEAST = {
-    "k_link": 1,
-    "k_combinatorial": 1,
-    "min_cell": 1,
-    "min_published_cell": 1,
+    "k_link": LEAST_DEMAND,
+    "k_combinatorial": LEAST_DEMAND,
+    "min_cell": LEAST_DEMAND,
+    "min_published_cell": LEAST_DEMAND,
     "no_small_certain": 1,
     "max_sensitive_margins": 0,
     "max_cells": 1,
@@ -442,7 +444,10 @@ class Policy:
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not is_number_of_rows(value, least):
-                raise InputError(f"{name} must be a whole number from {least} to {MOST_ROWS:,}, got {shown(value)}")
+                nothing = why_no_demand(value) if least == LEAST_DEMAND else ""
+                raise InputError(
+                    f"{name} must be a whole number from {least} to {MOST_ROWS:,}, got {shown(value)}{nothing}"
+                )
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")
@@ -489,6 +494,11 @@ class Policy:
         demanded = self.diversities(
             [*self.diversity] if self.diversity and isinstance(self.diversity, Mapping) else ["any"]
         )
+        if idle := next((claim for claim in demanded if demands_nothing(claim.diversity)), None):
+            raise InputError(
+                f'the diversity "{idle.diversity}" demands nothing, as every table satisfies it; write "{PROPOSED}", or '
+                f'"{NO_DIVERSITY}" to publish without a demand, on purpose'
+            )
         if odds is not None and not demanded:
             raise InputError("odds are about a diversity; demand one beside them")
         if not isinstance(self.register, bool):
@@ -673,7 +683,7 @@ class Policy:
             diversities=demanded,
             register=self.register,
             at_every_level=True,
-            no_small_certain=None if self.further is None else self.least_certain,
+            no_small_certain=None if self.least_certain < LEAST_DEMAND else self.least_certain,
             min_published_cell=self.min_published_cell,
         )
 

@@ -239,7 +239,7 @@ def _require_publishable(policy: Policy, requirements: Requirements, ledger: str
     if not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
-            "min_cell, diversity or rules (in a config under [privacy]). k_link = 1 publishes without any"
+            "min_cell, diversity or rules (in a config under [privacy]), such as k_link = 10"
         )
     for claim in requirements.diversity_claims:
         require_readable(claim.diversity)

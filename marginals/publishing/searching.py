@@ -309,7 +309,7 @@ def _of_core(requirements: Requirements) -> Requirements:
     least = requirements.no_small_certain
     if least is None:
         return requirements
-    return replace(requirements, no_small_certain=None, k_link=max(requirements.k_link or 1, least))
+    return replace(requirements, no_small_certain=None, k_link=max(requirements.k_link or least, least))
 
 
 def _searched(

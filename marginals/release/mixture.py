@@ -11,13 +11,14 @@ together. Weights tell nothing beyond them as long as the table itself had no pa
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from checks.claims import Claim
 from marginals import estimates
-from marginals.arguments import elements_of, require, require_share
+from marginals.arguments import elements_of, require
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
 from marginals.bundle.verification import demanded
@@ -189,8 +190,8 @@ def mixture(releases: Sequence[Release], weights: Sequence[float] | None = None)
             )
     equal = [1 / len(given)] * len(given) if given else []
     chosen = equal if weights is None else elements_of(weights, "weights", "a number for each release, [0.5, 0.5]")
-    for weight in chosen:
-        require_share(weight, "a weight")
+    if any(isinstance(weight, bool) or not isinstance(weight, Real) for weight in chosen):
+        raise InputError("the weights of a mixture are numbers from 0 that sum to 1")
     return Mixture(given, tuple(map(float, chosen)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from checks.claims import LEAST_DEMAND
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.errors import InputError
@@ -316,8 +317,8 @@ def start(window: Window, request: Request) -> Response:
     changes: dict[str, Any] = {}
     for key, name in (("k_link", "privacy.k_link"), ("k_combinatorial", "privacy.k_combinatorial")):
         if text := form.get(key, "").strip():
-            if not text.isdecimal() or len(text) > 9:
-                raise FieldError(key, f"{key} is a whole number of at least 1, such as 10")
+            if not text.isdecimal() or len(text) > 9 or int(text) < LEAST_DEMAND:
+                raise FieldError(key, f"{key} is a whole number of at least {LEAST_DEMAND}, such as 10")
             changes[name] = int(text)
     if text := form.get("diversity", "").replace(" ", ""):
         _require_diversity(text)

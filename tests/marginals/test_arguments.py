@@ -84,7 +84,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "no releases": (lambda: marginals.mixture(3), "releases cannot be 3"),  # type: ignore[arg-type]
     "a mixed number": (lambda: marginals.mixture([3]), "release 1 cannot be 3"),  # type: ignore[list-item]
     "mixed weights": (lambda: marginals.mixture([release], 3), "weights cannot be 3"),  # type: ignore[arg-type]
-    "a mixed weight": (lambda: marginals.mixture([release], [ANY]), "a weight is a number from 0 to 1"),
+    "a mixed weight": (lambda: marginals.mixture([release], [ANY]), "numbers from 0 that sum to 1"),
     "hilbert of a number": (lambda: marginals.hilbert(3), "table cannot be 3"),  # type: ignore[arg-type]
     "sweep of a number": (lambda: marginals.sweep(3), "table cannot be 3"),  # type: ignore[arg-type]
     "what is required": (lambda: marginals.sweep(table, 3), "requirement cannot be 3"),  # type: ignore[arg-type]

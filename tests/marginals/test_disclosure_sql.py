@@ -235,7 +235,7 @@ def test_names_that_differ_by_case_are_told_apart_or_refused(ending: str, tmp_pa
         for engine in ("auto", "duckdb"):
             config = tmp_path / "release.toml"
             data = f'[data]\npath = "{source.name}"\nengine = "{engine}"\n'
-            config.write_text(f"{data}{roles}[privacy]\nk_link = 1\n{rule}")
+            config.write_text(f"{data}{roles}[privacy]\nk_link = 2\n{rule}")
             result = CliRunner().invoke(main, ["disclose", str(config), "--out", str(out), "--force", "--keep-order"])
             if engine == "auto":
                 assert result.exit_code == 0, result.output

@@ -123,10 +123,10 @@ NO_QUASI = CONFIG.replace('"quasi-identifier"\nintervals = [5, 10]', '"sensitive
 CASES: dict[str, tuple[Case, str]] = {
     "seconds nan": (lambda _: ["assess", "release.toml", "--seconds", "nan"], "nan is not a number"),
     "seconds nan of another": (lambda _: ["risk", "release.toml", "--seconds", "nan"], "nan is not a number"),
-    "k of 2^63": (key("k_link = 5", f"k_link = {HUGE}"), "whole number from 1 to"),
-    "k of a thousand digits": (key("k_link = 5", f"k_link = 0x{'f' * 1000}"), "whole number from 1 to"),
-    "k_combinatorial": (key("k_link = 5", f"k_combinatorial = {HUGE}"), "whole number from 1 to"),
-    "min_cell": (key("k_link = 5", f"min_cell = {HUGE - 1}"), "whole number from 1 to"),
+    "k of 2^63": (key("k_link = 5", f"k_link = {HUGE}"), "whole number from 2 to"),
+    "k of a thousand digits": (key("k_link = 5", f"k_link = 0x{'f' * 1000}"), "whole number from 2 to"),
+    "k_combinatorial": (key("k_link = 5", f"k_combinatorial = {HUGE}"), "whole number from 2 to"),
+    "min_cell": (key("k_link = 5", f"min_cell = {HUGE - 1}"), "whole number from 2 to"),
     "k with many rows of a person": (
         key('path = "people.csv"', 'path = "people.csv"\nrows_per_person = 1000000', *PUBLISH),
         "cannot be promised of people"),

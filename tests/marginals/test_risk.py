@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from marginals import Attribute, Policy, RiskAssessment
+from marginals import Attribute, RiskAssessment
+from models import Collection
+from written_bundles import release_of
 
 PEOPLE = pd.DataFrame({"id": ["p", "q", "r"], "town": ["A", "A", "B"], "ill": ["f", "g", "h"]})
 HIDDEN = """
@@ -202,8 +204,8 @@ CLUB = pd.DataFrame({"job": ["b", "b"], "town": ["u", ""]})
 
 
 def of_these_alone(table: marginals.Table, *margins: dict[str, int]) -> marginals.Release:
-    policy = Policy(k_link=1, base="none", start="nothing", must_publish=list(margins), time_limit=0, diversity="none")
-    return marginals.publish(table, policy).release
+    collection = Collection.of(table.cube, [table.domain.mask(margin) for margin in margins])
+    return release_of(collection, table.roles)
 
 
 def jobs(*margins: dict[str, int]) -> marginals.Release:

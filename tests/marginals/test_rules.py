@@ -17,7 +17,8 @@ import marginals
 import row_conditions
 from command_line import main
 from marginals import DisclosureRule, disclose, hide
-from models import Hierarchy, MarginalsError
+from models import Collection, Hierarchy, MarginalsError
+from written_bundles import release_of
 
 FRAME = pd.DataFrame(
     {
@@ -238,11 +239,9 @@ def by_rule(condition: object) -> list[bool]:
 @pytest.fixture(scope="module")
 def whole() -> marginals.Release:
     """A release that says of all three attributes how many rows have which values."""
-    margin = dict.fromkeys(ASKED, 0)
-    policy = marginals.Policy(
-        k_link=1, base="none", start="nothing", must_publish=[margin], time_limit=0, diversity="none"
-    )
-    return marginals.publish(marginals.read_table(PEOPLE, ASKED), policy).release
+    table = marginals.read_table(PEOPLE, ASKED)
+    collection = Collection.of(table.cube, [table.domain.mask(dict.fromkeys(ASKED, 0))])
+    return release_of(collection, table.roles)
 
 
 AGES = st.integers(20, 59)
@@ -394,7 +393,7 @@ role = "quasi-identifier"
 [attributes.diagnosis]
 role = "sensitive"
 [privacy]
-k_link = 1
+k_link = 2
 [[risk.rules]]
 attribute = "diagnosis"
 condition = "number < 10"
@@ -462,7 +461,7 @@ def test_auto_takes_pandas_where_duckdb_cannot_read_or_is_not_installed(
     def engine(path: str) -> str:
         FRAME.to_csv(tmp_path / path, index=False)
         config = 'data.path = "PATH"\nattributes.age.role = "quasi-identifier"\n[[risk.rules]]\nattribute = "age"\n'
-        (tmp_path / "release.toml").write_text(config.replace("PATH", path) + "[privacy]\nk_link = 1\n")
+        (tmp_path / "release.toml").write_text(config.replace("PATH", path) + "[privacy]\nk_link = 2\n")
         command = ["disclose", str(tmp_path / "release.toml"), "--out", str(tmp_path / "o.csv"), "--force", "--json"]
         return str(json.loads(CliRunner().invoke(main, command).stdout)["engine"])
 

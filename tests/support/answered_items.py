@@ -372,7 +372,7 @@ def publish_collection(number: int, session: Session) -> None:
     table.unit = table.unit.replace("rows_per_person = 2", 'one_row = "first"')
     table.write(session.folder)
     given = 'objective = "kl"\n[base]\ntable = "none"'
-    Path("free.toml").write_text(table.config("k_link = 1\ndiversity = 'none'", given))
+    Path("free.toml").write_text(table.config("k_link = 2\ndiversity = 'none'", given))
     Path("judged.toml").write_text(table.config(table.privacy(number), given))
     domain = marginals.read_config("free.toml").read_table().domain
     heights = {name: hierarchy.height for name, hierarchy in domain.items()}

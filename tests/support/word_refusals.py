@@ -670,9 +670,8 @@ def _configs(stage: Stage, folder: Path) -> Iterator[Case]:
     for old, new in CONFIGS:
         heading = f"release.toml: {_shown(new)}" if new.strip() else f"release.toml without {_shown(old)}"
         yield stage.refusal(heading, lambda old=old, new=new: _used(folder, changed(GOOD, {old: new})))
-    plain = changed(GOOD, {"k_link = 2\n": "k_link = 1\n"})
     for line in RISKS:
-        text = f"{plain}[risk]\n{line}\n"
+        text = f"{GOOD}[risk]\n{line}\n"
         yield stage.refusal(f"release.toml, [risk]: {_shown(line)}", lambda text=text: _risked(folder, text))
     for old, new in OWN_RULES:
         (folder / "mine.toml").write_text(changed(RULE, {old: new}), encoding="utf-8")

@@ -133,12 +133,12 @@ def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, 
 
 
 def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
-    """Who wants no privacy says so: k_link = 1."""
     result = publish("", "")
     assert result.exit_code == 2
     assert "the policy demands no privacy" in result.stderr
     assert not (tmp_path / "out").exists()
-    assert publish("", 'k_link = 1\ndiversity = "none"\n').exit_code == 0
+    assert publish("", 'k_link = 1\ndiversity = "none"\n').exit_code == 2
+    assert publish("", 'k_link = 2\ndiversity = "none"\n').exit_code == 0
 
 
 def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table, tmp_path: Path) -> None:

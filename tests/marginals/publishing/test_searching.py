@@ -101,8 +101,8 @@ GRID: dict[str, Any] = {
 
 
 def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_processes() -> None:
-    grid = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=1)
-    two = marginals.frontier(example, Policy(k_combinatorial=1), **GRID, jobs=2)
+    grid = marginals.frontier(example, Policy(k_combinatorial=2), **GRID, jobs=1)
+    two = marginals.frontier(example, Policy(k_combinatorial=2), **GRID, jobs=2)
     assert grid.drop(columns="seconds").equals(two.drop(columns="seconds"))
     assert len(grid) == 3 * 3 * 2
     assert grid.k.is_monotonic_increasing
