@@ -427,6 +427,10 @@ _WHOLE = 2**62
 """Whole numbers stay below this in int64; beyond it Python's own take over."""
 
 
+_MOST_STEPS = 4096
+"""Rows of a class at most that are removed one by one."""
+
+
 @dataclass(frozen=True, eq=False)
 class InducedBound:
     """A (tau, l) requirement on classes counted by published value.
@@ -540,7 +544,9 @@ class InducedBound:
 
         Each time the least general of these rows goes, whose removal lowers the dominant frequency most (TZ09 III.D).
         So the masses are cut at a height that sinks. Cutting everything to one height lowers every F(k), and the height
-        at which a class passes is found by halving; the rows of the last cut are given back as far as they may.
+        at which a class passes is found by halving; the rows of the last cut are given back as far as they may. Rows of
+        general values count in parts, and then a class can pass, fail and pass again as the height sinks: of these classes
+        rows are removed one by one too, and what leaves more is taken.
         """
         thinned_counts = counts.copy()
         failing = np.flatnonzero(~self.holds(counts))
@@ -563,8 +569,22 @@ class InducedBound:
             fuller = lower_counts + np.where(rank <= given_back, last_cut, 0)
             passes = self.holds(fuller)
             best[passes] = fuller[passes]
+        stepwise = np.flatnonzero(counts[:, self.levels > 0].any(axis=1) & (counts.sum(axis=1) <= _MOST_STEPS))
+        if len(stepwise):
+            left = self._removed_one_by_one(counts[stepwise])
+            more = left.sum(axis=1) > best[stepwise].sum(axis=1)
+            best[stepwise[more]] = left[more]
         thinned_counts[failing] = best
         return thinned_counts
+
+    def _removed_one_by_one(self, counts: CountArray) -> CountArray:
+        """The same by the steps of the paper, one row of each failing class at a time."""
+        left, failing = counts.copy(), np.arange(len(counts))
+        while (failing := failing[~self.holds(left[failing])]).size:
+            dominant = self.masses(left[failing]).argmax(axis=1)
+            lowers = np.where(left[failing] > 0, self.shares[:, dominant].T, -1)
+            left[failing, lowers.argmax(axis=1)] -= 1
+        return left
 
 
 # SWEEP: a (tau, l)-diverse table by local recoding and generalized sensitive values (TZ09 section III, Fig. 4).

@@ -4,11 +4,13 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks import Functional, Induction, Requirements, Simple, equivalence_classes, parse_diversity, satisfies
@@ -432,6 +434,58 @@ def test_masses_are_rows_times_what_each_counts_for(
     counts = data.draw(class_counts(len(bound.levels)))
     assert bound.masses(counts).tolist() == (counts @ bound.shares).tolist()
     assert bound.holds(counts).tolist() == [not any(row) or bound.requirement.decide(row) for row in counts.tolist()]
+
+
+def fewest_rows_left(counts: tuple[int, ...], bound: InducedBound) -> int:
+    """The rows that steps 10 to 13 of TZ09 Fig. 4 leave under the worst order of ties, by trying all."""
+
+    @cache
+    def fewest(left: tuple[int, ...]) -> int:
+        row = np.array([left])
+        if bound.holds(row)[0]:
+            return sum(left)
+        (masses,) = bound.masses(row).tolist()
+        dominant = [base for base, mass in enumerate(masses) if mass == max(masses)]
+        results = []
+        for base in dominant:
+            share = {value: bound.shares[value, base] for value, rows in enumerate(left) if rows}
+            for value in (value for value in share if share[value] == max(share.values())):
+                results.append(fewest((*left[:value], left[value] - 1, *left[value + 1 :])))
+        return min(results)
+
+    return fewest(counts)
+
+
+SHARED = Hierarchy.from_rows([("s0", "sx", "*"), ("s1", "sx", "*"), ("s2", "sy", "*"), ("s3", "sz", "*")])
+
+
+@settings(max_examples=300)
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8), requirements())
+@example([0, 0, 0, 1, 1, 0, 0, 1], Functional(Fraction(1, 2), 3))
+def test_thinning_leaves_no_less_of_general_values_than_some_order_of_the_paper(
+    counts: list[int], requirement: Functional
+) -> None:
+    """Rows that count in parts: halving alone left nothing of one sx, one s0 and one s3."""
+    bound = bound_on(SHARED, requirement, rows=40)
+    (left,) = bound.thinned(np.array([counts]))
+    assert bound.holds(left[None])[0]
+    assert left.sum() >= fewest_rows_left(tuple(counts), bound)
+
+
+def test_a_class_that_the_paper_keeps_is_kept() -> None:
+    """Every run of TZ09 Fig. 4 keeps at least this much information of these five rows."""
+    hierarchies = {
+        "A": Hierarchy.from_rows([("a0", "ax", "*"), ("a1", "ax", "*"), ("a2", "ay", "*"), ("a3", "ay", "*")]),
+        "B": Hierarchy.flat(["b0", "b1", "b2"]),
+        "S": SHARED,
+    }
+    rows = [("a2", "b0", "s1"), ("a0", "b2", "s1"), ("a3", "b0", "s0"), ("a0", "b1", "s2"), ("a3", "b1", "s2")]
+    attributes = {
+        name: Attribute("sensitive" if name == "S" else "quasi-identifier", hierarchy, labels="public")
+        for name, hierarchy in hierarchies.items()
+    }
+    table = read_table(pd.DataFrame(rows, columns=list("ABS")), attributes)
+    assert sweep(table, "functional:1/2,3").information_utility >= float(Fraction(19, 36)) - 1e-12
 
 
 @given(st.data(), hierarchies(), requirements())
