@@ -43,8 +43,9 @@ def assessed(
         name: "identifier" if name == "id" else "sensitive" if name == "ill" else "quasi-identifier" for name in frame
     }
     listed = "".join(f'{name}.role = "{role}"\n' for name, role in roles.items())
+    demand = f"k_link = {k}\n" if k > 1 else ""
     (folder / "release.toml").write_text(
-        f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\nk_link = {k}\n[risk]\n{section}'
+        f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\n{demand}[risk]\n{section}'
     )
     return marginals.disclosure_risk(marginals.read_config(folder / "release.toml"))
 

@@ -372,7 +372,7 @@ def test_shares_and_risks(table: Table, margins: Margins, where: str, part: str)
         for against in (None, "b=b1"):
             if "b" in where:
                 with pytest.raises(InputError, match="where excludes the rows of the other group"):
-                    release.risk_ratio([part], "b=b0", conditions(where), against=against)
+                    release.risk_ratio([part], "b=b0", asked(where), against=against)
                 continue
             compared = release.risk_ratio([part], "b=b0", asked(where), against=against)
             lies_within([ratio_of(p, q) for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
