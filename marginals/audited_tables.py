@@ -143,6 +143,8 @@ def _sheet(path: Path) -> list[list[str]]:
         raise
     except Exception as error:  # whatever a damaged archive raises
         raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    if not sheets:
+        raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (
         lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
     )

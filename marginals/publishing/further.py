@@ -109,6 +109,8 @@ def _attestable(
     table, least = prepared.table, prepared.policy.least_certain
     if least == 1:
         return FurtherBeside(tuple(chosen))
+    if not chosen and all(name in table.sensitive for margin in core.margins for name in margin):
+        return FurtherBeside((), least=least)  # no table shows a nonsensitive value, so no combination of them is open
     attestable, left_out = list(chosen), list[FurtherTable]()
     progress("witnesses", 0, 0)
     try:

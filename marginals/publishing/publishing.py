@@ -113,7 +113,8 @@ def publish(
     """
     _require_table(table, policy)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
-    called, imprint = (title, NO_IMPRINT) if isinstance(title, str) else (title.title, title)
+    imprint = NO_IMPRINT if isinstance(title, str) else title
+    called = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)
