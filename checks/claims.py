@@ -788,7 +788,8 @@ def why_no_demand(number: object) -> str:
     >>> why_no_demand(1), why_no_demand(0)
     ('; 1 demands nothing, so write a larger number, such as 10, or leave it out', '')
     """
-    return "; 1 demands nothing, so write a larger number, such as 10, or leave it out" if number == 1 and number is not True else ""
+    is_one = number == 1 and number is not True
+    return "; 1 demands nothing, so write a larger number, such as 10, or leave it out" if is_one else ""
 
 
 def is_number_of_rows(number: object, least: int = 1) -> bool:

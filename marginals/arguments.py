@@ -65,7 +65,7 @@ def require_share(value: object, name: str) -> None:
         ...
     marginals.errors.InputError: suppression is a number from 0 to 1, not 2.5
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise InputError(f"{name} is a number from 0 to 1, not {kind_of(value)}")
 
 

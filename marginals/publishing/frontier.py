@@ -109,8 +109,8 @@ def _grid(
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
-    for least in k or ():
-        require_whole_number(least, "k", LEAST_DEMAND, MOST_ROWS)
+    for number in k or ():
+        require_whole_number(number, "k", LEAST_DEMAND, MOST_ROWS)
     each_k: list[int | None] = [*sorted(set(k))] if k else [policy.k_link]
     each_diversity, each_strategy = diversity or [policy.diversity], strategies or [policy.strategy]
     rows = []

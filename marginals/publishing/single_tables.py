@@ -126,7 +126,7 @@ def assess(
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
-    require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')  # type: ignore[arg-type]
+    require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
     chosen = dict(levels or {})
     for attribute in chosen:
         if attribute not in table.quasi_identifiers:
