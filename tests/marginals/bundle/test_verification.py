@@ -231,7 +231,9 @@ def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
     table = marginals.read_table(pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]}), ROLES)
     folder = bundle(tmp_path / "single", JOB_ILL, table=table)
     assert [check.holds for check in marginals.verify(folder).checks] == [True, False, False, False]
-    diversities = [MaxentDiversity(parse_diversity(text), "ill") for text in ("distinct:1", "recursive:1,1", "entropy:1")]
+    diversities = [
+        MaxentDiversity(parse_diversity(text), "ill") for text in ("distinct:1", "recursive:1,1", "entropy:1")
+    ]
     assert marginals.verify(folder, claims=[KLink(1), KCombinatorial(1), *diversities]).ok
 
 
