@@ -2,13 +2,14 @@
 
 import csv
 import errno
+import io
 import os
 import re
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,24 @@ PUBLIC, PRIVATE = 0o666, 0o600
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 """What of a mode is for others than the owner."""
+
+
+def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+    r"""The rows as CSV. A carriage return within a field is quoted, which Python's module does from 3.13 on.
+
+    >>> csv_text([["a\rb", 1]])
+    '"a\rb",1\n'
+    """
+    rows, text = list(rows), io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    if "\r" not in text.getvalue():
+        return text.getvalue()
+    lines = []
+    for row in rows:
+        line = io.StringIO(newline="")
+        csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(row)
+        lines.append(line.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
 
 
 def allowed(mode: int) -> int:

@@ -14,7 +14,6 @@ MARKOV
 2 2
 """
 
-import csv
 import io
 import sys
 import warnings
@@ -35,7 +34,7 @@ from marginals.arguments import path_of
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError
 from marginals.estimates import drawn, free_name, told
-from marginals.files import replace_file
+from marginals.files import csv_text, replace_file
 from marginals.messages import installing, printable
 from marginals.release.release import Release
 from marginals.tables.intervals import interval
@@ -352,9 +351,7 @@ def to_pgmpy(release: Modelled) -> Any:
 
 def arx_text(hierarchy: Hierarchy) -> str:
     """`value;level1;...;*`, quoted where a label needs it."""
-    text = io.StringIO()
-    csv.writer(text, delimiter=";", lineterminator="\n").writerows(hierarchy.rows())
-    return text.getvalue()
+    return csv_text(hierarchy.rows(), ";")
 
 
 def write_arx_hierarchies(release: Release, folder: str | Path) -> dict[str, Path]:

@@ -3,8 +3,6 @@
 Writing is atomic: a bundle is made beside its target and moved there, so that a crash leaves the old one or none.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -36,7 +34,7 @@ from marginals.bundle.snapshot import (
     own_leftovers,
 )
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PUBLIC, open_regular, remove_leftovers, replace_file, replace_folder, resolved
+from marginals.files import PUBLIC, csv_text, open_regular, remove_leftovers, replace_file, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
 from marginals.tables.attribute import COUNT, Role, in_known_order
@@ -225,9 +223,7 @@ class _Names:
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    return csv_text(rows).encode()
 
 
 def _resource(

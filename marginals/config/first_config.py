@@ -3,8 +3,6 @@
 It quotes no value of the table, but for hierarchy files.
 """
 
-import csv
-import io
 import json
 import os
 import re
@@ -45,7 +43,7 @@ from marginals.config.roles import NOTHING_CHOSEN, Chosen, by_counting, by_the_o
 from marginals.config.split_columns import as_one
 from marginals.config.structural_missing import MOST_VALUES, structurally_missing, together, with_structure
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, replace_file, resolved
+from marginals.files import PRIVATE, csv_text, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, WEIGHT, proposed_diversity
@@ -633,9 +631,7 @@ def _hierarchy_files(guesses: Mapping[str, Guess]) -> dict[str, tuple[str, bytes
             while slug in taken:
                 slug, number = f"{stem}_{number}", number + 1
             taken.add(slug)
-            content = io.StringIO()
-            csv.writer(content, delimiter=";", lineterminator="\n").writerows(guessed.hierarchy)
-            files[name] = (f"hierarchies/{slug}.csv", content.getvalue().encode())
+            files[name] = (f"hierarchies/{slug}.csv", csv_text(guessed.hierarchy, ";").encode())
     return files
 
 

@@ -1,8 +1,6 @@
 """The folder that a window is about, and the edits of the config in it."""
 
-import csv
 import difflib
-import io
 import re
 import threading
 import tomllib
@@ -20,7 +18,7 @@ from tomlkit.items import Comment, Null, Table
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
+from marginals.files import PRIVATE, bounded_content, csv_text, held, private_folder, replace_file, resolved
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
 
@@ -405,9 +403,7 @@ def _comments(container: Any) -> list[tuple[Any, Comment]]:
 
 def hierarchy_file(rows: Sequence[Sequence[str]]) -> bytes:
     """A hierarchy file, as `read_hierarchy` reads it."""
-    content = io.StringIO()
-    csv.writer(content, delimiter=";", lineterminator="\n").writerows(rows)
-    return content.getvalue().encode()
+    return csv_text(rows, ";").encode()
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:

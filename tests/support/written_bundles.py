@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from checks import Claim
 from marginals import Release, Role, Table
@@ -115,7 +115,7 @@ def write_by_hand(
     for number, (name, hierarchy) in enumerate(hierarchies.items()):
         values = list(hierarchy.rows())
         resource = {"path": f"hierarchies/{number}.csv", "hierarchy": {"attribute": name}}
-        put_file(folder, resource, csv_of([[f"level{level}" for level in range(len(values[0]))], *values]))
+        put_file(folder, resource, csv_of([[f"level{n}" for n in range(len(values[0]))], *values], csv.QUOTE_ALL))
         resources.append(resource)
     for number, (levels, content) in enumerate(files):
         resource = {"path": f"marginals/{number}.csv", "marginal": {"levels": dict(levels), "total": rows}}
@@ -126,8 +126,8 @@ def write_by_hand(
     return folder
 
 
-def csv_of(rows: Iterable[Sequence[object]]) -> bytes:
+def csv_of(rows: Iterable[Sequence[object]], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
     """The rows as a CSV file."""
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
+    csv.writer(stream, lineterminator="\n", quoting=quoting).writerows(rows)
     return stream.getvalue().encode()

@@ -203,3 +203,12 @@ def test_other_peoples_folders_and_the_current_one_are_left_alone(
     small_release.write("release")
     assert open_release("release").verify().ok
     assert (tmp_path / "thesis.txt").read_text() == "precious"
+
+
+def test_a_label_with_a_carriage_return_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Python's csv module quotes it from 3.13 on."""
+    frame = pd.DataFrame({"a": ["x\ry", "z"] * 20, "b": ["u", "u", "v", "v"] * 10})
+    table = marginals.read_table(frame, {"a": "quasi-identifier", "b": "sensitive"})
+    marginals.publish(table, marginals.Policy(k_link=2, diversity="none")).write(tmp_path / "release")
+    assert marginals.verify(tmp_path / "release").ok
+    assert "x\ry" in marginals.open_release(tmp_path / "release").domain.hierarchy("a").labels[0]
