@@ -39,7 +39,7 @@ def made_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: str, made_demo: Path) -> str:
-    """What a line of a page prints: one of our commands, or a copy."""
+    """What a line of a page prints: one of our commands, a copy, or a file without some lines."""
     program, *arguments = shlex.split(command)
     if command == "marginals demo demo":
         shutil.copytree(made_demo, "demo")
@@ -48,6 +48,11 @@ def run(command: str, made_demo: Path) -> str:
         *options, source, target = arguments
         copy = shutil.copytree if options == ["-r"] else shutil.copy
         copy(source, target)
+        return ""
+    if program == "grep":
+        _, pattern, source, _, target = arguments
+        lines = Path(source).read_text().splitlines(keepends=True)
+        Path(target).write_text("".join(line for line in lines if not re.search(pattern, line)))
         return ""
     assert program == "marginals", command
     if arguments[0] == "open":  # a window that would stay open

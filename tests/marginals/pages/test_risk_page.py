@@ -75,7 +75,7 @@ def text_of(content: bytes) -> str:
 
 def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None:
     table = marginals.read_config(config).read_table()
-    for name, k in (("loose", 1), ("strict", 8)):
+    for name, k in (("loose", 2), ("strict", 8)):
         marginals.publish(table, marginals.Policy(k_link=k, diversity="none")).write(config.parent / name)
     content = written(config, config.parent / "loose", config.parent / "strict", "--utility", 3)
     page, text = Page(content), text_of(content)
