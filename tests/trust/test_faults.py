@@ -209,7 +209,7 @@ FULL = """
 import subprocess, sys
 from pathlib import Path
 from click.testing import CliRunner
-from command_line import main
+from marginals.commands.main import main
 config, place = sys.argv[1], Path(sys.argv[2])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=True)
 target = place / "release"

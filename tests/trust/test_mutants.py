@@ -66,7 +66,8 @@ print(json.dumps([product.function, *(script.noticed_by(str(product), [test]) fo
 
 def test_a_mutant_is_noticed_by_a_test_that_sees_its_result_and_by_no_other():
     """In a Python that has not imported the module."""
-    tests = [f"tests/models/test_x_log_x.py::test_{name}" for name in ("zero_and_scalars_and_shapes", "none_such")]
+    file = "tests/models/inference/test_maximum_entropy.py"
+    tests = [f"{file}::test_{name}" for name in ("the_closed_form_and_its_figures_equal_brute_force", "none_such")]
     command = [sys.executable, "-c", PROGRAM, *tests]
     ended = subprocess.run(command, cwd=script.ROOT, capture_output=True, text=True, check=True)
     assert json.loads(ended.stdout) == ["x_log_x", tests[0], None]
