@@ -1,12 +1,13 @@
 """Which tests a run takes, by what they were measured to cost: MARGINALS_TIER is quick, test or ci; without it, all of them.
 
-`tests/costs.csv` has the processor seconds of each test's dearest case, including the processes that it starts, with the
-examples of the tier `ci`. `make costs` measures again, and fails if a case takes more than twice what its tier allows.
+`tests/costs.csv` has the processor seconds of each test's dearest case, or of each case if that takes more than a second,
+with the processes that it starts and the examples of the tier `ci`. `make costs` measures again, and fails if a case takes
+more than twice what its tier allows.
 """
 
 import csv
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ TIER = TIERS[NAME] if NAME else None
 
 
 def read_costs() -> dict[str, float]:
-    """The seconds of each test that is listed, by its name without the parameters of a case."""
+    """The seconds of each test or case that is listed, by its name."""
     with COSTS.open(encoding="utf-8", newline="") as file:
         return {row["test"]: float(row["seconds"]) for row in csv.DictReader(file)}
 
@@ -41,6 +42,21 @@ def tier_of(test: str, seconds: float) -> str:
     return next(fitting, "ci" if test.startswith("tests/trust/") else "nightly")
 
 
+def cost_of(node: str, costs: Mapping[str, float]) -> float:
+    """The seconds of a case: its own if it is listed, else those of its test."""
+    return costs.get(node, costs.get(without_case(node), 0.0))
+
+
+def listed(seconds: Mapping[str, float]) -> dict[str, float]:
+    """What the list keeps of the seconds of cases: the dearest of each test, or each one of a dear test."""
+    dearest: dict[str, float] = {}
+    for node, cost in seconds.items():
+        dearest[without_case(node)] = max(cost, dearest.get(without_case(node), 0.0))
+    dear = {test for test, cost in dearest.items() if cost > TIERS["test"].seconds}
+    kept = {node: cost for node, cost in seconds.items() if without_case(node) in dear}
+    return {test: cost for test, cost in dearest.items() if cost >= LISTED} | kept
+
+
 def without_case(node: str) -> str:
     """The name of a test without the parameters of its case."""
     return node.partition("[")[0]
@@ -48,7 +64,7 @@ def without_case(node: str) -> str:
 
 def is_defined(test: str) -> bool:
     """Whether a test of the list is still there, even if a run left it out."""
-    file, _, name = test.partition("::")
+    file, _, name = without_case(test).partition("::")
     path = COSTS.parent.parent / file
     return path.is_file() and (file.endswith(".md") or name.rpartition("::")[2].rpartition(".")[2] in path.read_text())
 
@@ -69,8 +85,8 @@ class Costs:
         kept: list[pytest.Item] = []
         left_out: list[pytest.Item] = []
         for item in items:
-            test = without_case(item.nodeid)
-            fits = tier_of(test, costs.get(test, 0)) in taken and not item.get_closest_marker("nightly")
+            tier = tier_of(item.nodeid, cost_of(item.nodeid, costs))
+            fits = tier in taken and not item.get_closest_marker("nightly")
             (kept if fits else left_out).append(item)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
@@ -99,26 +115,27 @@ class Costs:
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep the dearest case of each test."""
+        """Keep the cost of each case."""
         if report.when == "teardown":
-            test = without_case(report.nodeid)
-            self.seconds[test] = max(self.seconds.get(test, 0.0), dict(report.user_properties)["cost"])
+            self.seconds[report.nodeid] = dict(report.user_properties)["cost"]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write the list, and name what has grown beyond twice its tier."""
         if not self.measured:
             return
         old = read_costs() if COSTS.exists() else {}
-        for test, seconds in self.seconds.items():
-            tier = TIERS.get(tier_of(test, old.get(test, 0)))
-            if test in old and tier and seconds > 2 * tier.seconds and not test.startswith("tests/trust/"):
-                terminalreporter.write_line(f"{seconds:.1f} s of {tier.seconds} s that its tier allows: {test}")
+        for node, seconds in self.seconds.items():
+            tier = TIERS.get(tier_of(node, cost_of(node, old)))
+            if old and tier and seconds > 2 * tier.seconds and not node.startswith("tests/trust/"):
+                terminalreporter.write_line(f"{seconds:.1f} s of {tier.seconds} s that its tier allows: {node}")
                 terminalreporter._session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        costs = {test: seconds for test, seconds in old.items() if is_defined(test)} | self.seconds
+        measured = {without_case(node) for node in self.seconds}
+        kept = {node: cost for node, cost in old.items() if without_case(node) not in measured and is_defined(node)}
+        costs = kept | listed(self.seconds)
         with COSTS.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["test", "seconds"])
-            writer.writerows((t, f"{s:.2f}") for t, s in sorted(costs.items()) if s >= LISTED)
+            writer.writerows((node, f"{cost:.2f}") for node, cost in sorted(costs.items()))
 
 
 def _processor_seconds() -> float:
