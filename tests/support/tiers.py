@@ -25,7 +25,8 @@ class Tier(NamedTuple):
     seconds: float
 
 
-TIERS = {"quick": Tier(3, 0.1), "test": Tier(20, 1.0), "ci": Tier(40, 5.0)}
+TIERS = {"quick": Tier(3, 0.04), "test": Tier(20, 1.0), "ci": Tier(40, 5.0)}
+ALWAYS = ("tests/trust/", "tests/test_words.py")
 NAME = os.environ.get("MARGINALS_TIER", "")
 TIER = TIERS[NAME] if NAME else None
 
@@ -37,9 +38,9 @@ def read_costs() -> dict[str, float]:
 
 
 def tier_of(test: str, seconds: float) -> str:
-    """The first tier that takes a test; all of tests/trust belongs to `ci`, whatever it costs."""
+    """The first tier that takes a test; trust and golden words belong to `ci`, whatever they cost."""
     fitting = (name for name, tier in TIERS.items() if seconds <= tier.seconds)
-    return next(fitting, "ci" if test.startswith("tests/trust/") else "nightly")
+    return next(fitting, "ci" if test.startswith(ALWAYS) else "nightly")
 
 
 def cost_of(node: str, costs: Mapping[str, float]) -> float:
@@ -126,7 +127,7 @@ class Costs:
         old = read_costs() if COSTS.exists() else {}
         for node, seconds in self.seconds.items():
             tier = TIERS.get(tier_of(node, cost_of(node, old)))
-            if old and tier and seconds > 2 * tier.seconds and not node.startswith("tests/trust/"):
+            if old and tier and seconds > 2 * tier.seconds and not node.startswith(ALWAYS):
                 terminalreporter.write_line(f"{seconds:.1f} s of {tier.seconds} s that its tier allows: {node}")
                 terminalreporter._session.exitstatus = pytest.ExitCode.TESTS_FAILED
         measured = {without_case(node) for node in self.seconds}
