@@ -1001,11 +1001,12 @@ class MinPublishedCell(CountClaim):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    Meant are combinations of up to three values at levels that tables show, of all attributes at their finest published
-    levels, and where at most ten are published of any number of them (`checks.small_combinations`). basis: "verified" where
-    the marginals have a junction tree, so that anybody can decide it, else "attested": the publisher has found other tables
-    with the same marginals, and a bundle holds no more of them than that. With `rows_per_person`, to have so many rows that
-    they can be those of 1 to k - 1 people.
+    basis: "verified" where the marginals have a junction tree, so that anybody can decide it, of every set of people. Else
+    "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them than that.
+    Then combinations are meant that are looked at (`checks.small_combinations`): of up to three values at levels that tables
+    show, also with any other value in place of one, of all attributes at their finest published levels, and where at most
+    ten are published of any number of them. With `rows_per_person`, to have so many rows that they can be those of 1 to
+    k - 1 people.
     """
 
     basis: str = VERIFIED
@@ -1054,10 +1055,11 @@ class NoSmallCertain(CountClaim):
         few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
         word = "" if self.basis == VERIFIED else f" {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
         return (
-            f"No combination of nonsensitive values is proven by the tables together to have only {few}: of up to three "
-            "values at any level that a table shows, and of all attributes at the finest published ones; of other "
-            "combinations of more than three only where at most ten attributes are published. A model can still say "
-            f"that one is likely to, and be right.{self.people_in_words}{word}"
+            f"No combination of nonsensitive values that is looked at is proven by the tables together to have only {few}. "
+            "Where the tables have a junction tree that is any. Else those of up to three values are looked at, at any "
+            "level that a table shows, also with any other value in place of one, and of all attributes at the finest "
+            "published levels; others of more than three only where at most ten attributes are published. A model can still "
+            f"say that one is likely to, and be right.{self.people_in_words}{word}"
         )
 
 

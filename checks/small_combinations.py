@@ -7,7 +7,9 @@ one to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table alon
 the tables leave can be asked of programs, by anybody; that nothing is certain is shown by tables that the publisher finds.
 
 Looked at are combinations of up to three values, each at any level that a table shows, and of all attributes at their
-finest published levels; where at most ten attributes are shown, of any number of them at these levels.
+finest published levels; where at most ten attributes are shown, of any number of them at these levels. Of up to three
+values the others are looked at too: who has all of them but one, and there any other value. Not looked at are other sets of
+people: values of a level that no table shows, and more than three values at coarser levels.
 """
 
 from collections import Counter, deque
@@ -296,11 +298,15 @@ _BLOCK = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class OpenCombination:
-    """A combination that no witness has cleared: for its publisher alone. count: its rows, from 1 to k - 1."""
+    """A combination that no witness has cleared: for its publisher alone.
+
+    count: its rows, from 1 to k - 1. others: an attribute of which they have any other value than this one.
+    """
 
     margin: Mask
     codes: tuple[int, ...]
     count: int
+    others: str | None = None
 
     def labels(self, domain: Domain) -> dict[str, str]:
         """Its values."""
@@ -649,22 +655,37 @@ def _strides(radices: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _OpenMargin:
-    """The cells of a margin that are open. keys: of the cells, ascending. counts: of the rows themselves."""
+    """The cells of a margin that are open. keys: of the cells, ascending. counts: of the rows themselves.
+
+    others: an attribute of which the rows counted have any other value than the cell's.
+    """
 
     margin: Mask
     keys: CodeArray
     counts: CountArray
+    others: str | None = None
 
     @classmethod
-    def of(cls, base: _Counted, margin: Mask, k: int) -> "_OpenMargin":
+    def of(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "_OpenMargin":
         """All of a margin that are small."""
-        keys, counts = np.unique(base.keys(margin), return_counts=True)
-        small = _small(counts, k)
-        return cls(margin, keys[small], counts[small])
+        keys = np.unique(base.keys(margin))
+        if others is not None:
+            keys = np.union1d(keys, _values_of_few(base, margin, others, k))
+        every = cls(margin, keys, _NOTHING[1], others)
+        counts = every._counts(base)
+        return replace(every, counts=counts).only(_small(counts, k))
+
+    def _counts(self, counted: _Counted) -> CountArray:
+        counts = counted.cells(self.margin, self.keys)
+        if self.others is None:
+            return counts
+        rest, size, stride = _without(counted.domain, self.margin, self.others)
+        sought, places = np.unique(self.keys // (size * stride) * stride + self.keys % stride, return_inverse=True)
+        return counted.cells(rest, sought)[places] - counts
 
     def stays(self, counted: _Counted, k: int) -> BoolArray:
         """Which open cells have between none and k of other rows."""
-        return _small(counted.cells(self.margin, self.keys), k)
+        return _small(self._counts(counted), k)
 
     def only(self, stay: BoolArray) -> "_OpenMargin":
         """Some of the open cells."""
@@ -677,6 +698,8 @@ class _OpenMargin:
             a: base.lift(a, level) * np.intp(stride) for (a, level), stride in zip(levels.items(), _strides(radices))
         }
         directions = _directions(self.counts, k, rng)
+        if self.others is not None:  # the others are fewer where the cell has more
+            directions = -directions
         if prod(radices) > _BLOCK:
             return _Pull(parts, directions, self.keys)
         weights = np.zeros(prod(radices), dtype=np.int16)
@@ -691,7 +714,7 @@ class _OpenMargin:
         """One by one."""
         cells = np.stack(np.unravel_index(self.keys.astype(np.intp), _radices(domain, self.margin)), axis=1)
         for cell, count in zip(cells.tolist(), self.counts.tolist()):
-            yield OpenCombination(self.margin, tuple(cell), count)
+            yield OpenCombination(self.margin, tuple(cell), count, self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -699,18 +722,20 @@ class _OpenBlock:
     """The open cells of few attributes at all their levels, which are counted together.
 
     levels: of each attribute those that tables show. keys: of the cells, ascending, in the block that has an axis for each
-    attribute and along it the values of one level after the other. counts: of the rows themselves.
+    attribute and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of
+    which the rows counted have any other value than the cell's.
     """
 
     levels: Mapping[str, tuple[int, ...]]
     keys: IndexArray
     counts: CountArray
+    others: str | None = None
 
     @classmethod
-    def of(cls, base: _Counted, margins: Sequence[Mask], k: int) -> "_OpenBlock":
+    def of(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "_OpenBlock":
         """All of margins of the same attributes that are small."""
         told = [_levels(base.domain, margin) for margin in margins]
-        block = cls({a: tuple(sorted({one[a] for one in told})) for a in told[0]}, *_NOTHING)
+        block = cls({a: tuple(sorted({one[a] for one in told})) for a in told[0]}, *_NOTHING, others)
         counts = block._counts(base, [np.arange(length) for length in block._shape(base.domain)])
         asked = np.zeros(counts.shape, dtype=np.bool_)
         for one in told:
@@ -752,7 +777,7 @@ class _OpenBlock:
         for cell, count in zip(cells.tolist(), self.counts.tolist()):
             values = [axis[place] for axis, place in zip(of_axis, cell)]
             margin = domain.mask({a: level for a, (level, _) in zip(self.levels, values)})
-            yield OpenCombination(margin, tuple(code for _, code in values), count)
+            yield OpenCombination(margin, tuple(code for _, code in values), count, self.others)
 
     def _part(self, domain: Domain, attribute: str, level: int) -> slice:
         """Where the values of a level stand along an attribute's axis."""
@@ -763,10 +788,11 @@ class _OpenBlock:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
     def _is_above(self, counted: _Counted, attribute: str, levels: Sequence[int]) -> NDArray[np.float32]:
-        """1 where a value of one of the levels holds a finest one, else 0: shape (values along the axis, finest values)."""
+        """1 where rows of a finest value count for one of the levels, else 0: shape (values along the axis, finest ones)."""
         hierarchy = counted.domain.hierarchy(attribute)
         parts = [counted.lift(attribute, level) == np.arange(hierarchy.size(level))[:, None] for level in levels]
-        return np.concatenate(parts).astype(np.float32)
+        is_above = np.concatenate(parts)
+        return (~is_above if attribute == self.others else is_above).astype(np.float32)
 
     def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> _ExactFloats:
         """Counts of the block at some places of each axis."""
@@ -775,7 +801,7 @@ class _OpenBlock:
         # The axis first of which the fewest places are left of its values.
         axes = sorted(range(len(sizes)), key=lambda axis: len(used[axis]) / sizes[axis])
         for axis, (a, levels) in ((axis, list(self.levels.items())[axis]) for axis in axes):
-            if levels == (counted.levels[a],):
+            if levels == (counted.levels[a],) and a != self.others:
                 counts = counts.take(used[axis], axis)
                 continue
             counts = _along(axis, self._is_above(counted, a, levels)[used[axis]], counts)
@@ -794,6 +820,23 @@ def _along(axis: int, factors: NDArray[np.float32], counts: _ExactFloats) -> _Ex
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
 
 
+def _without(domain: Domain, margin: Mask, attribute: str) -> tuple[Mask, int, int]:
+    """A margin without one of its attributes, how many values that has, and what one more of it adds to a cell's number."""
+    names = list(_levels(domain, margin))
+    radices = _radices(domain, margin)
+    place = names.index(attribute)
+    return margin & ~domain.attribute_masks[domain.index(attribute)], radices[place], _strides(radices)[place]
+
+
+def _values_of_few(base: _Counted, margin: Mask, attribute: str, k: int) -> CodeArray:
+    """The cells of every value of an attribute, also one that nobody has, beside values of the others that few have."""
+    rest, size, stride = _without(base.domain, margin, attribute)
+    without, counts = np.unique(base.keys(rest), return_counts=True)
+    few = without[counts < k].astype(np.int64)
+    first = few // stride * (size * stride) + few % stride
+    return np.asarray((first[:, None] + np.arange(size) * stride).ravel())
+
+
 def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin | _OpenBlock]:
     """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
     domain = base.domain
@@ -801,11 +844,14 @@ def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_OpenMa
         some = list(same)
         levels = {a: {_levels(domain, margin)[a] for margin in some} for a in names}
         cells = prod(sum(map(domain.hierarchy(a).size, levels[a])) for a in names)
-        if len(some) > 1 and max(cells, prod(base.sizes(names))) <= _BLOCK:
-            opened: list[_OpenMargin | _OpenBlock] = [_OpenBlock.of(base, some, k)]
-        else:
-            opened = [_OpenMargin.of(base, margin, k) for margin in some]
-        yield from (one for one in opened if len(one.keys))
+        for others in (None, *(names if len(names) <= _AT_ALL_LEVELS else ())):
+            # Of two values the others are those of the second, which is looked at itself.
+            asked = [margin for margin in some if others is None or _without(domain, margin, others)[1] > 2]
+            if len(asked) > 1 and max(cells, prod(base.sizes(names))) <= _BLOCK:
+                opened: list[_OpenMargin | _OpenBlock] = [_OpenBlock.of(base, asked, k, others)]
+            else:
+                opened = [_OpenMargin.of(base, margin, k, others) for margin in asked]
+            yield from (one for one in opened if len(one.keys))
 
 
 def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:

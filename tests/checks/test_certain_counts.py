@@ -14,7 +14,7 @@ from certain_combinations import Combination, combinations_of
 from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
 from checks.labels import LabelTells, crowded, label_counts
-from checks.small_combinations import _EXACT_ROWS, Witnessing, _Counted, combined_margins, refuted, witnessed
+from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Counted, combined_margins, refuted, witnessed
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask
 from strategies import Core, cores, cyclic_cores, further_masks
@@ -42,8 +42,8 @@ def largest_k(core: Core, collection: Collection) -> int:
     return min(core.collection.cube.least_count(mask & own) for mask in collection.masks)
 
 
-def certain(combinations: list[Combination], k: int) -> set[tuple[int, tuple[int, ...]]]:
-    return {(own.margin, own.cell) for own in combinations if own.least > 0 and own.most < k}
+def certain(combinations: list[Combination], k: int) -> set[tuple[Mask, tuple[int, ...], str | None]]:
+    return {(own.margin, own.cell, own.others) for own in combinations if own.least > 0 and own.most < k}
 
 
 @settings(max_examples=EXAMPLES)
@@ -62,11 +62,13 @@ def test_programs_find_exactly_what_is_certain_of_up_to_three_values(
     found, small = refuted(collection, [core.sensitive], k), certain(combinations, k)
     if found.verdict is Verdict.FAILS:
         assert small & places_of(collection, found) or not found.worst_class.cell
-    elif found.holds or (len(core.nonsensitive) == 3 and not found.note):
+    elif found.holds:
         assert not small
+    elif len(core.nonsensitive) == 3 and not found.note:
+        assert all(others for _, _, others in small)
 
 
-def places_of(collection: Collection, found: Finding) -> set[tuple[Mask, tuple[int, ...]]]:
+def places_of(collection: Collection, found: Finding) -> set[tuple[Mask, tuple[int, ...], str | None]]:
     """Where the worst class can be meant: a label can be that of several levels."""
     domain, cell = collection.domain, found.worst_class.cell or {}
     levels = [
@@ -77,6 +79,7 @@ def places_of(collection: Collection, found: Finding) -> set[tuple[Mask, tuple[i
         (
             domain.mask(dict(zip(cell, chosen))),
             tuple(domain.hierarchy(a).code(cell[a], dict(zip(cell, chosen))[a]) for a in sorted(cell)),
+            None,
         )
         for chosen in product(*levels)
     }
@@ -141,9 +144,8 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
         return
     with patch("checks.small_combinations._BLOCK", block):
         found = witnessed(core.collection.cube, collection.masks, [core.sensitive], k, rounds=15)
-    open_ones = {(own.margin, own.codes) for own in found.open}
-    shown = {(own.margin, own.cell) for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
-    assert certain(every, k) & shown <= {(margin, _by_name(collection, margin, codes)) for margin, codes in open_ones}
+    shown = {own for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
+    assert certain(list(shown), k) <= open_ones(collection, found)
     assert found.small >= len(found.open)
     for own in found.open:
         assert 0 < own.count < k
@@ -163,18 +165,30 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
     before = witnessing.look(5)
     witnessing.keep(fewer.masks)
     found = witnessing.look(10)
-    open_ones = {(own.margin, _by_name(collection, own.margin, own.codes)) for own in found.open}
-    shown = {(own.margin, own.cell) for own in every if not any(not own.margin & ~mask for mask in fewer.masks)}
-    assert certain(every, k) & shown <= open_ones
-    new = {own.margin for own in found.open} - set(combined_margins(collection.domain, public_of(core, collection)))
-    assert {(own.margin, own.codes) for own in found.open if own.margin not in new} <= {
-        (own.margin, own.codes) for own in before.open
+    shown = {own for own in every if not any(not own.margin & ~mask for mask in fewer.masks)}
+    left = open_ones(collection, found)
+    assert certain(list(shown), k) <= left
+    looked_at = combined_margins(collection.domain, public_of(core, collection))
+    assert {one for one in left if one[0] in looked_at} <= open_ones(collection, before)
+
+
+def open_ones(collection: Collection, found: Witnesses) -> set[tuple[Mask, tuple[int, ...], str | None]]:
+    places = {own.margin: collection.domain.places(own.margin) for own in found.open}
+    names = {margin: [collection.domain.attributes[place] for place in places[margin]] for margin in places}
+    return {
+        (own.margin, tuple(code for _, code in sorted(zip(names[own.margin], own.codes))), own.others)
+        for own in found.open
     }
 
 
-def _by_name(collection: Collection, margin: Mask, codes: tuple[int, ...]) -> tuple[int, ...]:
-    names = [collection.domain.attributes[place] for place in collection.domain.places(margin)]
-    return tuple(code for _, code in sorted(zip(names, codes)))
+@pytest.mark.parametrize("block", [0, 1 << 23])
+def test_who_has_any_other_value_is_looked_at(block: int) -> None:
+    """Pairs over 2 x 2 x 3: of A 0 and B 0 one person has not C 0, whom no value of C and no level shows alone."""
+    counts = [3, 1, 0, 0, 3, 3, 0, 2, 3, 0, 1, 2]
+    collection = published(filled(flat_domain(A="01", B="01", C="012"), counts), "AB", "BC", "AC")
+    with patch("checks.small_combinations._BLOCK", block):
+        found = witnessed(collection.cube, collection.masks, [], 3, rounds=50)
+    assert [(own.codes, own.others, own.count) for own in found.open] == [((0, 0, 0), "C", 1)]
 
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:

@@ -12,17 +12,21 @@ MOST_TABLES = 20_000
 
 
 class Combination(NamedTuple):
-    """A cell of a margin, with the least and the largest count that it has in any consistent table."""
+    """A cell of a margin, with the least and the largest count that it has in any consistent table.
+
+    others: an attribute of which any value but the cell's is counted.
+    """
 
     margin: Mask
     cell: tuple[int, ...]
     least: int
     most: int
+    others: str | None = None
 
 
 def combinations_of(collection: Collection, nonsensitive: tuple[str, ...]) -> list[Combination] | None:
     """Every cell of every margin of up to three nonsensitive attributes at levels that tables show, and of more at their
-    finest ones; None where there are too many tables to try them all.
+    finest ones, and of up to three the others; None where there are too many tables to try them all.
     """
     domain = collection.domain
     own = domain.mask(dict.fromkeys(nonsensitive, 0))
@@ -60,9 +64,14 @@ def _ranges(collection, names, fine, shown, tables, keys_of) -> Iterator[Combina
                 shape = [domain.hierarchy(a).size(level) for a, level in margin.items()]
                 counts = np.zeros((int(np.prod(shape)), len(tables)), dtype=np.int64)
                 np.add.at(counts, keys, tables.T)
-                for flat, own in enumerate(counts):
-                    cell = tuple(int(code) for code in np.unravel_index(flat, shape))
-                    yield Combination(domain.mask(margin), cell, int(own.min()), int(own.max()))
+                dense = counts.reshape(*shape, len(tables))
+                several = [a for a in margin if 1 < number <= 3 and domain.hierarchy(a).size(margin[a]) > 2]
+                for others in (None, *several):
+                    axis = None if others is None else list(margin).index(others)
+                    counted = dense if axis is None else dense.sum(axis=axis, keepdims=True) - dense
+                    for cell in np.ndindex(*shape):
+                        least, most = int(counted[cell].min()), int(counted[cell].max())
+                        yield Combination(domain.mask(margin), cell, least, most, others)
 
 
 def _levels(collection: Collection, attribute: str, shown: list[Mask]) -> list[int]:
