@@ -12,13 +12,13 @@ AGAIN = {
     "checks/attacks/test_refusals::test_where_one_class_of_many_can_have_refused_a_pair_it_did": {
         "checks.attacks.refusals _MOST_LAID_OUT": 0,
     },
-    "checks/diversity/test_exact_entropy::test_the_verdict_is_that_of_whole_numbers": {
+    "checks/diversity/test_criteria::test_the_verdict_on_each_class_is_that_of_the_definition": {
         "checks.diversity.criterion _MOST_BITS": 1,
     },
-    "checks/maxent/test_branch_and_bound::test_every_combination_within_a_cut_is_enumerated": {
+    "checks/maxent/test_branch_and_bound::test_the_verdict_does_not_hang_on_what_is_looked_at_first": {
         "checks.maxent.branch_and_bound _COMPLETE": 1,
     },
-    "checks/maxent/test_maxent_algorithms::test_every_algorithm_agrees_with_brute_force": {
+    "checks/maxent/test_maxent_diversity::test_every_algorithm_agrees_with_brute_force": {
         "checks.diversity.criterion MAX_CASES": 1,
         "checks.maxent.branch_and_bound _LIKELY": 1,
         "checks.maxent.branch_and_bound _STEPS": 1,
@@ -31,16 +31,16 @@ AGAIN = {
         "checks.maxent.maxent_diversity SMALL_JOIN": 1,
         "checks.maxent.maxent_diversity _EXACT": 1,
     },
-    "checks/risk/test_harm::test_counts_are_those_of_all_pairs": {
+    "checks/risk/test_risk::test_counts_are_those_of_all_pairs": {
         "checks.risk.attackers ENTRIES": 1,
     },
-    "checks/risk/test_harm::test_records_of_one_level_vector_are_counted_like_all_others": {
+    "checks/risk/test_risk::test_records_of_one_level_vector_are_counted_like_all_others": {
         "checks.risk.attackers PAIRS": 1,
     },
-    "checks/risk/test_disclosure::test_no_disclosure_lies_beyond_the_frontier": {
+    "checks/risk/test_risk::test_no_disclosure_lies_beyond_the_frontier": {
         "checks.risk.disclosure REMEMBERED": 1,
     },
-    "checks/test_k_combinatorial::test_the_verdict_is_that_of_integer_programming_for_every_k": {
+    "checks/test_small_counts::test_the_verdict_is_that_of_integer_programming_for_every_k": {
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
@@ -50,11 +50,11 @@ AGAIN = {
     "checks/test_changes::test_of_people_who_come_once_as_many_are_shown_as_can_be": {
         "checks.combinatorial _NEAREST_PROGRAMS": 1,
     },
-    "checks/test_k_combinatorial::test_less_work_says_undecided_and_never_anything_false": {
+    "checks/test_small_counts::test_less_work_says_undecided_and_never_anything_false": {
         "checks.combinatorial JOINT_CELLS": 1,
         "checks.combinatorial _LIMITS": 1,
     },
-    "checks/test_k_combinatorial::test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_programming": {
+    "checks/test_small_counts::test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_programming": {
         "checks.combinatorial _FLOW": 1,
         "checks.combinatorial _NUMBERS": 1,
         "models.programs.cell_bounds FLOW_LIMIT": 4,
@@ -82,10 +82,10 @@ AGAIN = {
 """Tests of promises, each with the limits that it runs again below, and their small values."""
 
 REFUSED = {
-    "checks/risk/test_disclosure::test_in_one_cluster_the_choice_is_the_best_of_all_subsets": {
+    "checks/risk/test_risk::test_in_one_cluster_the_choice_is_the_best_of_all_subsets": {
         "checks.risk.disclosure MAX_CLUSTER": (1, "a cluster of 2 attributes is too large; 1 are the limit"),
     },
-    "checks/risk/test_harm::test_losses_are_expected_over_the_links": {
+    "checks/risk/test_risk::test_losses_are_expected_over_the_links": {
         "checks.risk.harm MAX_LINKS": (1, "more than 1 pairs of records could be linked"),
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain": {
@@ -118,8 +118,8 @@ ELSEWHERE = {
     "checks.classes _MOST_COLUMNS": "checks/test_assessment",
     "checks.classes _MOST_WORK": "checks/test_assessment",
     "checks.diversity.implications LARGEST_L": "checks/diversity/test_implications",
-    "checks.diversity.odds _MOST_ODDS": "checks/diversity/test_evidence",
-    "checks.diversity.odds _MOST_VALUES": "checks/diversity/test_evidence",
+    "checks.diversity.odds _MOST_ODDS": "checks/diversity/test_relative",
+    "checks.diversity.odds _MOST_VALUES": "checks/diversity/test_relative",
 }
 """Limits beyond which other tests go by themselves, or that bound what is said."""
 

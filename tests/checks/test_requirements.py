@@ -1,15 +1,26 @@
-"""Requirements as a constraint: a collection is allowed exactly where all claims hold, and pruning loses nothing."""
+"""Requirements as a constraint: allowed is where all claims hold, refusals reach as far as they say, budgets are kept."""
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import combinations, count
+from math import ceil, floor
+from typing import Any
 
+import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import (
+    FULL,
     Budget,
     CriterionError,
+    Distinct,
+    Diversity,
     Entropy,
     Finding,
     Functional,
@@ -22,22 +33,46 @@ from checks import (
     Recursive,
     Requirements,
     SensitiveTree,
+    Simple,
     Verdict,
+    by_hull,
+    k_combinatorial,
+    maxent_diversity,
+    parse_diversity,
+    sensitive_tree,
 )
-from filled_tables import filled, flat_domain, published
+from filled_tables import filled, flat_domain, of_rows, published
 from models import (
     AddEdge,
     AddVertex,
     Collection,
     DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
     InteractionGraph,
     MarginLimits,
     Mask,
+    Problem,
     RefusalScope,
+    TimeOverError,
     allowed_moves,
+    exact,
 )
-from privacy_oracles import conditionals, finest, is_diverse, is_k_combinatorial, largest_counts
-from privacy_strategies import diversities, functionals, sensitive_collections
+from privacy_oracles import (
+    base_values,
+    class_sizes,
+    conditionals,
+    finest,
+    is_diverse,
+    is_functional,
+    is_k_combinatorial,
+    largest_counts,
+    reached,
+    reached_tau,
+)
+from privacy_strategies import diversities, functionals, random_star, sensitive_collections
+from search_oracles import all_collections, allowed_values, goes_on_from, has_junction_tree, never
 from strategies import maximal_cliques
 
 Case = tuple[Collection, Requirements, int | None]
@@ -85,10 +120,10 @@ def test_at_every_level_no_clique_has_a_class_with_one_value_that_the_criterion_
     for table in collection.tables if requirements.diversity else ():
         for name in {*requirements.sensitive} & {*table.attributes}:
             classes: dict[tuple[str, ...], dict[str, int]] = {}
-            for cell, count in table.cells():
+            for cell, rows in table.cells():
                 labels = dict(zip(table.attributes, cell))
                 held = classes.setdefault(tuple(labels[a] for a in labels if a != name), {})
-                held[labels[name]] = held.get(labels[name], 0) + count
+                held[labels[name]] = held.get(labels[name], 0) + rows
             level = table.margin[name]
             size = collection.domain.hierarchy(name).size(level)
             shares |= level > 0 and any(
@@ -100,30 +135,6 @@ def test_at_every_level_no_clique_has_a_class_with_one_value_that_the_criterion_
     maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
     if len(maximal) == len(collection.masks):
         assert (PrivacyConstraint(collection.cube, strict, limit)(collection.masks, 0) is None) is expected
-
-
-@given(cases())
-def test_with_one_sensitive_attribute_it_is_allowed_exactly_where_brute_force_says_so(case: Case) -> None:
-    """The definitions over all published cells, without any of the claims' checks."""
-    collection, requirements, _ = case
-    if len(requirements.sensitive) != 1 or not collection.masks or isinstance(requirements.diversity, Functional):
-        return
-    (sensitive,) = requirements.sensitive
-    k = requirements.k_combinatorial or 1
-    link = Collection.of(collection.cube, collection.masks)
-    allowed = is_k_combinatorial(largest_counts(collection, [sensitive]), k)
-    if requirements.k_link is not None:
-        # a single margin has one cell in each table, so that U is its count
-        for mask in link.masks:
-            alone = Collection.of(collection.cube, [mask])
-            allowed = allowed and is_k_combinatorial(largest_counts(alone, [sensitive]), requirements.k_link)
-    if requirements.min_cell is not None:
-        allowed = allowed and is_k_combinatorial(largest_counts(collection, []), requirements.min_cell)
-    if requirements.diversity is not None and sensitive in finest(collection.margins):
-        vectors = conditionals(collection, sensitive).values()
-        allowed = allowed and all(is_diverse(requirements.diversity, vector) for vector in vectors)
-    refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
-    assert (refusal is None) is allowed, refusal
 
 
 def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGraph, Mask]:
@@ -259,3 +270,270 @@ def test_several_sensitive_margins_need_no_program_for_a_least_cell(monkeypatch:
 def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(CriterionError):
         Requirements(**wrong)  # type: ignore[arg-type]
+
+
+# How far a refusal reaches: what it says of other collections, on which searches prune, is true of them all.
+
+
+CRITERIA = ["distinct", "simple", "entropy", "recursive:2", "recursive:3", "functional"]
+
+SHAPES = [(1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 1, 2), (1, 1, 1, 2), (2, 1, 1, 1)]
+"""Heights of the attributes, the sensitive one last."""
+
+GENERALIZED = {1: Hierarchy.flat("xyz"), 2: Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])}
+
+Part = tuple[Collection, frozenset[Mask]]
+
+
+def parts(rng: np.random.Generator, trials: int) -> Iterator[Part]:
+    """Collections in which several margins show the attribute s, and some of their margins, from which they go on."""
+    for _ in range(trials):
+        heights = SHAPES[rng.integers(len(SHAPES))]
+        domain = Domain.of({name: GENERALIZED[h] for name, h in zip([*"abc"[: len(heights) - 1], "s"], heights)})
+        counts = rng.choice([0, 0, 1, 2, 3, 5, 8], size=[3] * len(heights)) * (rng.random([3] * len(heights)) < 0.9)
+        cube = DataCube([filled(domain, counts)])
+        first_step = domain.attribute_masks[-1] & -domain.attribute_masks[-1]
+        candidates = [c for c in all_collections(domain) if sum(bool(m & first_step) for m in c) > 1]
+        whole = sorted(candidates, key=sorted)[rng.integers(len(candidates))]
+        part = frozenset(rng.permutation(sorted(whole))[: rng.integers(1, len(whole) + 1)].tolist())
+        if has_junction_tree(domain, part) and goes_on_from(whole, part):
+            yield Collection.of(cube, whole), part
+
+
+def strongest(kind: str, collection: Collection, sensitive: str) -> Diversity:
+    """About the strongest criterion of a kind that all margins with the base sensitive values satisfy alone.
+
+    So that margins fail together where anything can.
+    """
+    base = collection.domain.mask({sensitive: 0})
+    alone = [Collection.of(collection.cube, [mask]) for mask in collection.masks if not base & ~mask]
+    vectors = [vector for one in alone for vector in conditionals(one, sensitive).values()]
+    match kind.split(":"):
+        case ["distinct"]:
+            return Distinct(int(min((reached(Distinct(1), v) for v in vectors), default=2)))
+        case ["simple"]:
+            return Simple(min((Fraction(sum(v)) / max(v) for v in vectors), default=Fraction(3, 2)))
+        case ["entropy"]:
+            lowest = min((reached(Entropy(Fraction(1)), v) for v in vectors), default=1.5)
+            return Entropy(max(Fraction(floor(lowest * 100), 100), Fraction(1)))
+        case ["recursive", l]:
+            ratios = [reached(Recursive(Fraction(1), int(l)), v) for v in vectors]
+            most = max((ratio for ratio in ratios if np.isfinite(ratio)), default=1.0)
+            return Recursive(Fraction(ceil(most * 100) + 1, 100), int(l))
+        case ["functional"]:
+            taus = [reached_tau(Functional(Fraction(1, 2), 3), v) for v in vectors]
+            return Functional(Fraction(min(max(ceil(max(taus, default=0.5) * 100), 1), 99), 100), 3)
+    raise AssertionError(kind)
+
+
+def is_maxent_diverse(collection: Collection, sensitive: str, diversity: Diversity) -> bool:
+    """KG06 Def. 4.3 over every published cell."""
+    margin = finest(collection.margins)
+    if sensitive not in margin:
+        return True
+    hierarchy, vectors = collection.domain.hierarchy(sensitive), conditionals(collection, sensitive).values()
+    if isinstance(diversity, Functional):
+        return all(is_functional(diversity, base_values(hierarchy, margin[sensitive], vector)) for vector in vectors)
+    return all(is_diverse(diversity, vector) for vector in vectors)
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+@pytest.mark.parametrize("names", [("s",), ("s", "a")], ids=["one", "two"])
+def test_what_is_not_diverse_together_is_not_so_in_any_longer_collection(kind: str, names: tuple[str, ...]) -> None:
+    """KG06 Prop. 7.2: the exact search prunes by it, and its proof is only as good."""
+    seen = Counter[str]()
+    for whole, part in parts(np.random.default_rng(0), 120):
+        diversity = strongest(kind, whole, "s")
+        refusal = PrivacyConstraint(whole.cube, Requirements(names, diversity=diversity))(part, 0)
+        if refusal is not None and refusal.scope is not RefusalScope.ITSELF:
+            seen[refusal.scope.value] += 1
+            assert not all(is_maxent_diverse(whole, attribute, diversity) for attribute in names), (whole, part)
+    assert seen["longer"] >= 4, seen
+
+
+@pytest.mark.parametrize("names", [("s",), ("s", "a")], ids=["one", "two"])
+def test_what_is_not_k_combinatorial_together_is_not_so_in_any_longer_collection(names: tuple[str, ...]) -> None:
+    """A table that has the part's marginals can be glued to one that has them all; by integer programming."""
+    longer = 0
+    for whole, part in parts(np.random.default_rng(1), 400):
+        k = min(class_sizes(whole, names))
+        refusal = PrivacyConstraint(whole.cube, Requirements(names, k_combinatorial=k))(part, 0)
+        if refusal is not None:
+            assert refusal.scope is RefusalScope.LONGER, "k is such that every margin has it alone"
+            if (longer := longer + 1) > 10:
+                break
+            assert not is_k_combinatorial(largest_counts(whole, names), k), (whole, part)
+    assert longer >= 5, longer
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_too_many_margins_are_too_many_in_any_longer_collection(limit: int) -> None:
+    longer = 0
+    for whole, part in parts(np.random.default_rng(2), 150):
+        if refusal := PrivacyConstraint(whole.cube, Requirements(("s",)), limit)(part, 0):
+            assert refusal.scope is RefusalScope.LONGER
+            longer += 1
+            assert sum("s" in margin for margin in whole.margins) > limit
+    assert longer >= 5, longer
+
+
+def crossed() -> tuple[DataCube, Mask, Mask]:
+    """Two attributes s, t of two values over four: who knows one of their values knows two of the other's four.
+
+    With {s fine, t coarse} and {s coarse, t fine} together all four stay possible, though coarse ones are two.
+    """
+    pairs = Hierarchy.from_rows([(f"v{i}", f"g{i // 2}", "*") for i in range(4)])
+    domain = Domain.of({"s": pairs, "t": pairs})
+    cube = DataCube([filled(domain, [[3, 0, 1, 0], [0, 1, 0, 3], [2, 0, 5, 0], [0, 6, 0, 1]])])
+    return cube, domain.mask({"s": 0, "t": 1}), domain.mask({"s": 1, "t": 0})
+
+
+def test_too_few_coarse_values_say_nothing_of_collections_that_show_finer_ones() -> None:
+    """Each of the two margins shows only two values of one attribute; the two together show four of both."""
+    cube, first, second = crossed()
+    constraint = PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3)))
+    for margin in (first, second):
+        refusal = constraint([margin], margin)
+        assert refusal is not None
+        assert refusal.scope is RefusalScope.ITSELF
+    assert constraint([first, second], 0) is None
+
+
+def test_the_exact_search_finds_what_can_only_be_reached_through_coarse_values() -> None:
+    """It begins with either margin, both of which are refused; still it may not take their refusals for all there is."""
+    cube, first, second = crossed()
+    problem = Problem(cube, PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3))))
+    found = exact(problem, never)
+    assert set(found.cliques) == {first, second}
+    assert found.value == pytest.approx(min(allowed_values(problem).values()))
+    assert found.optimal
+
+
+# Budgets: a check does no more work than it may, says undecided then and never anything false, and always the same.
+
+
+NOTHING = Budget(**{field.name: 0 for field in fields(Budget) if field.name != "deadline"})
+
+
+PAIRS = ["ab", "cd", "ef", "gh", "ij", "kl"]
+
+
+@pytest.mark.parametrize("wrong", [{"boxes": -1}, {"seconds": -0.5}])
+def test_a_budget_is_not_negative(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must not be negative"):
+        replace(FULL, **wrong)
+
+
+@settings(max_examples=60)
+@given(sensitive_collections(), diversities() | functionals(), st.integers(1, 4), st.data())
+def test_whatever_the_budget_a_verdict_is_true_or_undecided(
+    drawn: tuple[Collection, str], diversity: Diversity, k: int, data: st.DataObject
+) -> None:
+    collection, sensitive = drawn
+    tree = sensitive_tree(collection, sensitive)
+    if tree is None:
+        return
+    work = {name: data.draw(st.sampled_from([0, 1, 20, 10**6])) for name in vars(NOTHING) if name != "deadline"}
+    budget = Budget(**work)
+    vectors = conditionals(collection, sensitive).values()
+    expected = Verdict.HOLDS if all(diversity.decide(vector) for vector in vectors) else Verdict.FAILS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+        assert maxent_diversity(collection, sensitive, diversity, budget).verdict in (expected, Verdict.UNDECIDED)
+        assert by_hull(tree, diversity, budget).verdict in (expected, Verdict.UNDECIDED)
+    wanted = k_combinatorial(collection, [sensitive], k).verdict
+    assert k_combinatorial(collection, [sensitive], k, budget).verdict in (wanted, Verdict.UNDECIDED)
+
+
+def looks(number: int) -> Deadline:
+    """A deadline that is over when it was looked at so often."""
+    counted = count()
+    return Deadline(float(number), lambda: float(next(counted)))
+
+
+@settings(max_examples=60)
+@given(
+    sensitive_collections(),
+    diversities() | functionals(),
+    st.integers(1, 4),
+    st.integers(0, 12),
+    st.sampled_from([FULL, replace(FULL, multiplied=0)]),
+)
+def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
+    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int, budget: Budget
+) -> None:
+    collection, sensitive = drawn
+    for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
+        whole = claim.check(Question(collection, [sensitive]))
+        with pytest.MonkeyPatch.context() as patch, suppress(TimeOverError):
+            patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
+            cut = claim.check(Question(collection, [sensitive], budget.until(looks(number))))
+            assert cut.verdict in (whole.verdict, Verdict.UNDECIDED)
+            assert (cut.criterion, dict(cut.parameters)) == (claim.criterion, dict(whole.parameters))
+
+
+def test_integer_programs_end_with_the_deadline() -> None:
+    """Six tables of pairs: 20,736 cells, and thousands of programs of seconds each."""
+    rng = np.random.default_rng(0)
+    values, names = 6, "abcs"
+    table = of_rows(flat_domain(**dict.fromkeys(names, values)), rng.integers(values, size=(4, 300)).T)
+    collection = published(table, *map("".join, combinations(names, 2)))
+    finding = KCombinatorial(2).check(Question(collection, ["s"], replace(FULL, seconds=0.05).until(looks(8))))
+    assert finding.verdict in (Verdict.UNDECIDED, Verdict.FAILS)
+    assert finding.examined <= 8
+    over = KCombinatorial(1).check(Question(collection, ["s"], FULL.until(looks(0))))
+    assert over.verdict is Verdict.UNDECIDED
+    assert "time" in over.note
+    assert over.worst_class.count_between == (0, 300)
+
+
+@pytest.mark.parametrize("text", ["functional:1/2,6", "recursive:4,6", "entropy:5"])
+def test_no_work_is_no_answer_but_for_what_is_found_at_once(text: str) -> None:
+    """At 0.02 everything holds, which takes looking at every case."""
+    assert (
+        maxent_diversity(random_star(PAIRS[:4], 0.02, 14, 6), "s", parse_diversity(text), NOTHING).verdict
+        is Verdict.UNDECIDED
+    )
+
+
+@pytest.mark.parametrize("effect", [0.02, 0.5])
+@pytest.mark.parametrize("margins", [3, 6])
+def test_functional_diversity_of_large_joins_is_decided_within_the_budget_of_a_search(
+    margins: int, effect: float
+) -> None:
+    """No linear program is asked: hull pruning, which asks one for each of up to 10^5 vectors, takes minutes there."""
+    searching = replace(FULL, joined=0, screened=40_000_000, branches=1_000_000, first_branches=1_000_000, proof=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scipy.optimize, "linprog", None)
+        finding = maxent_diversity(
+            random_star(PAIRS[:margins], effect, 14, 6), "s", parse_diversity("functional:1/2,6"), searching
+        )
+    assert finding.verdict is (Verdict.HOLDS if effect == 0.02 else Verdict.FAILS)
+
+
+def test_hull_pruning_solves_no_more_programs_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved, solve = 0, scipy.optimize.linprog
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal solved
+        solved += 1
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(scipy.optimize, "linprog", counted)
+    tree = sensitive_tree(random_star(PAIRS[:2], 0.3, 14, 4), "s")
+    assert tree is not None
+    outcome = by_hull(tree, Functional(Fraction(9, 10), 3), replace(FULL, programs=7))
+    assert outcome.verdict is Verdict.UNDECIDED
+    assert solved == 7
+
+
+def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so it does each time it is asked."""
+    collection, requirements = random_star(PAIRS[:4], 0.02, 14, 6), Requirements(("s",), diversity=Entropy(Fraction(5)))
+    assert PrivacyConstraint(collection.cube, requirements)(collection.masks, 0) is None
+    monkeypatch.setattr("checks.privacy_constraint.SEARCHING", NOTHING)
+    for _ in range(2):
+        refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
+        assert refusal is not None
+        assert refusal.scope is RefusalScope.ITSELF
+        assert "undecided" in refusal.reason

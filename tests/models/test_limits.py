@@ -7,23 +7,23 @@ from models import Hierarchy, MarginalsError, all_tables
 from small_limits import ROOT, limits_of, run, set_limit
 
 AGAIN = {
-    "models/inference/test_class_shares::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
+    "models/programs/test_counts::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
         "models.inference.class_shares _ROUNDS": 1,
     },
-    "models/inference/test_class_shares::test_counted_shares_are_those_of_all_tables": {
+    "models/programs/test_counts::test_counted_shares_are_those_of_all_tables": {
         "models.inference.class_shares _LARGE": 2,
     },
-    "models/inference/test_frechet_bounds::test_bounds_hold_for_collections_of_any_shape": {
+    "models/inference/test_marginal_model::test_bounds_hold_for_collections_of_any_shape": {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
         "models.inference.frechet_bounds _MOST_TREES": 1,
         "models.programs.cell_bounds FLOW_LIMIT": 4,
     },
-    "models/inference/test_iterative_fitting::test_the_fit_of_any_collection_is_that_of_the_full_joint": {
+    "models/inference/test_maximum_entropy::test_the_fit_of_any_collection_is_that_of_the_full_joint": {
         "models.inference.clique_cells AXES": 2,
         "models.inference.clique_cells SPARSE": 0,
         "models.inference.iterative_fitting _FEWEST": 0,
     },
-    "models/inference/test_iterative_fitting::test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint": {
+    "models/inference/test_maximum_entropy::test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint": {
         "models.inference.iterative_fitting LISTED": 1,
     },
     "models/inference/test_maximum_entropy::test_the_closed_form_and_its_figures_equal_brute_force": {
@@ -32,7 +32,7 @@ AGAIN = {
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
-    "models/inference/test_plausible_tables::test_every_published_count_is_kept": {
+    "models/inference/test_marginal_model::test_every_published_count_is_kept": {
         "models.inference.plausible_tables _MOST_CELLS": 1,
     },
     "models/inference/test_marginal_model::test_the_same_seed_draws_the_same_rows_of_the_model": {
@@ -68,7 +68,7 @@ AGAIN = {
     "models/search/test_bounds::test_no_allowed_collection_is_below_a_bound": {
         "models.search.lattice_bounds _PAIRS": 1,
     },
-    "models/search/test_prices::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
+    "models/search/test_bounds::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
         "models.search.greedy _WORK": 1,
         "models.search.portfolio _FEW": 1,
         "models.search.portfolio _LEAST_WORK": 1,
@@ -78,11 +78,11 @@ AGAIN = {
     "models/search/test_bounds::test_margins_counted_at_once_are_those_that_are_asked_for_one_by_one": {
         "models.search.lattice_bounds _FEWEST_ROWS": 1,
     },
-    "models/search/test_exact::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
+    "models/search/test_strategies::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
         "models.search.exact _ROUNDS": 1,
         "models.search.lower_bound LARGEST_LATTICE": 2,
     },
-    "models/search/test_exact::test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap": {
+    "models/search/test_strategies::test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap": {
         "models.search.exact _MOST_MARGINS": 1,
         "models.search.exact _MOST_WAITING": 1,
     },
@@ -92,7 +92,7 @@ AGAIN = {
         "models.search.lattice_bounds _WORK": 1,
         "models.search.lattice_bounds _WORK_BY_BLOCKS": 1,
     },
-    "models/search/test_position::test_every_move_brings_what_it_says": {
+    "models/search/test_greedy::test_every_move_brings_what_it_says": {
         "models.search.problem _MOST_HIDINGS": 1,
     },
     "models/search/test_selection::test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form": {
@@ -100,7 +100,7 @@ AGAIN = {
         "models.tables.data_cube _ROWS_PER_CELL": 0,
         "models.tables.data_cube _VALUE_PAIRS_PER_COUNT": 0,
     },
-    "models/search/test_wanted::test_the_distances_are_those_of_the_maxent_joint": {
+    "models/search/test_strategies::test_the_distances_are_those_of_the_maxent_joint": {
         "models.search.wanted _KEPT": 1,
     },
     "models/tables/test_contingency_table::test_rolling_up_counts_the_generalized_rows": {
@@ -111,14 +111,14 @@ AGAIN = {
         "models.tables.contingency_table _LIFTED": 0,
         "models.tables.contingency_table _MAX_SPACE": 6,
     },
-    "models/tables/test_data_cube::test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table": {
+    "models/tables/test_contingency_table::test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table": {
         "models.tables.data_cube _ANCESTORS": 1,
         "models.tables.data_cube _LARGE": 1,
         "models.tables.data_cube _SMALL": 0,
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
-    "models/tables/test_data_cube::test_tables_between_change_no_answer_and_stay_within_their_room": {
+    "models/tables/test_contingency_table::test_tables_between_change_no_answer_and_stay_within_their_room": {
         "models.tables.data_cube _FEWER": 1,
         "models.tables.data_cube _KEPT": 0,
     },
@@ -132,7 +132,7 @@ AGAIN = {
 """Tests of promises, each with the limits that it runs again below, and their small values."""
 
 REFUSED = {
-    "models/search/test_further_tables::test_the_finest_allowed_margins_are_found": {
+    "models/search/test_bounds::test_the_finest_allowed_margins_are_found": {
         "models.search.further_tables _LOOKED_AT": (1, "more than 1 levels of .* would have to be tried"),
     },
     "models/intervals/test_proven_bounds::test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table": {
@@ -145,10 +145,10 @@ REFUSED = {
         "models.accuracy _CELLS": (2, "has more than 2 cells"),
         "models.inference.calibrated_tree CELL_LIMIT": (2, "more than the 2 that are laid out"),
     },
-    "models/search/test_further_tables::test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted": {
+    "models/search/test_bounds::test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted": {
         "models.inference.local_fit _CELLS_OF_SOME": (2, "more than the 2 that are laid out"),
     },
-    "models/inference/test_log_linear::test_the_terms_of_a_cell_are_its_expected_count_together": {
+    "models/inference/test_maximum_entropy::test_the_terms_of_a_cell_are_its_expected_count_together": {
         "models.inference.log_linear CELL_LIMIT": (2, "terms are made of 2"),
     },
 }
@@ -156,14 +156,14 @@ REFUSED = {
 
 ELSEWHERE = {
     "models.inference.beside_core _MOST_SWEEPS": "marginals/test_interchange",
-    "models.inference.class_shares LISTED": "models/inference/test_class_shares",
-    "models.inference.local_fit CELLS": "models/search/test_further_tables",
-    "models.programs.all_tables MOST_TABLES": "models/programs/test_all_tables",
+    "models.inference.class_shares LISTED": "models/programs/test_counts",
+    "models.inference.local_fit CELLS": "models/search/test_bounds",
+    "models.programs.all_tables MOST_TABLES": "models/programs/test_counts",
     "models.programs.all_tables _MOST_NUMBERS": "models/test_limits",
-    "models.programs.consistent_tables _CELLS_IN_TIME": "models/programs/test_consistent_tables",
+    "models.programs.consistent_tables _CELLS_IN_TIME": "models/programs/test_counts",
     "models.search.cross_validation _CELLS": "models/test_accuracy",
-    "models.search.further_tables _CELLS": "models/search/test_further_tables",
-    "models.search.greedy MOST_ATTRIBUTES": "models/search/test_prices",
+    "models.search.further_tables _CELLS": "models/search/test_bounds",
+    "models.search.greedy MOST_ATTRIBUTES": "models/search/test_bounds",
     "models.search.lattice_bounds LARGEST_BLOCK": "models/search/test_bounds",
     "models.search.lattice_bounds _AT_ONCE": "models/search/test_bounds",
     "models.search.lattice_bounds _MOST_CELLS": "models/search/test_bounds",

@@ -14,31 +14,26 @@ from checks import (
     Budget,
     Distinct,
     Diversity,
-    Entropy,
     Functional,
     Induction,
     NegativeDisclosure,
     NpdRecursive,
     Recursive,
     SensitiveTree,
-    Simple,
     Verdict,
 )
 from checks.diversity.criterion import (
-    BOUNDARY,
     ZERO_LOG,
     Cases,
     Cuts,
     cuts,
     loosened_to,
-    slack_of_products,
     violations,
 )
 from checks.diversity.cuts import EntropyCases, GroupCases
 from checks.diversity.odds import EntropyAtOdds
 from checks.maxent.branch_and_bound import (
     LookAt,
-    _enumerate,
     _Worst,
     branch_and_bound,
 )
@@ -46,9 +41,7 @@ from checks.maxent.sensitive_tree import LogTree
 from models import BoolArray, Collection, FloatArray, Hierarchy, IndexArray
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import (
-    classes,
     criteria,
-    diversities,
     sensitive_collections,
     tree_of,
     tree_of_classes,
@@ -189,22 +182,6 @@ def test_a_cut_of_group_cases_holds_where_the_tail_is_as_heavy_as_it_may_be(seed
             assert np.all((form <= cut.bounds + 1e-9) | (total == 0) & found.support.any(axis=0))
 
 
-@pytest.mark.parametrize("shares", [(45, 45, 10), (30, 30, 30, 10), (25, 25, 24, 23, 3)])
-def test_values_that_are_too_frequent_only_together_are_within_a_cut(
-    shares: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All but one of the values hold more than they may, fewer of them do not."""
-    l, together = len(shares), Fraction(100 - shares[-1], 100)
-    tau = 1 - (1 - together) * (l - 1) - Fraction(1, 1000)
-    diversity = Functional(tau, l)
-    assert diversity.bound(l - 1) < together
-    assert all(sum(shares[:k]) <= 100 * diversity.bound(k) for k in range(1, l - 1))
-    assert is_within_its_cut(tree_of_classes(shares), Functional(Fraction(1, 2), l + 2), [0], 0)
-    monkeypatch.setattr("checks.diversity.criterion.MAX_CASES", 0)
-    for attempt in range(3):
-        assert is_within_its_cut(tree_of_classes(shares), diversity, [0], attempt)
-
-
 @dataclass(eq=False)
 class Blind(_Worst):
     """Judges nothing, and remembers what it was shown."""
@@ -213,41 +190,6 @@ class Blind(_Worst):
 
     def look_at(self, combinations: IndexArray, x: FloatArray) -> None:  # noqa: ARG002
         self.shown.update(map(tuple, combinations.tolist()))
-
-
-def all_combinations(tree: SensitiveTree) -> IndexArray:
-    """Every class combination, those without a common sensitive value included; of all tuples those that fit."""
-    tuples = np.indices([len(classes) for classes in tree.classes]).reshape(len(tree.classes), -1).T
-    for clique, parent in enumerate(tree.tree.parents):
-        if parent >= 0:
-            fits = tree.inward[clique][tuples[:, clique]] == tree.outward[clique][tuples[:, parent]]
-            tuples = tuples[fits]
-    return tuples
-
-
-@given(sensitive_collections(), st.integers(1, 3), st.data())
-def test_every_combination_within_a_cut_is_enumerated(
-    drawn: tuple[Collection, str], number: int, data: st.DataObject
-) -> None:
-    """And no others, but for rounding: any linear forms, in two parts, each bounded by what some combination has."""
-    tree = tree_of(*drawn)
-    log_tree = LogTree(tree)
-    combinations = all_combinations(tree)
-    x = log_tree.vectors(combinations)
-    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    parts = []
-    for _ in range(2):
-        forms = rng.integers(-2, 3, (len(tree.labels), number)).astype(np.float64)
-        reached = x @ forms
-        bounds = reached[rng.integers(0, len(x), number), np.arange(number)]
-        parts.append(Cuts(forms, bounds + 1e-9 * (1 + np.abs(bounds))))
-    beyond = np.hstack([x @ cut.coefficients - cut.bounds for cut in parts])
-    within = set(map(tuple, combinations[(beyond <= 0).any(axis=1)].tolist()))
-    nearly = set(map(tuple, combinations[(beyond <= 1e-6 * (1 + np.abs(x).max())).any(axis=1)].tolist()))
-    blind = Blind(tree, Simple(Fraction(2)))
-    assert _enumerate(log_tree, parts, blind, 10**9, witness_is_enough=False)
-    assert within <= blind.shown <= nearly
-    assert not _enumerate(log_tree, parts, blind, 0, witness_is_enough=False)
 
 
 budgets = st.builds(
@@ -293,51 +235,3 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
         assert unsearched.verdict in (expected, Verdict.UNDECIDED)
         assert not (unsearched.verdict is Verdict.UNDECIDED and unsearched.proven_worst)
         assert not outcome.proven_worst
-
-
-wide_classes = classes(6).map(lambda counts: counts + [0] * (6 - len(counts)))
-
-
-@given(
-    diversities() | st.builds(EntropyAtOdds, st.fractions(1, 3), st.fractions(1, 20)),
-    st.lists(wide_classes, min_size=1, max_size=4),
-    st.lists(wide_classes, min_size=1, max_size=4),
-)
-def test_the_slack_of_products_is_that_of_the_products_made(
-    diversity: Diversity, first: list[list[int]], second: list[list[int]]
-) -> None:
-    """Infinite of a product that is 0 throughout; a criterion may leave it to others to make them.
-
-    Of slack that is neither the least nor near 0, a lower bound will do.
-    """
-    slack = slack_of_products(diversity, np.array(first, dtype=float), np.array(second, dtype=float))
-    assert (slack is None) is not isinstance(diversity, Entropy | EntropyAtOdds)
-    if slack is None:
-        return
-    made = np.full(slack.shape, np.inf)
-    for i, one in enumerate(first):
-        for j, other in enumerate(second):
-            product = np.array([[a * b for a, b in zip(one, other)]])
-            if product.any():
-                made[i, j] = diversity.slack(product)[0]
-    assert slack.min() == pytest.approx(made.min(), rel=1e-12, abs=1e-12)
-    demanded = (made <= BOUNDARY) | isinstance(diversity, Entropy)
-    assert slack[demanded] == pytest.approx(made[demanded], rel=1e-12, abs=1e-12)
-    assert np.all(slack[~demanded] <= made[~demanded] * (1 + 1e-12) + 1e-12)
-    assert np.all(slack[~demanded] > 0)
-
-
-@given(criteria(6), wide_classes)
-def test_loosened_to_its_slack_a_criterion_is_just_satisfied(diversity: Diversity, counts: list[int]) -> None:
-    row = np.array([counts])
-    slack = float(diversity.slack(row)[0])
-    looser = loosened_to(diversity, slack)
-    if looser is None:
-        percent = (
-            diversity.negative.percent if isinstance(diversity, NpdRecursive) else getattr(diversity, "percent", 0)
-        )
-        beyond = isinstance(diversity, Functional) or percent * Fraction(1 + max(slack, -1)) >= 100
-        assert isinstance(diversity, Distinct) or not -1 < slack < np.inf or beyond
-    elif not isinstance(looser, Simple | Entropy) or looser.l > 1:
-        assert looser.slack(row)[0] == pytest.approx(0, abs=1e-9)
-        assert type(looser) is type(diversity)

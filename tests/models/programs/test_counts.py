@@ -1,14 +1,21 @@
-"""Counts that nest, compare, pack and exchange: the extremes are those of all tables, or of integer programs."""
+"""Counts that sums determine: extremes, shares and exchanges are those of all tables, or of integer programs."""
 
+import os
+import random
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import product
-from math import inf, isnan
+from math import factorial, inf, isnan, prod
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from dice import Dice, Thrown
@@ -17,16 +24,21 @@ from models import (
     ContingencyTable,
     ContradictionError,
     CountArray,
+    CountBounds,
     DataCube,
     Domain,
     DomainMismatchError,
+    FloatArray,
     FrechetBounds,
     Hierarchy,
     Mask,
     TooManyCellsError,
     all_tables,
+    extreme_count,
+    possible_cells,
 )
 from models.inference.calibrated_tree import CellExpectations
+from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.inference.two_by_two import (
     ODDS_RATIO,
     RISK_DIFFERENCE,
@@ -39,8 +51,15 @@ from models.inference.two_by_two import (
     risk_ratio,
     shares,
 )
+from models.programs import consistent_tables
 from models.programs.cell_bounds import bounds_of_cells
-from models.programs.consistent_tables import WholeNumbers
+from models.programs.consistent_tables import (
+    PossibleCells,
+    RealNumbers,
+    WholeNumbers,
+    least,
+    milp_until_killed,
+)
 from models.programs.exchanges import ExchangedRows, Exchanges, Move
 from models.programs.nested_counts import Bounded, NestedCounts, Range
 from models.programs.packing import Packing
@@ -425,3 +444,405 @@ def test_expected_counts_and_bounds_of_cells_in_every_shape(shape: str) -> None:
     if shape == "singleton":
         with pytest.raises(DomainMismatchError):
             CellExpectations.of(collection).expected_counts({"b": 0}, {"b": np.array([0])}, 1)
+
+
+# Programs over possible cells: extremes are exact where they are called attained, and none is infeasible by mistake.
+
+
+INFEASIBLE = SimpleNamespace(status=2, x=None, fun=None, mip_dual_bound=np.inf)
+
+
+"""What scipy returns for such a program."""
+
+
+def cycle(counts: list[int]) -> Collection:
+    """The three pairs of three binary attributes; counts: of the eight cells."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
+    codes = dict(zip("abc", (axis.ravel() for axis in np.indices((2, 2, 2)))))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.array(counts))
+    return Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "ac")])
+
+
+def contradictory() -> PossibleCells:
+    """Pairs of three binary attributes that no table has: a = b, b = c, and a differs from c."""
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
+    pairs = {"ab": ([0, 1], [0, 1]), "bc": ([0, 1], [0, 1]), "ac": ([0, 1], [1, 0])}
+    full = {"ab": ([0, 0, 1], [0, 1, 1]), **{k: v for k, v in pairs.items() if k != "ab"}}
+    tables = [
+        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), dict(zip(pair, map(np.array, codes))), counts)
+        for (pair, codes), counts in zip(full.items(), ([2, 1, 2], [2, 3], [2, 3]))
+    ]
+    return possible_cells(Collection.of(DataCube(tables), [table.mask for table in tables]), 100)
+
+
+@pytest.fixture
+def liar(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
+    """HiGHS that calls programs infeasible with presolve on; `whole`, `real`: which ones."""
+    solve = scipy.optimize.milp
+    lies = {"whole": True, "real": True}
+
+    def lying(objective: Any, **settings: Any) -> Any:
+        kind = "whole" if np.any(settings["integrality"]) else "real"
+        if settings["options"]["presolve"] and lies[kind]:
+            return INFEASIBLE
+        return solve(objective, **settings)
+
+    monkeypatch.setattr(scipy.optimize, "milp", lying)
+    return lies
+
+
+@pytest.mark.parametrize("kinds", [("whole",), ("real",), ("whole", "real")])
+def test_a_program_with_a_known_solution_is_never_called_infeasible(
+    liar: dict[str, bool], kinds: tuple[str, ...]
+) -> None:
+    liar.update({kind: kind in kinds for kind in liar})
+    counts = [1, 0, 0, 1, 0, 1, 1, 0]  # its relaxation has halves where the whole tables have 0 or 1
+    for place, position in enumerate(np.ndindex(2, 2, 2)):
+        cell = {name: np.arange(2) == code for name, code in zip("abc", position)}
+        bounds = FrechetBounds.of(cycle(counts)).of_box(cell).bounds(10.0)
+        assert bounds.lower <= counts[place] <= bounds.upper
+        assert bounds == CountBounds(0, 1, sharp=True) or bounds.lower == bounds.upper
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=8).filter(any), st.integers(0, 255))
+def test_extremes_are_those_of_all_tables_and_without_time_those_of_each_marginal(
+    counts: list[int], chosen: int
+) -> None:
+    """What was not solved is not infeasible either."""
+    cells = possible_cells(cycle(counts), 100)
+    inside = np.array([chosen >> place & 1 for place in range(len(cells))], dtype=np.bool_)
+    highest, lowest = (extreme_count(cells, inside, direction, seconds=0.0) for direction in (1, -1))
+    most, fewest = (extreme_count(cells, inside, direction).bound for direction in (1, -1))
+    assert 0 <= lowest.bound <= fewest <= most <= highest.bound <= sum(counts)
+    keys = [cells.codes[a] * 2 + cells.codes[b] for a, b in ("ab", "bc", "ac")]
+    own = np.array(counts).reshape(2, 2, 2)[tuple(cells.codes[a] for a in "abc")]
+    every = all_tables(keys, [np.bincount(key, own, 4).astype(np.int64) for key in keys])
+    sums = every[:, inside].sum(axis=1)
+    assert (fewest, most) == (sums.min(), sums.max())
+    if inside.sum() == 1:
+        own = [int(table.counts_in(cells.coded_cells)[inside][0]) for table in cells.tables]
+        assert highest.bound == min(own)
+    assert highest.table is None
+    assert lowest.table is None
+
+
+@pytest.mark.parametrize("numbers", [RealNumbers(), WholeNumbers()])
+def test_marginals_of_no_table_contradict_each_other(numbers: RealNumbers | WholeNumbers) -> None:
+    cells = contradictory()
+    with pytest.raises(ContradictionError, match="no table"):
+        least(cells, np.zeros(len(cells)), numbers)
+
+
+def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates() -> None:
+    """A consistent table of whole numbers has 12,716,158 rows there; a gap of a ten-thousandth hid it."""
+    draw = random.Random(815160)
+    domain = Domain.of({a: Hierarchy.flat(map(str, range(n))) for a, n in zip("abcd", (5, 5, 3, 5))})
+    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
+    counts = np.array([draw.randint(1, 10**6) if draw.random() < 0.4 else 0 for _ in range(int(np.prod(shape)))])
+    codes = dict(zip("abcd", np.indices(shape).reshape(4, -1)))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, counts)])
+    pairs = [domain.mask({a: 0, b: 0}) for a, b in ("ab", "bc", "ac", "cd", "ad", "bd")]
+    cells = possible_cells(Collection.of(cube, pairs), 10**5)
+    box = {"a": [1, 1, 0, 1, 1], "c": [1, 0, 0], "d": [1, 0, 0, 1, 1]}
+    inside = np.all([np.array(meant, dtype=bool)[cells.codes[a]] for a, meant in box.items()], axis=0)
+    least = extreme_count(cells, inside, -1, 60.0)
+    assert least.bound == 12_716_158
+    assert least.table is not None
+    assert np.array_equal(cells.constraints @ least.table, cells.counts)
+    assert least.table[inside].sum() == least.bound
+
+
+def all_pairs(size: int) -> PossibleCells:
+    """The three pairs of three attributes with so many values, of which all cells can be occupied."""
+    rng = np.random.default_rng(size)
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name in "abc"})
+    codes = dict(zip("abc", (axis.ravel() for axis in np.indices((size, size, size)))))
+    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, rng.integers(1, 9, size**3))
+    pairs = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "ac")])
+    return possible_cells(pairs, size**3)
+
+
+def test_the_solution_is_that_of_this_process() -> None:
+    cells = all_pairs(3)
+    program = {
+        "constraints": [LinearConstraint(cells.constraints, cells.counts, cells.counts)],
+        "bounds": Bounds(0, np.inf),
+        "integrality": np.ones(27),
+        "options": {"mip_rel_gap": 0.0},
+    }
+    objective = np.arange(27.0)
+    here, there = milp(objective, **program), milp_until_killed(objective, seconds=60, **program)
+    assert there is not None
+    assert (there.status, there.fun, there.mip_dual_bound) == (here.status, here.fun, here.mip_dual_bound)
+    assert np.array_equal(there.x, here.x)
+    assert milp_until_killed("no numbers", seconds=60) is None
+
+
+def test_the_process_is_kept_until_it_is_killed_and_nothing_is_told_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Counted(consistent_tables._Solver):
+        def __init__(self) -> None:
+            started.append(self)
+            super().__init__()
+
+    monkeypatch.setattr(consistent_tables, "_Solver", Counted)
+    monkeypatch.setattr(consistent_tables, "_solver", None)
+    slow = consistent_tables._PROGRAM.replace("    found =", "    __import__('time').sleep(60)\n    found =")
+    with monkeypatch.context() as patched:
+        patched.setattr(consistent_tables, "_PROGRAM", slow)
+        assert milp_until_killed(np.ones(3), seconds=0.01) is None
+    assert not started[0].is_ready()
+    assert started[0]._process.poll() is not None, "it has ended"
+    for _ in range(3):
+        assert milp_until_killed(np.ones(3), seconds=60) is not None
+    assert len(started) == 2
+    started[1].end()
+
+
+def test_a_fork_starts_a_process_of_its_own() -> None:
+    assert milp_until_killed(np.ones(3), seconds=60) is not None
+    solver = consistent_tables._solver
+    assert solver is not None
+    assert solver.is_ready()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = milp_until_killed(np.ones(3), seconds=60)
+        os.write(writing, b"same" if found is None or solver.is_ready() else b"own")
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        assert answers.read() == b"own"
+    os.waitpid(child, 0)
+    assert solver.is_ready()
+
+
+def test_no_program_that_lies_in_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may stand in a release by others, which may hold a `pickle.py`."""
+    for name in ("pickle.py", "scipy.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(consistent_tables, "_solver", None)
+    found = milp_until_killed(np.ones(3), seconds=60)
+    assert found is not None
+    assert found.fun == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name == "run"] == []
+
+
+def test_integer_programs_with_many_cells_are_killed_where_their_time_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their bound is that of the linear program then."""
+    given = []
+
+    def killed(*_: object, seconds: float, **__: object) -> None:
+        given.append(seconds)
+
+    monkeypatch.setattr(consistent_tables, "milp_until_killed", killed)
+    rng = np.random.default_rng(0)
+    for size, expected in ((7, []), (9, [5])):
+        cells = all_pairs(size)
+        extreme = extreme_count(cells, rng.random(len(cells)) < 0.3, 1, seconds=5)
+        assert given == expected
+    assert not extreme.attained
+    assert 0 < extreme.bound <= cells.total
+    extreme_count(cells, rng.random(len(cells)) < 0.3, 1, seconds=np.inf, nodes=1)
+    assert given == [5], "without a limit of time nothing is killed"
+
+
+# All tables with given marginals: those that trying every number finds, in the same order, or none where they are many.
+
+
+@st.composite
+def marginals_of_a_table(draw: st.DrawFn) -> tuple[list[np.ndarray], list[np.ndarray], int]:
+    """Places and counts of one to three marginals of a table of up to five cells, and its rows."""
+    counts = draw(st.lists(st.integers(0, 3), min_size=1, max_size=5))
+    keys, totals = [], []
+    for _ in range(draw(st.integers(1, 3))):
+        places = draw(st.integers(1, 3))
+        key = np.array(draw(st.lists(st.integers(0, places - 1), min_size=len(counts), max_size=len(counts))))
+        keys.append(key)
+        totals.append(np.bincount(key, counts, minlength=places).astype(np.int64))
+    return keys, totals, sum(counts)
+
+
+@given(marginals_of_a_table())
+def test_they_are_those_that_trying_every_number_finds(given_marginals: tuple) -> None:
+    keys, totals, rows = given_marginals
+    every = [
+        list(counts)
+        for counts in product(range(rows + 1), repeat=len(keys[0]))
+        if all(
+            np.array_equal(np.bincount(key, counts, minlength=len(total)), total) for key, total in zip(keys, totals)
+        )
+    ]
+    found = all_tables(keys, totals)
+    assert found is not None
+    assert found.tolist() == every
+    few = all_tables(keys, totals, len(every) - 1)
+    assert few is None
+
+
+def test_marginals_that_contradict_each_other_have_none() -> None:
+    rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    found = all_tables([rows, columns], [np.array([2, 1]), np.array([1, 1])])
+    assert found is not None
+    assert len(found) == 0
+    nobody = all_tables([np.array([0, 0])], [np.array([1, 2])])
+    assert nobody is not None
+    assert len(nobody) == 0
+
+
+def test_what_is_too_much_is_given_up_at_the_same_place_always() -> None:
+    key = np.zeros(3, dtype=np.intp)
+    assert all_tables([key], [np.array([200])]) is None  # 20,301 tables
+    found = all_tables([key], [np.array([198])])
+    assert found is not None
+    assert len(found) == 200 * 199 // 2
+    assert all_tables([np.zeros(3_000_000, dtype=np.intp)], [np.array([1])]) is None
+    with pytest.raises(ValueError, match="without a marginal"):
+        all_tables([], [])
+
+
+# Shares of values in classes, given sums: against listing every table, and against proportional fitting without end.
+
+
+CASES = min(int(os.environ.get("MARGINALS_TRIALS", "60")), 5_000)
+
+
+def random_sums(rng: np.random.Generator, most: int, rows: int) -> tuple[ClassSums, np.ndarray]:
+    """Two or three tables over classes that are pairs (a, b), one maybe with coarser values; and a table with the sums."""
+    sizes = rng.integers(2, most + 1, 2)
+    a, b = (axis.ravel() for axis in np.meshgrid(range(sizes[0]), range(sizes[1]), indexing="ij"))
+    values = int(rng.integers(2, 4))
+    cells = rng.integers(0, rows + 1, (len(a), values)) * (rng.random((len(a), values)) < rng.choice([0.4, 0.7, 1]))
+    cells[0, 0] += 1
+    kept = cells.sum(axis=1) > 0
+    cells, a, b = cells[kept], a[kept], b[kept]
+    all_values, coarse = np.arange(values), np.minimum(np.arange(values), 1)
+    groups = [(a, all_values), (b, coarse if rng.random() < 0.3 else all_values)]
+    if rng.random() < 0.3:
+        groups.append(((a + b) % 2, all_values))
+    return ClassSums(cells.sum(axis=1), tuple(summed(cells, *own) for own in groups)), cells
+
+
+def summed(cells: np.ndarray, class_of: np.ndarray, value_of: np.ndarray) -> SummedTable:
+    class_of = np.unique(class_of, return_inverse=True)[1].reshape(-1)
+    counts = np.zeros((class_of.max() + 1, value_of.max() + 1))
+    np.add.at(counts, (class_of[:, None], value_of[None, :]), cells)
+    return SummedTable(class_of, value_of, counts)
+
+
+def listed_shares(sums: ClassSums) -> list[list[Fraction]]:
+    """By trying every way to fill each class."""
+    values = len(sums.tables[0].value_of)
+    ways = [
+        [own for own in product(range(int(size) + 1), repeat=values) if sum(own) == size]
+        for size in sums.sizes.tolist()
+    ]
+    total, rows = 0, [[0] * values for _ in ways]
+    for filled in product(*ways):
+        if all(np.array_equal(t.sums(np.array(filled, dtype=float)), t.counts) for t in sums.tables):
+            weight = prod(factorial(sum(own)) // prod(map(factorial, own)) for own in filled)
+            total += weight
+            rows = [[r + weight * f for r, f in zip(*each)] for each in zip(rows, filled)]
+    return [[Fraction(r, total * int(n)) for r in own] for own, n in zip(rows, sums.sizes)]
+
+
+def occupied(sums: ClassSums) -> np.ndarray:
+    """The cells that some table of real numbers with the sums fills, by a linear program for each."""
+    shape = len(sums.sizes), len(sums.tables[0].value_of)
+    equations = [(np.arange(shape[0])[:, None] + 0 * np.arange(shape[1]), sums.sizes)]
+    for table in sums.tables:
+        equations.append((table.class_of[:, None] * table.counts.shape[1] + table.value_of, table.counts.ravel()))
+    matrix = np.concatenate([(place.ravel() == np.arange(len(counts))[:, None]) for place, counts in equations])
+    right = np.concatenate([counts for _, counts in equations])
+    most = []
+    for cell in range(shape[0] * shape[1]):
+        found = linprog(-np.eye(shape[0] * shape[1])[cell], A_eq=matrix.astype(float), b_eq=right)
+        most.append(-found.fun)
+    return (np.array(most) > 1e-7).reshape(shape)
+
+
+def fitted_without_end(sums: ClassSums, sweeps: int = 50_000) -> FloatArray:
+    """Shares by iterative proportional fitting from the same in every cell that can be filled, which converges quickly."""
+    cells = occupied(sums).astype(float)
+    for _ in range(sweeps):
+        before = cells
+        for table in sums.tables:
+            present = table.sums(cells)
+            cells = cells * table.spread(
+                np.divide(table.counts, present, out=np.zeros_like(present), where=present > 0)
+            )
+        cells = cells * (sums.sizes / cells.sum(axis=1))[:, None]
+        if np.abs(cells - before).max() < 1e-14:
+            break
+    return np.asarray(cells / sums.sizes[:, None])
+
+
+def test_counted_shares_are_those_of_all_tables() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(CASES):
+        sums, _ = random_sums(rng, 2, 2)
+        counted = counted_shares(sums)
+        assert counted is not None
+        assert counted.exact == listed_shares(sums)
+        assert counted.shares.tolist() == [list(map(float, shares)) for shares in counted.exact]
+
+
+def test_shares_of_thousands_of_rows_are_the_nearest_floats() -> None:
+    """Numbers of arrangements have thousands of digits there, of which 50 are counted."""
+    cells = np.array([[900, 1100, 3000], [4, 3, 1], [5, 0, 2], [700, 2500, 1800]])
+    tables = (summed(cells, np.array([0, 0, 1, 1]), np.arange(3)), summed(cells, np.array([0, 1, 0, 1]), np.arange(3)))
+    counted = counted_shares(ClassSums(cells.sum(axis=1), tables))
+    assert counted is not None
+    assert counted.shares.tolist() == [list(map(float, shares)) for shares in counted.exact]
+    assert len(set(counted.shares[1].tolist())) == 3
+
+
+def test_a_count_of_few_free_directions_is_begun_though_each_is_long() -> None:
+    cells = np.full((3, 3), 8)
+    counted = counted_shares(ClassSums(cells.sum(axis=1), (summed(cells, np.zeros(3, int), np.arange(3)),)))
+    assert counted is not None
+    assert counted.shares == pytest.approx(np.full((3, 3), 1 / 3))
+
+
+def test_a_count_that_is_too_long_is_none() -> None:
+    cells = np.full((4, 3), 40)
+    sums = ClassSums(cells.sum(axis=1), (summed(cells, np.array([0, 0, 1, 1]), np.arange(3)),))
+    assert counted_shares(sums, most=1000) is None
+
+
+def test_fitted_shares_are_as_near_as_they_say() -> None:
+    """Also where sums force cells to be empty without a 0 that says so: scaling creeps up to those."""
+    rng = np.random.default_rng(3)
+    for _ in range(CASES):
+        sums, _ = random_sums(rng, int(rng.integers(2, 7)), int(rng.choice([3, 40])))
+        fit = fitted_shares(sums)
+        assert fit.distance.max() < 1e-6
+        oracle = fitted_without_end(sums)
+        assert (np.abs(fit.shares - oracle).sum(axis=1) <= fit.distance + 1e-9).all()
+        assert not (oracle[~fit.possible] > 0).any()
+
+
+def test_bounds_hold_of_the_table_and_prove_what_is_forced() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        sums, cells = random_sums(rng, 4, 9)
+        lower, upper = sums.bounds
+        assert (lower <= cells).all()
+        assert (cells <= upper).all()
+
+
+def test_two_tables_can_make_a_value_certain() -> None:
+    """The classes (a, b) of 100, 10, 10 and 100 people: design 4.18."""
+    cells = np.array([[50, 50], [10, 0], [0, 10], [50, 50]])
+    sums = ClassSums(
+        cells.sum(axis=1), tuple(summed(cells, np.array(own), np.arange(2)) for own in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    )
+    counted = counted_shares(sums)
+    assert counted is not None
+    assert counted.exact == [[Fraction(own, sum(row)) for own in row] for row in cells.tolist()]
+    assert np.allclose(fitted_shares(sums).shares, cells / cells.sum(axis=1, keepdims=True))

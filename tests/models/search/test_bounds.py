@@ -1,34 +1,59 @@
-"""Lower bounds: no allowed collection is below one, in small lattices, grids, blocks, and with margins counted at once."""
+"""Lower bounds, prices and scores of collections, and further tables beside a junction tree, against looking at each."""
 
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import combinations, product
+from math import lgamma
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from brute_force import Array, dense_marginal, free_parameter_count, iterative_proportional_fitting, joint_array, places
 from checks import PrivacyConstraint, Requirements
 from models import (
     KL,
+    STRATEGIES,
+    AddEdge,
+    AddVertex,
+    Collection,
     ContingencyTable,
     DataCube,
     Deadline,
     Domain,
     Hierarchy,
+    JunctionTree,
     LikelihoodRatio,
+    MarginalModel,
     MarginLimits,
+    Mask,
+    MaximumEntropy,
+    NotDecomposableError,
+    PenalizedDivergence,
+    Position,
     Problem,
+    Refusal,
+    SelectionError,
+    TooManyCellsError,
+    allowed_moves,
+    exact,
     forward,
+    vertices_of,
     with_bound,
 )
+from models.inference.local_fit import Kind, LocalFit
+from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
+from models.search.further_tables import FurtherLimits, FurtherTable, further_tables, maximal_allowed
+from models.search.greedy import preferring
 from models.search.lattice_bounds import (
     BlockLattices,
     block_bound,
     counted_margins,
     joined_blocks,
     of_blocks,
-    related_blocks,
 )
 from models.search.lower_bound import (
     allowed_margins,
@@ -38,8 +63,11 @@ from models.search.lower_bound import (
     of_margins,
     whole_grid,
 )
-from search_oracles import Countdown, allowed_values, equal_pairs, never
+from models.search.problem import additive
+from models.tables.data_cube import InteractionCube, ScoredInteractions
+from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, random_searches_of
 from search_strategies import private_problems, problems
+from strategies import Core, cores, decomposable_collections, domains, further_masks, margins
 
 any_problem = problems() | private_problems()
 
@@ -105,17 +133,6 @@ def test_beyond_the_largest_lattice_not_all_margins_are_told_apart(problem, most
     assert with_bound(forward(rule, never), rule).bound is None, "a rule for stopping"
 
 
-def test_attributes_that_tell_most_of_each_other_share_a_block():
-    problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
-    grid = whole_grid(problem)
-    lattices = BlockLattices(problem, of_margins(problem, allowed_margins(problem, never), grid), grid)
-    alone = block_bound(lattices, [(i,) for i in range(16)]).value
-    for blocks in (related_blocks(lattices), joined_blocks(lattices, never)):
-        assert sorted(place for block in blocks for place in block) == list(range(16))
-        assert all(any({2 * i, 2 * i + 1} <= set(block) for block in blocks) for i in range(8))
-        assert block_bound(lattices, blocks).value > alone + 1
-
-
 def test_the_bound_of_a_wide_table_is_near_the_best_collection_and_a_first_bound_has_more_time():
     """Twenty attributes: three billion margins, of which no lattice can be laid out. The best collection is the pairs."""
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
@@ -157,9 +174,9 @@ def counted(problem, grid, stop=never):
     if found is None:
         return None if any(map(any, grid)) else {}
     entropies = {}
-    for margins in found:
-        steps = margins.steps
-        for members, own in zip(margins.members, margins.entropies.tolist()):
+    for each in found:
+        steps = each.steps
+        for members, own in zip(each.members, each.entropies.tolist()):
             node = np.zeros(len(grid), dtype=int)
             node[steps.attributes[members]] = steps.resolutions[members]
             entropies[tuple(node.tolist())] = own
@@ -229,3 +246,500 @@ def test_time_is_looked_at_between_any_two_margins(monkeypatch):
     assert with_bound(result, problem, Deadline(1.0, recording)).bound == 0
     known.append(len(asked))
     assert max(np.diff(known)) == 1
+
+
+# Prices of parameters and scores of cliques: a search minimizes the score of the model, and chance pays no price.
+
+
+def with_rows_only(collection: Collection) -> tuple[Domain, list[dict[str, int]]]:
+    """The domain of the base values that have rows, and the margins in it."""
+    cube, hierarchies = collection.cube, {}
+    for name, own in zip(collection.domain.attributes, collection.domain.attribute_masks):
+        hierarchy = collection.domain.hierarchy(name)
+        seen = cube.table(own).codes[0] if own else range(1)
+        hierarchies[name] = Hierarchy.from_rows([hierarchy.rows()[int(code)] for code in seen])
+    return Domain.of(hierarchies), [dict(margin) for margin in collection.margins]
+
+
+@settings(deadline=None, max_examples=60)
+@given(decomposable_collections(max_cells=100))
+def test_parameters_are_those_of_the_log_linear_model_beyond_single_attributes(collection: Collection) -> None:
+    """The rank of the indicators over values that have rows, less that of single attributes; moves change it as they say."""
+    cube = InteractionCube([collection.cube.table(sum(collection.domain.attribute_masks))])
+    counted = Collection.of(cube, collection.masks)
+    domain, margins = with_rows_only(counted)
+    alone = [{name: level} for name, level in counted.finest_levels.items() if level < domain.hierarchy(name).height]
+    before = MaximumEntropy(counted).parameter_count
+    assert before == free_parameter_count(domain, margins) - free_parameter_count(domain, alone)
+    position = Position.of(cube, collection.masks)
+    assert position.complexity == before
+    for move in allowed_moves(position.graph):
+        change = position.change(move)
+        after = position.after(move, change)
+        assert change.parameters == MaximumEntropy(Collection.of(cube, after.cliques)).parameter_count - before
+        assert change.parameters >= 0 if change.clique else change.parameters <= 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems() | private_problems(), st.integers(1, 60))
+def test_a_portfolio_proves_the_best_collection_of_a_small_lattice(problem: Problem, most: int) -> None:
+    """Or is never worse than forward search, and the same each time; also where there is less work than it could do."""
+    found, best = portfolio(problem, never), min(allowed_values(problem).values())
+    assert found.value is not None
+    assert found.value >= best - 1e-9
+    assert found.value <= by_divergence(forward)(problem, never).value + 1e-9
+    if found.optimal:
+        assert found.value == pytest.approx(best, abs=1e-9)
+    again = portfolio(problem, never)
+    assert (again.cliques, again.value, again.evaluated) == (found.cliques, found.value, found.evaluated)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_SMALL", 0), ("_MOST", most), ("_OF_A_PAIR", 0)):
+            patch.setattr(import_module("models.search.portfolio"), name, value)
+        first, again = portfolio(problem, never), portfolio(problem, never)
+    assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)
+    assert problem.constraint(first.cliques, 0) is None
+    assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
+
+
+def steps_that_pay_late() -> InteractionCube:
+    """Two attributes of which the coarse steps tell nothing of each other and the fine ones are the same."""
+    fours = Hierarchy.from_rows([(str(v), "ab"[v // 2], "*") for v in range(4)])
+    domain = Domain.of({"x": fours, "y": fours})
+    codes = {"x": np.arange(4), "y": np.array([0, 2, 3, 1])}
+    return InteractionCube([ContingencyTable.from_cells(domain, {"x": 0, "y": 0}, codes, np.array([50, 50, 50, 50]))])
+
+
+def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends_and_others_go_on() -> None:
+    cube = steps_that_pay_late()
+    problem = Problem(cube, objective=PenalizedDivergence(1 / 400), kept=cube.domain.attribute_masks)
+    best = exact(problem, never)
+    assert best.optimal
+    by_price = forward(problem, never)
+    assert by_price.value > best.value + 1, "log 4 nats are left"
+    assert portfolio(problem, never).value == pytest.approx(best.value)
+
+
+@pytest.mark.parametrize(("price", "is_taken"), [(0.1, True), (0.2, False)])
+def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_price_too(
+    price: float, is_taken: bool
+) -> None:
+    """By the price no stage finds anything here. Five parameters gain log 4, which is less than ten times .2."""
+    cube = steps_that_pay_late()
+    problem = Problem(cube, objective=PenalizedDivergence(price), kept=cube.domain.attribute_masks)
+    alone = forward(problem, never)
+    assert len(alone.cliques) == 2
+    module = import_module("models.search.portfolio")
+    begun, pairs = module._begun, module.by_pairs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SMALL", 0)
+        patch.setattr(module, "_begun", lambda own, work: alone if own.price else begun(own, work))
+        patch.setattr(module, "by_pairs", lambda found, own, stop: found if own.price else pairs(found, own, stop))
+        for stage in ("_restarted", "polished", "_by_way_of_divergence", "_proven"):
+            patch.setattr(module, stage, lambda result, *_: result)
+        found = portfolio(problem, never)
+    assert found.value == pytest.approx(5 * price if is_taken else alone.value)
+    assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
+    assert found.evaluated > alone.evaluated
+
+
+def associated(rows: int, seed: int) -> InteractionCube:
+    """a and b go together; c has nothing to do with either."""
+    rng = np.random.default_rng(seed)
+    domain = Domain.of({name: Hierarchy.flat([f"{name}{v}" for v in range(4)]) for name in "abc"})
+    a = rng.integers(0, 4, rows)
+    b = np.where(rng.random(rows) < 0.5, a, rng.integers(0, 4, rows))
+    codes = {"a": a, "b": b, "c": rng.integers(0, 4, rows)}
+    return InteractionCube(
+        [ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(rows, dtype=int))]
+    )
+
+
+def whole_of(cube: InteractionCube) -> Problem:
+    return Problem(cube, objective=PenalizedDivergence(1 / 1000), start=(sum(cube.domain.attribute_masks),))
+
+
+def test_edges_that_chance_explains_go_and_others_stay() -> None:
+    """Of 9 parameters chance pays twice the price in 4 of 100 tables."""
+    right = 0
+    for seed in range(20):
+        problem = whole_of(associated(500, seed))
+        a, b, c = problem.cube.domain.attribute_masks
+        found = without_chance_edges(forward(replace(problem, objective=KL), never), problem, never)
+        assert any(not (a | b) & ~clique for clique in found.cliques)
+        right += set(found.cliques) == {a | b, c}
+    assert right >= 17
+    rule = Problem(problem.cube, objective=LikelihoodRatio(500), kept=(a, b, c))
+    assert set(portfolio(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
+
+
+def test_what_must_stay_and_what_is_refused_is_no_matter_of_chance() -> None:
+    problem = whole_of(associated(500, 0))
+    a, b, c = problem.cube.domain.attribute_masks
+    whole = forward(replace(problem, objective=KL), never)
+    assert set(without_chance_edges(whole, replace(problem, kept=(b | c,)), never).cliques) == {a | b, b | c}
+    refused = replace(problem, constraint=lambda cliques, _: None if len(cliques) == 1 else Refusal("more"))
+    assert without_chance_edges(whole, refused, never).cliques == whole.cliques
+    assert without_chance_edges(whole, replace(problem, objective=KL), never) == whole
+
+
+def jeffreys(counts, cells):
+    """The same as BDeu with half a row a cell: it is no prior of all cliques at once, but a score all the same."""
+    total = counts.sum()
+    return sum(lgamma(n + 0.5) - lgamma(0.5) for n in counts.tolist()) + lgamma(cells / 2) - lgamma(total + cells / 2)
+
+
+def favouring(counts, cells):
+    """Better than the likelihood: it goes up with cells, so that no divergence bounds it."""
+    total = counts.sum()
+    return float((counts * np.log(counts / total)).sum()) + 0.3 * (cells - 1)
+
+
+SCORES = [BDeu(1.0), BDeu(8.0), jeffreys, favouring]
+
+
+def lacking(collection, score):
+    """What the score of a model lacks, nats a row, by its definition: leaves counted, the entropy of the data taken off."""
+    cube, tree, domain = collection.cube, JunctionTree.of(collection.domain, collection.masks), collection.domain
+
+    def of(mask):
+        return score(cube.counts(mask), domain.cell_count(mask)) if mask else score(np.array([cube.total]), 1)
+
+    levels = domain.levels(sum(vertex for vertex in {1 << v for m in collection.masks for v in vertices_of(m)}))
+    leaves = sum(map(cube.log_leaves, levels, levels.values()))
+    whole = sum(map(of, tree.cliques)) - sum(map(of, tree.separators))
+    empty = of(0) * (len(tree.cliques) - len(tree.separators))
+    return (empty - whole) / cube.total + leaves - cube.entropy(sum(domain.attribute_masks))
+
+
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: getattr(score, "__name__", str(score)))
+@settings(deadline=None)
+@given(decomposable_collections(max_cells=100))
+def test_the_value_of_a_collection_is_its_score_and_moves_change_it_as_they_say(score, collection):
+    problem = Problem(collection.cube, objective=CliqueScore(score))
+    position = problem.position(collection.masks)
+    assert problem.value(position) == pytest.approx(lacking(collection, score), abs=1e-9)
+    for move in allowed_moves(position.graph):
+        change = position.change(move)
+        after = Collection.of(collection.cube, position.cliques_after(move))
+        gained = problem.value(position) - lacking(after, score)
+        assert problem.objective.gain(*change[:2]) == pytest.approx(gained, abs=1e-9)
+
+
+@pytest.mark.parametrize("score", SCORES, ids=lambda score: getattr(score, "__name__", str(score)))
+@settings(deadline=None, max_examples=15)
+@given(problem=problems())
+def test_exact_search_finds_the_best_score_and_no_strategy_a_better_one(score, problem):
+    problem = Problem(problem.cube, problem.constraint, CliqueScore(score), problem.kept, problem.start)
+    values = {
+        cliques: problem.value(problem.position(cliques))
+        for cliques in all_collections(problem.cube.domain)
+        if problem.constraint(cliques, 0) is None and problem.is_kept(cliques)
+    }
+    best = min(values.values())
+    for name, search in STRATEGIES.items():
+        with random_searches_of(proposals=30, patience=5, population=6, generations=3):
+            found = search(problem, never)
+        assert values[frozenset(found.cliques)] == pytest.approx(found.value, abs=1e-9)
+        assert found.value >= best - 1e-9
+        if name == "exact":
+            assert found.optimal
+            assert found.value == pytest.approx(best, abs=1e-9)
+        elif (bound := with_bound(found, problem).bound) is not None:
+            assert bound <= best + 1e-9
+
+
+@settings(deadline=None)
+@given(decomposable_collections(max_cells=100), st.sampled_from(SCORES))
+def test_beside_what_a_release_counts_the_tables_of_single_attributes_cost_nothing(collection, score):
+    base = collection.cube.table(sum(collection.domain.attribute_masks))
+    problem = Problem(InteractionCube([base]), objective=CliqueScore(score))
+    assert isinstance(problem.cube, ScoredInteractions)
+    for own in collection.domain.attribute_masks:
+        assert problem.cube.complexity(own) == pytest.approx(0.0, abs=1e-12)
+    masks = [own for own in collection.domain.attribute_masks if own]
+    position = problem.position(masks)
+    assert problem.value(position) == pytest.approx(position.divergence, abs=1e-9)
+
+
+def test_a_marginal_likelihood_is_the_mean_likelihood_under_the_prior():
+    """Two cells, three and one rows: the integral of p^3 (1 - p) over the uniform prior is 1 / 20."""
+    assert BDeu(2.0)(np.array([3, 1]), 2) == pytest.approx(np.log(1 / 20))
+    assert BDeu(1.0)(np.array([5]), 1) == pytest.approx(0.0)
+
+
+def gained(gain):
+    return additive(SimpleNamespace(gain=gain))
+
+
+@given(st.floats(1e-3, 1e3), st.floats(0, 10))
+def test_whatever_adds_up_is_taken_for_the_penalized_divergence_that_it_is(scale, price):
+    found = gained(lambda divergence, parameters: scale * (divergence - price * parameters))
+    assert isinstance(found, PenalizedDivergence)
+    assert found.price == pytest.approx(price, rel=1e-6, abs=1e-9)
+    for other in (
+        lambda divergence, parameters: divergence - 0.1 * parameters**2,
+        lambda divergence, parameters: divergence - 0.1 * abs(parameters),
+        lambda divergence, parameters: 1.0 if divergence > 0.01 * parameters else -1.0,
+        lambda divergence, parameters: divergence + 0.1 * parameters,
+        lambda divergence, _parameters: -divergence,
+        LikelihoodRatio(50).gain,
+    ):
+        assert not isinstance(gained(other), PenalizedDivergence)
+    for make, number in ((PenalizedDivergence, -0.1), (PenalizedDivergence, float("nan")), (BDeu, 0)):
+        with pytest.raises(SelectionError):
+            make(number)
+
+
+def test_a_preference_multiplies_the_gain_of_a_move_by_the_factor_of_its_vertices():
+    factors = np.arange(1.0, 10.0).reshape(3, 3)
+    preference = preferring(np.log(factors))
+    moves = [AddVertex(0), AddVertex(2), AddEdge(0, 2), AddEdge(1, 2)]
+    assert [preference(move, 0.5) for move in moves] == pytest.approx([0.5 * factor for factor in (1, 9, 3, 6)])
+
+
+# Further tables beside a junction tree: each gains most in its own pair, and answers are fits to what the tables say.
+
+
+ANY = FurtherLimits(least_gain=0.0)
+
+
+CLOSE = 1e-5
+
+
+"""Rows that a fit may miss, as a share: candidates that gain as much up to this are tied."""
+
+
+def plain(tables: Sequence[FurtherTable]) -> list[tuple[Mask, float]]:
+    return [(table.mask, table.gain) for table in tables]
+
+
+def linked(core: Core, k: int) -> Callable[[Mask], bool]:
+    return lambda mask: not 0 < core.collection.cube.least_count(mask) < k
+
+
+def of_pair(core: Core, pair: Sequence[str]) -> Iterator[Mask]:
+    domain = core.collection.domain
+    for levels in product(*(range(domain.hierarchy(a).height) for a in pair)):
+        yield domain.mask(dict(zip(pair, levels)))
+
+
+@settings(max_examples=40)
+@given(cores(max_cells=40, max_values=3, max_levels=2), st.integers(1, 4))
+def test_each_table_gains_the_most_in_its_own_pair(core: Core, k: int) -> None:
+    allowed, chosen = linked(core, k), further_tables(core.collection, core.nonsensitive, linked(core, k), ANY)
+    published: list[Mask] = list(core.collection.masks)
+    for table in chosen:
+        best = max(_gains(core, published, allowed))
+        pair = tuple(core.collection.domain.margin(table.mask))
+        own = error(core, pair, published) - error(core, pair, [*published, table.mask])
+        assert own == pytest.approx(table.gain, abs=CLOSE)
+        assert table.gain == pytest.approx(best, abs=CLOSE)
+        assert allowed(table.mask)
+        published.append(table.mask)
+    assert max(_gains(core, published, allowed), default=0.0) <= CLOSE
+
+
+def error(core: Core, pair: Sequence[str], published: Sequence[Mask]) -> float:
+    """Total variation of the answer about a pair, which is fitted to what all tables say of the pair alone."""
+    domain, pair = core.collection.domain, sorted(pair, key=core.collection.domain.index)
+    own, others = (domain.mask(dict.fromkeys(names, 0)) for names in (pair, core.nonsensitive))
+    tree = MarginalModel(core.collection.within(others))
+    start = tree.expected(dict.fromkeys(pair, 0)) / tree.total
+    joint = joint_array(core.collection.cube.table(sum(domain.attribute_masks))) / tree.total
+    p = dense_marginal(joint, domain, dict.fromkeys(pair, 0)).reshape(start.shape)
+    shown = [domain.margin(mask & own) for mask in (*tree.collection.masks, *published) if mask & own]
+    small = Domain.of({a: domain.hierarchy(a) for a in pair})
+    return float(np.abs(iterative_proportional_fitting(p, small, shown, start=start) - p).sum()) / 2
+
+
+def _gains(core: Core, published: Sequence[Mask], allowed: Callable[[Mask], bool]) -> Iterator[float]:
+    for pair in combinations(core.nonsensitive, 2):
+        before = error(core, pair, published)
+        for mask in of_pair(core, pair):
+            if allowed(mask) and not any(not mask & ~own for own in published):
+                yield before - error(core, pair, [*published, mask])
+
+
+@given(cores(max_cells=100), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_the_sensitive_values_change_nothing(core: Core, k: int, random: np.random.RandomState) -> None:
+    """People keep their nonsensitive values, and exchange sensitive ones."""
+    domain, cube = core.collection.domain, core.collection.cube
+    base = cube.table(sum(domain.attribute_masks))
+    rows = {a: np.repeat(codes, base.counts) for a, codes in zip(base.attributes, base.codes)}
+    exchanged = rows[core.sensitive].tolist()
+    random.shuffle(exchanged)
+    rows[core.sensitive] = np.array(exchanged)
+    other = ContingencyTable.from_cells(domain, base.margin, rows, np.ones(cube.total, dtype=np.int64))
+    beside = Core(Collection.of(DataCube([other]), core.collection.masks), core.sensitive)
+    assert plain(further_tables(core.collection, core.nonsensitive, linked(core, k))) == plain(
+        further_tables(beside.collection, core.nonsensitive, linked(beside, k))
+    )
+
+
+@given(cores(max_cells=100), st.data())
+def test_limits_hold_and_cut_the_choice_short(core: Core, data: st.DataObject) -> None:
+    domain, allowed = core.collection.domain, linked(core, 2)
+    everything = further_tables(core.collection, core.nonsensitive, allowed, ANY)
+    few = data.draw(st.integers(0, 3))
+    assert plain(further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(few, None, 0.0))) == plain(
+        everything[:few]
+    )
+    cells = data.draw(st.integers(0, 30))
+    bounded = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(None, cells, 0.0))
+    assert sum(domain.cell_count(table.mask) for table in bounded) <= cells
+    least = data.draw(st.sampled_from([0.01, 0.1]))
+    gaining = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(None, None, least))
+    assert all(table.gain >= least for table in gaining)
+
+
+@given(cores(max_cells=100), st.data())
+def test_what_is_wanted_comes_first_as_finely_as_it_is_allowed(core: Core, data: st.DataObject) -> None:
+    domain, allowed = core.collection.domain, linked(core, 3)
+    asked = data.draw(margins(domain)).items()
+    wanted = domain.mask({a: level for a, level in asked if a != core.sensitive})
+    if not wanted:
+        return
+    chosen = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(tables=1), [wanted])
+    finest = maximal_allowed(domain, wanted, allowed)
+    if allowed(wanted):
+        assert finest == [wanted]
+    if new := [mask for mask in finest if not any(not mask & ~own for own in core.collection.masks)]:
+        assert chosen[0].mask in new
+
+
+@given(domains(), st.data())
+def test_the_finest_allowed_margins_are_found(domain: Domain, data: st.DataObject) -> None:
+    mask = domain.mask(data.draw(margins(domain)))
+    most = data.draw(st.integers(1, 30))
+
+    def allowed(margin: Mask) -> bool:
+        return domain.cell_count(margin) <= most
+
+    own = list(domain.margin(mask))
+    every = [
+        domain.mask(dict(zip(own, levels)))
+        for levels in product(*(range(domain.margin(mask)[a], domain.hierarchy(a).height) for a in own))
+    ]
+    passing = [margin for margin in every if allowed(margin)] if mask else []
+    finest = {m for m in passing if not any(m != o and not m & ~o for o in passing)}
+    assert set(maximal_allowed(domain, mask, allowed)) == finest
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
+    cells = dict(zip("abs", np.indices((2, 2, 2)).reshape(3, -1)))
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), cells, np.arange(1, 9))])
+    ones = Collection.of(cube, [domain.mask({a: 0}) for a in "abs"])
+    with pytest.raises(SelectionError, match="show"):
+        further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "s": 0})])
+    for limits in ({"tables": -1}, {"cells": -1}, {"least_gain": -0.1}, {"least_gain": 1.5}):
+        with pytest.raises(SelectionError):
+            FurtherLimits(**limits)
+    cycle = Collection.of(cube, [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bs", "as")])
+    with pytest.raises(NotDecomposableError):
+        further_tables(cycle, "abs", lambda _: True)
+    assert further_tables(ones, "ab", lambda _: True, ANY, deadline=Deadline(0.0)) == ()
+
+
+LAID_OUT = 1 << 20
+
+
+@settings(max_examples=100)
+@given(cores(max_cells=100), st.data())
+def test_an_answer_is_the_fit_of_the_tree_to_what_the_tables_say(core: Core, data: st.DataObject) -> None:
+    further = data.draw(further_masks(core))
+    model = LocalFit(MarginalModel(core.collection), further, cells=data.draw(st.sampled_from([0, LAID_OUT])))
+    asked = data.draw(margins(core.collection.domain))
+    answer = model.answer(asked)
+    assert answer.counts.shape == tuple(model.domain.hierarchy(a).size(level) for a, level in asked.items())
+    assert answer.counts.sum() == pytest.approx(model.total)
+    joint = joint_array(model.everything.cube.table(sum(model.domain.attribute_masks))) / model.total
+    shown = Fitted.of(model, asked)
+    if answer.kind is Kind.ALL:
+        fitted = iterative_proportional_fitting(joint, model.domain, model.everything.margins)
+    else:
+        fitted = shown.fit(joint, model.core.collection.margins)
+    if shown.is_met(fitted, joint):  # a limit on the boundary is approached slowly
+        expected = _in_order(dense_marginal(fitted, model.domain, asked), model.domain, asked) * model.total
+        assert answer.counts == pytest.approx(expected, abs=1e-3 * model.total if answer.kind is Kind.ALL else 1e-3)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What an answer is fitted over: the attributes asked about, and what else a margin shows that alone shows one of them.
+
+    margins: what all tables say of these.
+    """
+
+    domain: Domain
+    own: Mask
+    margins: tuple[Mapping[str, int], ...]
+
+    @classmethod
+    def of(cls, model: LocalFit, asked: Mapping[str, int]) -> "Fitted":
+        domain, masks, own = model.domain, model.everything.masks, 0
+        maximal = [mask for mask in masks if not any(mask != other and not mask & ~other for other in masks)]
+        for a in asked:
+            alone = domain.attribute_masks[domain.index(a)]
+            holding = [mask for mask in maximal if mask & alone]
+            shown = domain.margin(holding[0]) if len(holding) == 1 else (a,)
+            own |= alone | sum(domain.attribute_masks[domain.index(b)] for b in shown if b != a)
+        return cls(domain, own, tuple(domain.margin(mask & own) for mask in masks))
+
+    def fit(self, joint: Array, core: Iterable[Mapping[str, int]]) -> Array:
+        """Over the full joint, in which the other attributes are even."""
+        tree = iterative_proportional_fitting(joint, self.domain, core)
+        kept = self.domain.margin(self.own)
+        start = dense_marginal(tree, self.domain, kept)[places(self.domain, kept)]
+        return iterative_proportional_fitting(joint, self.domain, self.margins, start=start / start.sum())
+
+    def is_met(self, fitted: Array, joint: Array) -> bool:
+        return all(np.abs(dense_marginal(fitted - joint, self.domain, margin)).max() < 1e-9 for margin in self.margins)
+
+
+def _in_order(dense: Array, domain: Domain, asked: Mapping[str, int]) -> Array:
+    axes = [domain.index(a) for a in asked]
+    dropped = tuple(axis for axis in range(dense.ndim) if axis not in axes)
+    return dense.sum(axis=dropped).transpose([sorted(axes).index(axis) for axis in axes])
+
+
+@given(cores(max_cells=100), st.data())
+def test_published_tables_are_answered_exactly_and_no_further_tables_change_nothing(
+    core: Core, data: st.DataObject
+) -> None:
+    further = data.draw(further_masks(core))
+    tree = MarginalModel(core.collection)
+    model = LocalFit(tree, further)
+    for mask, table in zip(model.everything.masks, model.everything.tables):
+        answer = model.answer(table.margin)
+        assert answer.kind is Kind.PUBLISHED
+        joint = joint_array(core.collection.cube.table(sum(model.domain.attribute_masks)))
+        dense = dense_marginal(joint, model.domain, table.margin)
+        assert np.array_equal(answer.counts, _in_order(dense, model.domain, table.margin)), mask
+    asked = data.draw(margins(core.collection.domain))
+    assert LocalFit(tree, ()).expected(asked) == pytest.approx(tree.expected(asked))
+
+
+def test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted() -> None:
+    """Three pairs of four attributes say more of a triple than the triple's own pairs do."""
+    rng = np.random.default_rng(3)
+    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcd"})
+    cells = np.indices((3, 3, 3, 3)).reshape(4, -1)
+    counts = rng.integers(1, 40, 81)
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), dict(zip("abcd", cells)), counts)])
+    ones = Collection.of(cube, [domain.mask({a: 0}) for a in "abcd"])
+    further = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "ad")]
+    asked = {"a": 0, "b": 0, "c": 0}
+    some, every = (LocalFit(MarginalModel(ones), tuple(further), cells=cells) for cells in (0, LAID_OUT))
+    assert some.answer(asked).kind is Kind.SOME
+    assert every.answer(asked).kind is Kind.ALL
+    assert not np.allclose(some.expected(asked), every.expected(asked), rtol=1e-3)
+
+
+def test_a_margin_that_is_too_large_to_be_laid_out_is_refused() -> None:
+    domain = Domain.of({name: Hierarchy.flat(map(str, range(400))) for name in "abc"})
+    one = {name: np.zeros(1, dtype=np.intp) for name in "abc"}
+    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), one, [5])])
+    model = LocalFit(MarginalModel(Collection.of(cube, [domain.mask({"a": 0, "b": 0})])), ())
+    with pytest.raises(TooManyCellsError, match="64,000,000 cells is more than"):
+        model.answer(dict.fromkeys("abc", 0))

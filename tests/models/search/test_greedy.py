@@ -1,4 +1,4 @@
-"""Greedy search: every step is the best allowed one, none is left at the end, and the result keeps its start."""
+"""Greedy search: constraints and positions are what they say, every step is the best allowed one, none is left."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
-from brute_force import iterative_proportional_fitting, joint_array, kl_divergence
 from models import (
+    KL,
     STRATEGIES,
     AddEdge,
     AddVertex,
@@ -19,20 +20,36 @@ from models import (
     Domain,
     Hierarchy,
     InteractionGraph,
+    LikelihoodRatio,
+    MarginLimits,
     MaximumEntropy,
+    NotDecomposableError,
     PenalizedDivergence,
+    Position,
     Problem,
     Refusal,
     RefusalScope,
+    SelectionError,
     Unconstrained,
     allowed_moves,
+    bic,
     describe,
     forward,
+    from_independence,
 )
-from privacy_oracles import base_table
-from search_oracles import Countdown, all_collections, never
-from search_strategies import Refused
-from strategies import contingency_tables, decomposable_masks, domains, maximal_cliques
+from search_oracles import Countdown, all_collections, is_finer, never, shows
+from search_strategies import Refused, limits, private_problems, problems, small_domains
+from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
+    contingency_tables,
+    decomposable_collections,
+    decomposable_masks,
+    domains,
+    maximal_cliques,
+    shape_cube,
+)
 
 backward, both = STRATEGIES["greedy-backward"], STRATEGIES["greedy-both"]
 
@@ -94,51 +111,6 @@ def replayed(cube, start, result):
 
 def adding_moves(graph):
     return [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
-
-
-@given(limited_starts(), st.integers(1, 12), st.randoms(use_true_random=False))
-def test_steps_are_allowed_and_lower_the_divergence_by_what_they_say_from_the_start_on(drawn, turns, random):
-    """The divergence is recomputed by iterative proportional fitting over all base cells."""
-    cube, start, limits = drawn
-    result = greedy(cube, start, limits, never)
-    (*on_the_way, at_the_end), limits.asked = limits.asked, []
-    assert all(any(mask & ~clique == 0 for clique in result.cliques) for mask in start)
-    assert result.cliques == tuple(sorted(maximal_cliques(InteractionGraph.of(cube.domain, result.cliques))))
-    assert (result.strategy, result.optimal) == ("greedy", False)
-    collection = Collection.of(cube, result.cliques)
-    assert collection.is_decomposable
-    p = joint_array(base_table(cube)) / cube.total
-    q = iterative_proportional_fitting(p, cube.domain, collection.margins)
-    assert result.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
-    graphs = replayed(cube, start, result)
-    for step, (before, after) in zip(result.steps, pairwise(graphs)):
-        assert step.after < step.before
-        assert step.before == pytest.approx(divergence(cube, maximal_cliques(before)), abs=1e-9)
-        assert step.after == pytest.approx(divergence(cube, maximal_cliques(after)), abs=1e-9)
-        assert limits.judge(maximal_cliques(after)) is None
-        names = {describe(move, before): move for move in adding_moves(before)}
-        for told in step.refused:
-            assert limits.judge(maximal_cliques(names[told.move].apply(before))).reason == told.reason
-    assert set(maximal_cliques(graphs[-1])) == set(result.cliques)
-    known = [frozenset(maximal_cliques(graph)) for graph in graphs]
-    assert result.evaluated == len(on_the_way)
-    assert at_the_end == (frozenset(result.cliques), 0)
-    for cliques, new in on_the_way:  # it asks about whole collections and the margin that is new
-        assert new in cliques
-        assert set(maximal_cliques(InteractionGraph.of(cube.domain, cliques))) == cliques
-        assert any({old for old in before if old & ~new} | {new} == cliques for before in known)
-    shuffled = [*start, *start[:1]]
-    random.shuffle(shuffled)
-    assert greedy(DataCube([base_table(cube)]), shuffled, limits, never) == result
-    part = greedy(cube, start, limits, Countdown(turns))
-    assert part.steps == result.steps[: len(part.steps)]
-    assert part.evaluated <= min(turns, result.evaluated)
-    assert part.kl_divergence == pytest.approx(divergence(cube, part.cliques), abs=1e-12)
-    assert limits.judge(part.cliques) is None or not part.steps
-    limits.asked = []
-    at_once = greedy(cube, start, limits, Countdown(0))
-    assert at_once.kl_divergence == pytest.approx(divergence(cube, start), abs=1e-12)
-    assert (at_once.steps, at_once.evaluated, limits.asked) == ((), 0, [(frozenset(at_once.cliques), 0)])
 
 
 @settings(max_examples=60)
@@ -220,3 +192,234 @@ def test_a_gain_by_taking_away_is_not_taken_where_what_is_left_is_refused():
     problem, base = all_or_nothing()
     for strategy in (backward, both):
         assert strategy(replace(problem, start=(base,)), never).cliques == (base,)
+
+
+# Positions and objectives: a move brings what it says, and gains are differences of the criteria.
+
+
+def assert_every_move_is_right(cube, cliques):
+    position = Position.of(cube, cliques)
+    before = MaximumEntropy(Collection.of(cube, cliques))
+    for move in allowed_moves(position.graph):
+        graph, change = move.apply(position.graph), position.change(move)
+        model = MaximumEntropy(Collection.of(cube, maximal_cliques(graph)))
+        assert position.cliques_after(move) == frozenset(maximal_cliques(graph))
+        assert change.divergence == pytest.approx(before.kl_divergence - model.kl_divergence, abs=1e-9)
+        assert change.parameters == model.parameter_count - before.parameter_count
+        if isinstance(move, AddVertex | AddEdge):
+            (made,) = position.cliques_after(move) - position.cliques
+            assert change.clique == made
+            assert change.divergence >= -1e-12, "KG06 Theorem 6.3"
+        else:
+            assert change.clique == 0
+            assert change.divergence <= 1e-12
+        after = position.after(move, change)
+        assert after.graph == graph
+        assert after.cliques == position.cliques_after(move)
+        assert after.divergence == pytest.approx(model.kl_divergence, abs=1e-9)
+
+
+@given(decomposable_collections(max_cells=100))
+def test_every_move_brings_what_it_says(collection):
+    """KL divergence and parameters, computed anew from the junction tree after the move."""
+    assert_every_move_is_right(collection.cube, collection.masks)
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES.keys() - NOT_DECOMPOSABLE))
+def test_every_move_from_a_shape_brings_what_it_says(shape):
+    assert_every_move_is_right(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_after_many_moves_the_position_is_still_that_of_its_collection(data):
+    """Kept up to date, not computed again, and so is what moves change, also where little of it is kept."""
+    domain = data.draw(domains(max_cells=60))
+    cube = DataCube([data.draw(contingency_tables(domain))])
+    position = Position.of(cube, data.draw(decomposable_masks(domain)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("models.search.problem._MOST_HIDINGS", data.draw(st.sampled_from([2, 1000])))
+        for _ in range(12):
+            changes = {move: position.change(move) for move in allowed_moves(position.graph)}
+            move = data.draw(st.sampled_from(list(changes)))
+            position = position.after(move, changes[move])
+        changes = {move: position.change(move) for move in allowed_moves(position.graph)}
+    again = Position.of(cube, position.cliques)
+    assert (again.graph, again.cliques) == (position.graph, position.cliques)
+    assert again.divergence == pytest.approx(position.divergence, abs=1e-9)
+    for move, change in changes.items():
+        assert again.change(move).divergence == pytest.approx(change.divergence, abs=1e-9)
+        assert again.change(move)[1:] == change[1:]
+
+
+@pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
+def test_there_is_no_position_of_what_is_not_decomposable(shape):
+    with pytest.raises(NotDecomposableError):
+        Position.of(shape_cube(), [SHAPE_DOMAIN.mask(margin) for margin in SHAPES[shape]])
+
+
+def changes(collection):
+    """Every allowed move: what it is said to bring, and the models before and after it."""
+    position, before = Position.of(collection.cube, collection.masks), MaximumEntropy(collection)
+    for move in allowed_moves(position.graph):
+        after = MaximumEntropy(Collection.of(collection.cube, position.cliques_after(move)))
+        yield position.change(move), before, after
+
+
+@settings(max_examples=40)
+@given(decomposable_collections(max_cells=60))
+def test_the_gain_is_what_the_criterion_falls_by(collection):
+    """AIC / 2N, BIC / 2N, and the KL divergence, nats a row."""
+    rows = collection.cube.total
+    for change, before, after in changes(collection):
+        gains = [
+            objective.gain(change.divergence, change.parameters)
+            for objective in (KL, PenalizedDivergence(1 / rows), bic(rows))
+        ]
+        kl = before.kl_divergence - after.kl_divergence
+        assert gains == pytest.approx(
+            [kl, (before.aic - after.aic) / (2 * rows), (before.bic - after.bic) / (2 * rows)], abs=1e-9
+        )
+
+
+@settings(max_examples=40)
+@given(decomposable_collections(max_cells=60), st.sampled_from([0.5, 0.05, 0.001]))
+def test_a_change_is_for_the_better_when_the_likelihood_ratio_is_significant(collection, alpha):
+    """Deviance against the chi-squared distribution; taking away, when it is not."""
+    objective = LikelihoodRatio(collection.cube.total, alpha)
+    for change, before, after in changes(collection):
+        gain = objective.gain(change.divergence, change.parameters)
+        assert objective.gain(-change.divergence, -change.parameters) == -gain
+        saved, parameters = before.deviance - after.deviance, after.parameter_count - before.parameter_count
+        if parameters == 0:
+            assert gain == pytest.approx(saved / (2 * collection.cube.total), abs=1e-9)
+            continue
+        p_value = chi2.sf(abs(saved), abs(parameters))
+        if abs(p_value - alpha) > 1e-9:
+            significant = bool(p_value < alpha)
+            assert (gain > 0) is (significant if parameters > 0 else not significant)
+
+
+def test_prices_of_no_rows_are_numbers():
+    assert bic(0) == bic(1) == PenalizedDivergence(0.0)
+    assert LikelihoodRatio(0).gain(0.0, 0) == 0.0
+
+
+@pytest.mark.parametrize("name", ["greedy", "greedy-backward", "greedy-both"])
+@settings(max_examples=15)
+@given(collection=decomposable_collections(max_cells=30))
+def test_stepwise_searches_end_where_no_change_is_significant(name, collection):
+    """Nothing that could be added is, by the test; nothing shown that could be left out, where things are taken away."""
+    objective = LikelihoodRatio(collection.cube.total)
+    found = STRATEGIES[name](Problem(collection.cube, objective=objective), never)
+    assert found.value is None
+    assert found.gap is None
+    for change, _, _ in changes(Collection.of(collection.cube, found.cliques)):
+        adds = change.clique != 0
+        if adds or name != "greedy":
+            assert objective.gain(change.divergence, change.parameters) <= 1e-9
+
+
+# Limits on margins: what is refused is refused for good, asking about the new margin is enough, and others follow.
+
+
+any_problem = problems() | private_problems()
+
+
+@st.composite
+def limited(draw):
+    domain = draw(small_domains())
+    return domain, draw(limits(domain))
+
+
+def is_within(domain, limit, cliques):
+    """By the definitions, margin by margin."""
+    margins = [domain.margin(clique) for clique in cliques]
+    return (
+        all(limit.max_attributes is None or len(margin) <= limit.max_attributes for margin in margins)
+        and all(limit.max_cells is None or domain.size(margin) <= limit.max_cells for margin in margins)
+        and not any(shows(cliques, withheld) for withheld in limit.withheld)
+    )
+
+
+@settings(max_examples=60)
+@given(limited())
+def test_a_collection_is_allowed_exactly_within_the_limits(drawn):
+    domain, limit = drawn
+    collections = sorted(all_collections(domain), key=sorted)
+    for place, cliques in enumerate(collections):
+        assert Unconstrained()(cliques, 0) is None
+        refusal = limit(cliques, 0)
+        assert (refusal is None) is is_within(domain, limit, cliques)
+        if refusal and place % 3 == 0:
+            assert refusal.scope is RefusalScope.FINER
+            assert all(limit(finer, 0) for finer in collections if is_finer(finer, cliques))
+
+
+@settings(max_examples=60)
+@given(any_problem)
+def test_asking_about_the_new_margin_alone_is_enough_after_an_allowed_collection(problem):
+    """As the search asks: for additions with the new margin, for removals with none. Verdicts on wholes are the same."""
+    constraint, domain = problem.constraint, problem.cube.domain
+    for cliques in sorted(all_collections(domain), key=sorted)[::4]:
+        if constraint(cliques, 0) is not None:
+            continue
+        graph = InteractionGraph.of(domain, cliques)
+        position = Position(problem.cube, graph, cliques, 0.0)
+        for move in allowed_moves(graph):
+            after, new = position.cliques_after(move), 0
+            if isinstance(move, AddEdge | AddVertex):
+                (new,) = after - cliques
+            assert (constraint(after, new) is None) is (constraint(after, 0) is None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ({"max_cells": 8}, "a margin of more than 8 cells"),
+        ({"max_attributes": 1}, "a margin of more than 1 attributes"),
+        ({"withheld": (1,)}, "a margin that shows a:1, which is to be withheld"),
+    ],
+)
+def test_a_refusal_says_which_limit(limit, reason):
+    nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
+    domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz")})
+    base, one, asked = domain.mask({"a": 0, "b": 0}), domain.mask({"b": 0}), []
+
+    def other(cliques, new):
+        asked.append((cliques, new))
+        return Refusal("other", RefusalScope.ITSELF)
+
+    before_another = MarginLimits(domain, **limit, then=other)
+    assert before_another([base], base) == (reason, RefusalScope.FINER)
+    assert asked == []
+    assert before_another([one], one) == Refusal("other", RefusalScope.ITSELF), "what they let pass is handed on"
+    assert asked == [([one], one)]
+
+
+@settings(max_examples=60)
+@given(any_problem)
+def test_the_independence_model_is_allowed_and_shows_single_attributes_besides_what_is_kept(problem):
+    begun = from_independence(problem)
+    domain = problem.cube.domain
+    start = Position.of(problem.cube, begun.start).cliques
+    assert start in all_collections(domain)
+    assert problem.constraint(start, 0) is None
+    assert is_finer(start, problem.kept)
+    assert begun.kept == problem.kept
+    if not problem.kept:
+        assert all(len(domain.margin(mask)) == 1 for mask in start)
+    free = from_independence(Problem(problem.cube))
+    assert set(free.start) == {domain.mask({attribute: 0}) for attribute in domain.attributes}
+
+
+def test_a_problem_whose_parts_do_not_fit_is_refused():
+    """What is kept and where it starts must be decomposable, and the one within the other."""
+    cube, mask = shape_cube(), SHAPE_DOMAIN.mask
+    cycle = tuple(map(mask, SHAPES["cycle"]))
+    for wrong in ({"kept": cycle}, {"start": cycle}):
+        with pytest.raises(NotDecomposableError):
+            Problem(cube, **wrong)
+    with pytest.raises(SelectionError, match="kept"):
+        Problem(cube, kept=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
+    assert Problem(cube, kept=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)

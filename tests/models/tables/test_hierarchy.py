@@ -1,18 +1,29 @@
-"""Hierarchies: levels nest, maps between levels agree with the rows, and bad rows are refused without quoting them."""
+"""Hierarchies, domains and fitted levels: levels nest, masks and margins say the same, bad rows are refused unquoted."""
 
 import csv
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement, count, pairwise
+from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brute_force import lifted
-from models import Hierarchy, HierarchyError, MarginalsError
-from strategies import hierarchies
+from models import (
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    HierarchyError,
+    Margin,
+    MarginalsError,
+    partitions_in_order,
+    partitions_in_tree,
+    vertices_of,
+)
+from strategies import coarser_margins, domains, hierarchies, margins
 
 SECRET = "unspeakable"
 
@@ -305,3 +316,313 @@ def test_each_number_lies_in_its_decimal_intervals_and_each_interval_is_full(num
                 assert high - low < Fraction(width)
     assert all(len(each) <= 1 for each in sizes.values()), "each interval of a level has as many base values"
     assert not any("E" in label or label.startswith("-0-") for labels in hierarchy.labels for label in labels)
+
+
+# Domains: masks and margins say the same, containment of masks is coarsening, and strangers are refused by name.
+
+
+DOMAIN = Domain.of(
+    {
+        "zip": Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2]),
+        "age": Hierarchy.from_intervals(["3"], [2, 4]),
+    }
+)
+
+
+def _published(domain, margin):
+    """The levels of a margin without the attributes that it suppresses."""
+    return {a: level for a, level in margin.items() if level < domain.hierarchy(a).height}
+
+
+@given(st.data())
+def test_the_vertices_of_a_mask_are_the_steps_from_the_root_to_the_level(data):
+    """KG06 6.1: level l of a hierarchy of height h is the steps h - 1, h - 2, .., l."""
+    domain = data.draw(domains())
+    margin = data.draw(margins(domain))
+    steps = {
+        (attribute, step)
+        for attribute, level in margin.items()
+        for step in range(level, domain.hierarchy(attribute).height)
+    }
+    mask, published = domain.mask(margin), _published(domain, margin)
+    assert {domain.induced_attributes[vertex] for vertex in vertices_of(mask)} == steps
+    assert list(vertices_of(mask)) == [vertex for vertex in range(domain.vertex_count) if mask >> vertex & 1]
+    assert domain.margin(mask) == published, "suppressed attributes are left out"
+    assert dict(domain.resolutions(mask)) == {a: domain.hierarchy(a).height - level for a, level in published.items()}
+    cells = prod(len(set(lifted(domain.hierarchy(a), 0, level).tolist())) for a, level in margin.items())
+    assert domain.size(margin) == domain.cell_count(mask) == cells
+
+
+@given(st.data())
+def test_masks_contain_each_other_exactly_when_margins_coarsen_each_other(data):
+    domain = data.draw(domains())
+    fine, other = data.draw(margins(domain)), data.draw(margins(domain))
+    coarse = data.draw(coarser_margins(domain, fine))
+    for margin in (coarse, other):
+        shown = _published(domain, margin)
+        coarser = all(a in fine and fine[a] <= level for a, level in shown.items())
+        assert (domain.mask(margin) & ~domain.mask(fine) == 0) == coarser
+    assert domain.mask(coarse) & ~domain.mask(fine) == 0
+
+
+@given(domains())
+def test_the_vertices_of_each_attribute_lie_together_coarsest_first(domain):
+    names = list(domain.induced_attributes)
+    assert names == [(a, step) for a, h in domain.items() for step in reversed(range(h.height))]
+    assert domain.vertex_count == len(names)
+    for index, attribute in enumerate(domain.attributes):
+        own = [vertex for vertex, name in enumerate(names) if name.attribute == attribute]
+        assert list(vertices_of(domain.attribute_masks[index])) == own
+        assert domain.offsets[index] == own[0]
+
+
+@given(st.data())
+def test_a_mask_is_a_margin_exactly_when_it_skips_no_coarser_step(data):
+    domain = data.draw(domains())
+    mask = data.draw(st.integers(0, (1 << domain.vertex_count) - 1))
+    held = {domain.induced_attributes[vertex] for vertex in vertices_of(mask)}
+    if all((a, above) in held for a, level in held for above in range(level, domain.hierarchy(a).height)):
+        assert domain.margin(mask) == {a: min(level for b, level in held if a == b) for a, _ in held}
+    else:
+        with pytest.raises(DomainMismatchError, match="every coarser step"):
+            domain.margin(mask)
+
+
+@pytest.mark.parametrize("mask", [-1, 1 << 6, 1 << 70, (1 << 70) | 1])
+def test_masks_with_bits_outside_the_domain_are_refused(mask):
+    with pytest.raises(DomainMismatchError):
+        DOMAIN.margin(mask)
+
+
+@pytest.mark.parametrize("level", [-1, 4, True, 1.0, "1", None])
+def test_a_level_that_the_hierarchy_lacks_is_refused_with_its_attribute(level):
+    with pytest.raises(DomainMismatchError, match="'age' has the levels 0 to 3"):
+        DOMAIN.mask({"zip": 0, "age": level})
+    assert DOMAIN.mask({"age": 3}) == 0
+    assert DOMAIN.mask({"age": 0}) == DOMAIN.attribute_masks[1]
+
+
+@pytest.mark.parametrize("ask", [DOMAIN.index, DOMAIN.hierarchy, lambda a: DOMAIN.mask({a: 0})])
+def test_an_unknown_attribute_is_refused_with_the_names_of_the_known_ones(ask):
+    with pytest.raises(DomainMismatchError, match="no attribute 'sex'; the attributes are zip, age"):
+        ask("sex")
+
+
+@given(hierarchies())
+def test_a_domain_refuses_repeated_attributes_and_missing_hierarchies(hierarchy):
+    with pytest.raises(DomainMismatchError, match="named twice"):
+        Domain(("a", "a"), (hierarchy, hierarchy))
+    with pytest.raises(DomainMismatchError, match="2 attributes came with 1 hierarchies"):
+        Domain(("a", "b"), (hierarchy,))
+
+
+LEVELS = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3))
+
+
+@given(LEVELS, LEVELS, st.randoms())
+def test_a_margin_equals_the_mapping_in_any_order_and_no_other(levels, others, random):
+    shuffled = list(levels.items())
+    random.shuffle(shuffled)
+    margin, other = Margin(levels), Margin(dict(shuffled))
+    assert margin == levels
+    assert margin == other
+    assert hash(margin) == hash(other)
+    assert list(margin) == sorted(levels)
+    assert str(margin) == str(other)
+    assert (margin == Margin(others)) == (levels == others)
+    assert len({margin, Margin(others)}) == 1 + (levels != others)
+
+
+def test_a_margin_keeps_no_hold_on_the_mapping_it_came_from():
+    levels = {"a": 1}
+    margin = Margin(levels)
+    levels["a"] = 2
+    assert margin["a"] == 1
+    with pytest.raises(TypeError):
+        margin["a"] = 2
+
+
+# Partitions by thresholds, against their definition by sets.
+
+
+sizes_of_values = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, 20]), min_size=1, max_size=9)
+
+
+growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(sorted)
+
+
+def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
+    """The partitions as sets of values: the smallest group that is too small is merged with the nearest, one by one.
+
+    What stands apart joins the smallest group before all others, where it is too small. If the first size is more than one
+    row, a group of several values that occur needs one row more than it, with one of rows without a value four more: the
+    first of those that have fewer is merged once more, with what stands apart where no other is left. missing: the value of
+    rows without one, where it has a place.
+    """
+    groups = [frozenset([value]) for value in range(len(counts))]
+    missing = apart if missing is None else missing
+
+    def rows(group):
+        return sum(counts[value] for value in group)
+
+    def first(group):
+        return min(value for value in group if counts[value])
+
+    def needed(group):
+        occur = [value for value in group if counts[value]]
+        if sizes[0] == 1 or len(occur) == 1:
+            return sizes[0]
+        return sizes[0] + (4 if missing in occur else 1)
+
+    for size in sizes:
+        while True:
+            some = sorted((g for g in groups if rows(g) and g != {apart}), key=lambda g: (rows(g), first(g)))
+            alone = next((g for g in groups if rows(g) and g == {apart}), None)
+            scarce = sorted((g for g in some if rows(g) < needed(g)), key=first)
+            if some and alone is not None and rows(alone) < size:
+                own, other = some[0], alone
+            elif len(some) > 1 and rows(some[0]) < size:
+                own, other = some[0], nearest(some[0], some[1:], rows, first)
+            elif some and alone is not None and rows(some[0]) < size:
+                own, other = some[0], alone
+            elif len(some) > 1 and scarce:
+                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first)
+            elif scarce and alone is not None:
+                own, other = scarce[0], alone
+            else:
+                break
+            groups = [g for g in groups if g not in (own, other)] + [own | other]
+        groups = along(groups, rows)
+        yield {frozenset(g) for g in groups}
+
+
+def as_sets(partition):
+    return {frozenset(np.flatnonzero(partition == group).tolist()) for group in set(partition.tolist())}
+
+
+def neighbours(apart):
+    def nearest(group, others, rows, _first):
+        ordered = {g - {apart}: g for g in others}
+        own = group - {apart}
+        lower = ordered.get(max((g for g in ordered if max(g) < min(own)), key=max, default=None))
+        upper = ordered.get(min((g for g in ordered if min(g) > max(own)), key=min, default=None))
+        beside = [g for g in (lower, upper) if g is not None]
+        return min(beside, key=rows)
+
+    return nearest
+
+
+def stretched(apart, counts):
+    """A value without rows goes to the merged group beside it, of two such to that of fewer rows, else to the higher one."""
+
+    def along(groups, rows):
+        some = [set(g) for g in groups if rows(g)]
+
+        def is_merged(group):
+            return sum(counts[value] > 0 for value in group - {apart}) > 1
+
+        ordered = sorted((g for g in some if g - {apart}), key=lambda g: min(g - {apart}))
+        grown = {id(g): set() for g in ordered}
+        ends = [(min(g - {apart}), max(g - {apart})) for g in ordered]
+        inside = set().union(*(set(range(low, high + 1)) for low, high in ends)) if ends else set()
+        for group, (low, high) in zip(ordered, ends):
+            grown[id(group)] |= set(range(low, high + 1)) - {apart}
+        for value in range(len(counts)):
+            if value == apart or value in inside:
+                continue
+            lower = [g for g, (_, high) in zip(ordered, ends) if high < value][-1:]
+            upper = [g for g, (low, _) in zip(ordered, ends) if low > value][:1]
+            beside = [g for g in upper + lower if is_merged(g)]
+            if beside:
+                grown[id(min(beside, key=rows))].add(value)
+        whole = [frozenset(grown.get(id(g), set()) | g) for g in some]
+        return whole + [frozenset([v]) for v in range(len(counts)) if not any(v in g for g in whole)]
+
+    return along
+
+
+@given(sizes_of_values, growing, st.data())
+def test_in_an_order_the_smallest_group_joins_its_smaller_neighbour(counts, sizes, data):
+    apart = data.draw(st.none() | st.just(len(counts) - 1))
+    expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts), apart)
+    found = partitions_in_order(np.array(counts), sizes, apart)
+    assert list(map(as_sets, found)) == list(expected)
+
+
+@st.composite
+def trees(draw, values):
+    """The node of each value at each level, from its own to the root."""
+    paths = [list(range(values))]
+    for _ in range(draw(st.integers(0, 2))):
+        above = {node: draw(st.integers(0, 2)) for node in sorted(set(paths[-1]))}
+        paths.append([above[node] for node in paths[-1]])
+    return np.array([*paths, [0] * values])
+
+
+@pytest.mark.parametrize("with_profiles", [False, True])
+@given(sizes_of_values, growing, st.data())
+def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with_profiles, counts, sizes, data):
+    """The smallest; with profiles that with which their tables lose least: total variation before and after."""
+    paths = data.draw(trees(len(counts)))
+    split = [data.draw(st.integers(0, count)) for count in counts]
+    profiles = np.array([(part, count - part) for part, count in zip(split, counts)])
+    missing = data.draw(st.none() | st.just(len(counts) - 1))
+
+    def common(group, other):
+        own = [value for value in group | other if counts[value]]
+        return next(level for level, nodes in enumerate(paths.tolist()) if len({nodes[value] for value in own}) == 1)
+
+    def lost(group, other, rows):
+        merged = profiles[sorted(group | other)].sum(axis=0)
+        sides = ((profiles[sorted(own)].sum(axis=0), rows(own)) for own in (group, other))
+        return round(
+            float(sum(np.abs(own - merged * size / (rows(group) + rows(other))).sum() for own, size in sides)), 9
+        )
+
+    def nearest(group, others, rows, first):
+        return min(
+            others,
+            key=lambda each: (
+                common(group, each),
+                lost(group, each, rows) if with_profiles else 0,
+                rows(each),
+                first(each),
+            ),
+        )
+
+    expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing))
+    with_rows = {value for value, count in enumerate(counts) if count}
+    for partition, sets in zip(found, expected, strict=True):
+        assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
+        merged = [g for g in as_sets(partition) if len(g & with_rows) > 1]
+        for value in (min(g) for g in as_sets(partition) if len(g) == 1 and not g & with_rows):
+            for group in merged:  # a value without rows goes along with what is merged beside it
+                levels = (paths[1:-1] if len(paths) > 2 else paths[1:]).tolist()
+                beside = any({level[v] for v in group & with_rows} == {level[value]} for level in levels)
+                assert missing == value or not beside
+
+
+@given(sizes_of_values.filter(any), growing, st.booleans(), st.booleans(), st.data())
+@example([2, 2, 11], [4, 8], True, True, None)
+def test_partitions_nest_and_merged_groups_have_rows_to_spare(counts, sizes, is_ordered, is_apart, data):
+    """Of two values that occur, each can have k rows; so can missing ones beside three others. Each holds one with few."""
+    values, last = np.array(counts), len(counts) - 1 if is_apart else None
+    if is_ordered or data is None:
+        found = list(partitions_in_order(values, sizes, last))
+    else:
+        profiles = data.draw(st.none() | st.just(np.minimum(np.arange(3), values[:, None])))
+        found = list(partitions_in_tree(values, data.draw(trees(len(counts))), sizes, profiles, last))
+    for fine, coarse in zip([np.arange(len(counts)), *found], found):
+        assert all(any(group <= wider for wider in as_sets(coarse)) for group in as_sets(fine))
+    for partition, size in zip(found, sizes):
+        rows_of = [sorted(counts[value] for value in g if counts[value]) for g in as_sets(partition)]
+        assert all(len(rows) < 2 or rows[0] < size for rows in rows_of)
+        if len(list(filter(None, rows_of))) < 2:
+            return
+        for group in as_sets(partition):
+            occur = [value for value in group if counts[value]]
+            total = sum(counts[value] for value in occur)
+            assert total >= size or not occur
+            if len(occur) > 1 and sizes[0] > 1:
+                assert total >= sizes[0] + (4 if last in occur else 1)
