@@ -19,7 +19,6 @@ from marginals.example import release
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs"
-
 PUBLIC = {f"marginals.{name}": getattr(marginals, name) for name in marginals.__all__}
 FORMATS = {f"marginals.interchange.{name}": getattr(interchange, name) for name in interchange.__all__}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}

@@ -22,7 +22,6 @@ SCRIPTS = (
     "reasons",
 )
 
-
 SCRIPT = """
 import os, runpy, sys
 folder, script, os.environ["MARGINALS_DATA"] = sys.argv[1:4]

@@ -9,7 +9,6 @@ import marginals
 from project import ROOT
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it")
-
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
 

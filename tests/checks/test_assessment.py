@@ -382,8 +382,6 @@ def classes_with(rows: list[list[int]]) -> EquivalenceClasses:
 
 
 INPATIENTS = classes_with([[2, 2, 0], [1, 1, 2], [0, 0, 4]])
-
-
 """MKGV07 Fig. 2: heart disease, viral infection and cancer in three classes of four."""
 
 
@@ -573,17 +571,10 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 QS = Domain.of({"q": Hierarchy.flat(["q1", "q2"]), "s": Hierarchy.flat(["s1", "s2"])})
-
-
 RHO = Fraction("0.31"), Fraction("0.58")
-
-
 POPULATION = filled(QS, [[15, 35], [25, 25]])
 
-
 TABLE = filled(QS, [[1, 1], [35, 15]])
-
-
 """MKGV07 Fig. 5: f(q, s) in percent, and n(q, s)."""
 
 

@@ -182,8 +182,6 @@ def test_three_people_who_leave_are_a_difference() -> None:
 
 
 TOWNS = Domain.of({"town": Hierarchy.flat("abc"), "illness": Hierarchy.flat("xyz")})
-
-
 TOWN_CELLS = list(product("abc", "xyz"))
 
 
@@ -230,8 +228,6 @@ def test_one_who_left_is_named_with_the_value() -> None:
 
 
 MOST_PAIRS = 1_000_000
-
-
 """Pairs of tables that the oracle looks at, at most: of totals alone there are 10**8, which fill the memory."""
 
 
@@ -387,8 +383,6 @@ def test_joiners_and_leavers_lead_from_the_one_table_to_the_other(data: st.DataO
 
 
 SENSITIVE = ("s",)
-
-
 ENVELOPES = [["xs", "ys"], ["xy", "ys"], ["xys"], ["x", "ys"], ["xs"], ["x", "y", "s"]]
 
 

@@ -155,8 +155,6 @@ def test_of_a_worst_class_what_is_known_is_told_and_infinite_is_null() -> None:
 
 
 Drawn = tuple[Collection, str]
-
-
 DIAGNOSES = Hierarchy.from_rows([(f"{chapter}{number}", chapter, "*") for chapter in "AB" for number in range(4)])
 
 

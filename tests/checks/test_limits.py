@@ -7,16 +7,16 @@ from small_limits import ROOT, limits_of, run, set_limit
 
 AGAIN = {
     "checks/attacks/test_refusals::test_insiders_conclude_what_the_worlds_with_their_people_say": {
-        "checks.attacks.minimality _MOST_TERMS": 1,
+        "checks.attacks.minimality _MOST_TERMS": 1
     },
     "checks/attacks/test_refusals::test_where_one_class_of_many_can_have_refused_a_pair_it_did": {
-        "checks.attacks.refusals _MOST_LAID_OUT": 0,
+        "checks.attacks.refusals _MOST_LAID_OUT": 0
     },
     "checks/diversity/test_criteria::test_the_verdict_on_each_class_is_that_of_the_definition": {
-        "checks.diversity.criterion _MOST_BITS": 1,
+        "checks.diversity.criterion _MOST_BITS": 1
     },
     "checks/maxent/test_branch_and_bound::test_the_verdict_does_not_hang_on_what_is_looked_at_first": {
-        "checks.maxent.branch_and_bound _COMPLETE": 1,
+        "checks.maxent.branch_and_bound _COMPLETE": 1
     },
     "checks/maxent/test_maxent_diversity::test_every_algorithm_agrees_with_brute_force": {
         "checks.diversity.criterion MAX_CASES": 1,
@@ -31,24 +31,18 @@ AGAIN = {
         "checks.maxent.maxent_diversity SMALL_JOIN": 1,
         "checks.maxent.maxent_diversity _EXACT": 1,
     },
-    "checks/risk/test_risk::test_counts_are_those_of_all_pairs": {
-        "checks.risk.attackers ENTRIES": 1,
-    },
+    "checks/risk/test_risk::test_counts_are_those_of_all_pairs": {"checks.risk.attackers ENTRIES": 1},
     "checks/risk/test_risk::test_records_of_one_level_vector_are_counted_like_all_others": {
-        "checks.risk.attackers PAIRS": 1,
+        "checks.risk.attackers PAIRS": 1
     },
-    "checks/risk/test_risk::test_no_disclosure_lies_beyond_the_frontier": {
-        "checks.risk.disclosure REMEMBERED": 1,
-    },
+    "checks/risk/test_risk::test_no_disclosure_lies_beyond_the_frontier": {"checks.risk.disclosure REMEMBERED": 1},
     "checks/test_small_counts::test_the_verdict_is_that_of_integer_programming_for_every_k": {
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
-    "checks/test_register::test_what_is_said_is_what_all_worlds_say": {
-        "checks.register _BLOCK": 1,
-    },
+    "checks/test_register::test_what_is_said_is_what_all_worlds_say": {"checks.register _BLOCK": 1},
     "checks/test_changes::test_of_people_who_come_once_as_many_are_shown_as_can_be": {
-        "checks.combinatorial _NEAREST_PROGRAMS": 1,
+        "checks.combinatorial _NEAREST_PROGRAMS": 1
     },
     "checks/test_small_counts::test_less_work_says_undecided_and_never_anything_false": {
         "checks.combinatorial JOINT_CELLS": 1,
@@ -62,7 +56,7 @@ AGAIN = {
         "models.programs.packing _IN_A_CHAIN": 1,
     },
     "checks/test_certain_counts::test_a_cycle_of_three_tables_proves_a_count_of_two": {
-        "checks.small_combinations _FEW_CELLS": 1,
+        "checks.small_combinations _FEW_CELLS": 1
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain": {
         "checks.small_combinations FEW_ATTRIBUTES": 1,
@@ -76,17 +70,17 @@ AGAIN = {
         "checks.small_combinations _WIDE": 1,
     },
     "checks/diversity/test_relative::test_the_distance_is_the_least_work_of_moving_rows": {
-        "checks.diversity.relative _MOST": 2,
+        "checks.diversity.relative _MOST": 2
     },
 }
 """Tests of promises, each with the limits that it runs again below, and their small values."""
 
 REFUSED = {
     "checks/risk/test_risk::test_in_one_cluster_the_choice_is_the_best_of_all_subsets": {
-        "checks.risk.disclosure MAX_CLUSTER": (1, "a cluster of 2 attributes is too large; 1 are the limit"),
+        "checks.risk.disclosure MAX_CLUSTER": (1, "a cluster of 2 attributes is too large; 1 are the limit")
     },
     "checks/risk/test_risk::test_losses_are_expected_over_the_links": {
-        "checks.risk.harm MAX_LINKS": (1, "more than 1 pairs of records could be linked"),
+        "checks.risk.harm MAX_LINKS": (1, "more than 1 pairs of records could be linked")
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain": {
         "checks.small_combinations MOST_MARGINS": (1, "more than the 1 tables that can be looked at"),
@@ -94,7 +88,6 @@ REFUSED = {
     },
 }
 """What is too large is refused: tests whose tables are, below a small limit, with what the error says."""
-
 
 ELSEWHERE = {
     "checks.attacks.knowledge MOST_CELLS": "checks/attacks/test_knowledge",

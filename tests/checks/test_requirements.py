@@ -281,7 +281,6 @@ SHAPES = [(1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 1, 2), (1, 1, 1, 2)
 """Heights of the attributes, the sensitive one last."""
 
 GENERALIZED = {1: Hierarchy.flat("xyz"), 2: Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])}
-
 Part = tuple[Collection, frozenset[Mask]]
 
 
@@ -413,8 +412,6 @@ def test_the_exact_search_finds_what_can_only_be_reached_through_coarse_values()
 
 
 NOTHING = Budget(**{field.name: 0 for field in fields(Budget) if field.name != "deadline"})
-
-
 PAIRS = ["ab", "cd", "ef", "gh", "ij", "kl"]
 
 

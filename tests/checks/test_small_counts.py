@@ -62,10 +62,7 @@ from table_enumeration import all_tables
 
 Drawn = tuple[Collection, str]
 
-
 VECTOR_SETS = replace(FULL, cell_branches=0)
-
-
 """Whatever a search would decide is left to vector sets."""
 
 

@@ -440,9 +440,7 @@ def test_a_full_domain_table_diverges_as_its_maxent_distribution_does(data: st.D
 
 
 @given(recoded_tables())
-def test_random_base_rows_are_those_that_the_cells_cover(
-    recoded: tuple[ContingencyTable, GeneralizedCells],
-) -> None:
+def test_random_base_rows_are_those_that_the_cells_cover(recoded: tuple[ContingencyTable, GeneralizedCells]) -> None:
     _, cells = recoded
     drawn = cells.random_base_rows(np.random.default_rng(0))
     nodes = np.repeat(cells.nodes, cells.counts, axis=0)

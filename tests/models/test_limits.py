@@ -8,10 +8,10 @@ from small_limits import ROOT, limits_of, run, set_limit
 
 AGAIN = {
     "models/programs/test_counts::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
-        "models.inference.class_shares _ROUNDS": 1,
+        "models.inference.class_shares _ROUNDS": 1
     },
     "models/programs/test_counts::test_counted_shares_are_those_of_all_tables": {
-        "models.inference.class_shares _LARGE": 2,
+        "models.inference.class_shares _LARGE": 2
     },
     "models/inference/test_marginal_model::test_bounds_hold_for_collections_of_any_shape": {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
@@ -24,7 +24,7 @@ AGAIN = {
         "models.inference.iterative_fitting _FEWEST": 0,
     },
     "models/inference/test_maximum_entropy::test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint": {
-        "models.inference.iterative_fitting LISTED": 1,
+        "models.inference.iterative_fitting LISTED": 1
     },
     "models/inference/test_maximum_entropy::test_the_closed_form_and_its_figures_equal_brute_force": {
         "models.inference.maximum_entropy _BLOCK": 1,
@@ -33,32 +33,28 @@ AGAIN = {
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
     "models/inference/test_marginal_model::test_every_published_count_is_kept": {
-        "models.inference.plausible_tables _MOST_CELLS": 1,
+        "models.inference.plausible_tables _MOST_CELLS": 1
     },
     "models/inference/test_marginal_model::test_the_same_seed_draws_the_same_rows_of_the_model": {
-        "models.inference.calibrated_tree _ROWS_AT_ONCE": 7,
+        "models.inference.calibrated_tree _ROWS_AT_ONCE": 7
     },
     "models/programs/test_counts::test_expected_counts_and_bounds_of_many_cells_at_once": {
-        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
+        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1
     },
     "models/intervals/test_proven_bounds::test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table": {
         "models.intervals.proofs _AT_ONCE": 1,
         "models.intervals.linked_tables _LISTED": 1,
     },
     "models/intervals/test_proven_bounds::test_estimates_lie_within_the_bounds": {
-        "models.intervals.contradictions _SWEEPS": 1,
+        "models.intervals.contradictions _SWEEPS": 1
     },
-    "models/intervals/test_proven_bounds::test_all_aurora_minus_aurora_under_65": {
-        "models.intervals.proofs _NEAR": 1,
-    },
+    "models/intervals/test_proven_bounds::test_all_aurora_minus_aurora_under_65": {"models.intervals.proofs _NEAR": 1},
     "models/intervals/test_proven_bounds::test_bounds_are_those_of_all_populations_that_fit": {
         "models.intervals.proofs _HARVESTS": 0,
         "models.intervals.proofs _HUGE": 1,
         "models.programs.consistent_tables _SWEEPS": 1,
     },
-    "models/programs/test_counts::test_no_move_changes_a_table": {
-        "models.programs.exchanges _MOST_GAIN": 1,
-    },
+    "models/programs/test_counts::test_no_move_changes_a_table": {"models.programs.exchanges _MOST_GAIN": 1},
     "models/programs/test_counts::test_the_rows_that_fit_are_those_of_an_integer_program": {
         "models.programs.cell_bounds FLOW_LIMIT": 4,
         "models.programs.packing _IN_A_CHAIN": 1,
@@ -66,7 +62,7 @@ AGAIN = {
         "models.programs.packing _NUMBERS": 1,
     },
     "models/search/test_bounds::test_no_allowed_collection_is_below_a_bound": {
-        "models.search.lattice_bounds _PAIRS": 1,
+        "models.search.lattice_bounds _PAIRS": 1
     },
     "models/search/test_bounds::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
         "models.search.greedy _WORK": 1,
@@ -76,7 +72,7 @@ AGAIN = {
         "models.search.portfolio _SMALL": 1,
     },
     "models/search/test_bounds::test_margins_counted_at_once_are_those_that_are_asked_for_one_by_one": {
-        "models.search.lattice_bounds _FEWEST_ROWS": 1,
+        "models.search.lattice_bounds _FEWEST_ROWS": 1
     },
     "models/search/test_strategies::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
         "models.search.exact _ROUNDS": 1,
@@ -92,16 +88,14 @@ AGAIN = {
         "models.search.lattice_bounds _WORK": 1,
         "models.search.lattice_bounds _WORK_BY_BLOCKS": 1,
     },
-    "models/search/test_greedy::test_every_move_brings_what_it_says": {
-        "models.search.problem _MOST_HIDINGS": 1,
-    },
+    "models/search/test_greedy::test_every_move_brings_what_it_says": {"models.search.problem _MOST_HIDINGS": 1},
     "models/search/test_selection::test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form": {
         "models.search.selection _FEW_STEPS": 1,
         "models.tables.data_cube _ROWS_PER_CELL": 0,
         "models.tables.data_cube _VALUE_PAIRS_PER_COUNT": 0,
     },
     "models/search/test_strategies::test_the_distances_are_those_of_the_maxent_joint": {
-        "models.search.wanted _KEPT": 1,
+        "models.search.wanted _KEPT": 1
     },
     "models/tables/test_contingency_table::test_rolling_up_counts_the_generalized_rows": {
         "models.tables.contingency_table _MAX_SPACE": 6,
@@ -123,33 +117,33 @@ AGAIN = {
         "models.tables.data_cube _KEPT": 0,
     },
     "models/tables/test_hierarchy::test_numbers_apart_are_intervals_by_themselves_and_divide_theirs": {
-        "models.tables.hierarchy _MAX_INT64": 5,
+        "models.tables.hierarchy _MAX_INT64": 5
     },
     "models/test_accuracy::test_errors_are_those_of_counting_cell_by_cell": {
-        "models.inference.calibrated_tree _KEPT_BYTES": 0,
+        "models.inference.calibrated_tree _KEPT_BYTES": 0
     },
 }
 """Tests of promises, each with the limits that it runs again below, and their small values."""
 
 REFUSED = {
     "models/search/test_bounds::test_the_finest_allowed_margins_are_found": {
-        "models.search.further_tables _LOOKED_AT": (1, "more than 1 levels of .* would have to be tried"),
+        "models.search.further_tables _LOOKED_AT": (1, "more than 1 levels of .* would have to be tried")
     },
     "models/intervals/test_proven_bounds::test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table": {
-        "models.intervals.linked_tables _MOST": (2, "a count is larger than"),
+        "models.intervals.linked_tables _MOST": (2, "a count is larger than")
     },
     "models/tables/test_contingency_table::test_rolling_up_counts_the_generalized_rows": {
-        "models.arrays _MOST_ROWS": (1, "counts must add up to less than"),
+        "models.arrays _MOST_ROWS": (1, "counts must add up to less than")
     },
     "models/test_accuracy::test_errors_are_those_of_counting_cell_by_cell": {
         "models.accuracy _CELLS": (2, "has more than 2 cells"),
         "models.inference.calibrated_tree CELL_LIMIT": (2, "more than the 2 that are laid out"),
     },
     "models/search/test_bounds::test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted": {
-        "models.inference.local_fit _CELLS_OF_SOME": (2, "more than the 2 that are laid out"),
+        "models.inference.local_fit _CELLS_OF_SOME": (2, "more than the 2 that are laid out")
     },
     "models/inference/test_maximum_entropy::test_the_terms_of_a_cell_are_its_expected_count_together": {
-        "models.inference.log_linear CELL_LIMIT": (2, "terms are made of 2"),
+        "models.inference.log_linear CELL_LIMIT": (2, "terms are made of 2")
     },
 }
 """What is too large is refused: tests whose tables are, below a small limit, with what the error says."""

@@ -24,7 +24,6 @@ from models import Collection, MaximumEntropy, Problem, SearchResult
 from project import data_folder
 
 SEED = 20261128
-
 Texts = dict[str, str]
 
 CRITERIA = (
@@ -488,7 +487,6 @@ def ask_for_help(session: Session) -> None:
 
 
 Item = Callable[[Session], None]
-
 
 ADULT = "search adult"
 """The one item that needs real data."""

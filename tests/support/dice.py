@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
 _BLOCK = 64
 _BLOCKS = st.binary(min_size=_BLOCK, max_size=_BLOCK)
 

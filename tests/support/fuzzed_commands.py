@@ -19,7 +19,6 @@ from command_line import main
 from malformed_inputs import CONFIG, NAMES, TOWNS, WEIRD_NUMBERS, WEIRD_TEXTS, Malformer, csv_text, people, toml
 
 CANARY = "CANARY"
-
 FORMATS = ["csv", "csv", "csv.gz", "tsv", "parquet", "xlsx", *(["sav", "dta"] if find_spec("pyreadstat") else [])]
 
 PLACES = ["out", "out/deep/er", "people.csv", "release.toml", "release", "town.csv", "nothing", "loop", "/dev/null",

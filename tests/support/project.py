@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 NO_DATA = "the real tables are not here: neither MARGINALS_DATA nor ../shared/data is a folder"
 
 

@@ -30,7 +30,6 @@ from search_oracles import Cliques, all_collections, heights_of, is_finer
 from strategies import contingency_tables, domains, margins
 
 MAX_COLLECTIONS = 130
-
 Constraint = Callable[[AnyCollection[Mask], Mask], Refusal | None]
 
 

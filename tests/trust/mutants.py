@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-
 FLOORS = ("models", "checks")
 
 TESTS = ("models", "checks", "tests/models", "tests/checks", "tests/trust/test_many_collections.py")
@@ -49,7 +48,6 @@ OPERATORS = """Lt LtE, LtE Lt, Gt GtE, GtE Gt, Eq NotEq, NotEq Eq, Is IsNot, IsN
 Add Sub, Sub Add, Mult Add, Div Mult, FloorDiv Mult, Mod FloorDiv, Pow Mult, LShift RShift, RShift LShift, BitAnd BitOr,
 BitOr BitAnd, BitXor BitOr, USub UAdd"""
 SWAPS = {getattr(ast, one): getattr(ast, other) for one, other in map(str.split, OPERATORS.split(","))}
-
 PAIRS = "min max, minimum maximum, any all, floor ceil, argmin argmax, inf nan, zeros ones, append remove"
 NAMES = {one: other for pair in map(str.split, PAIRS.split(",")) for one, other in (pair, pair[::-1])}
 

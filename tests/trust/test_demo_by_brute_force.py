@@ -24,7 +24,6 @@ from command_line import main
 SENSITIVE = "diagnosis"
 K = 10
 ROUNDS = 900
-
 Margin = dict[str, int]
 Codes = dict[str, np.ndarray]
 

@@ -22,7 +22,6 @@ from table_enumeration import Counts, all_tables
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "25"))
 SEED = 20261122
 MOST_TABLES, MOST_PAIRS, MANY = 4_000, 40_000, 1_000
-
 VALUES = {"x": ["x0", "x1", "x2"], "y": ["y0", "y1"], "s": ["s0", "s1", "s2"]}
 SHAPE = tuple(map(len, VALUES.values()))
 NAMES = list(VALUES)

@@ -26,7 +26,6 @@ from table_enumeration import Counts, all_tables
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))
 SEED = 20261123
 MOST_TABLES, MOST_COMBINATIONS = 400, 60_000
-
 SHAPES = [(2, 2), (2, 3), (2, 2, 2)]
 ENVELOPES = {2: [["a", "b"], ["ab"]], 3: [["a", "b", "c"], ["ab", "c"], ["ab", "bc"], ["abc"]]}
 BY_FIRST = {2: [["ab"]], 3: [["ab", "ac"], ["abc"]]}

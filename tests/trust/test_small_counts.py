@@ -16,7 +16,6 @@ from models import Collection, Hierarchy
 
 Bits = NDArray[np.object_]
 Rows = NDArray[np.int64]
-
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "40"))
 SEED = int(os.environ.get("MARGINALS_SEED", "2026"))
 

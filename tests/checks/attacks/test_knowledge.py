@@ -50,11 +50,7 @@ from table_enumeration import all_tables, margins_with, ranges
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of({"z": Hierarchy.flat("ab"), "s": Hierarchy.flat("xyw"), "a": Hierarchy.flat("pqr")})
-
-
 CHAIN = [{"z": 0, "s": 0}, {"s": 0, "a": 0}]
-
-
 TRIANGLE = [*CHAIN, {"a": 0, "z": 0}]
 
 

@@ -35,12 +35,8 @@ DOMAIN = Domain.of(
     }
 )
 
-
 World = tuple[tuple[tuple[int, int, int], int], ...]
-
-
 """Cells with rows: codes of z, s and a at level 0."""
-
 
 PUBLISHED: dict[str, list[dict[str, int]]] = {
     "one": [{"z": 1, "s": 0, "a": 0}],
@@ -49,7 +45,6 @@ PUBLISHED: dict[str, list[dict[str, int]]] = {
     "finer counts bounded": [{"z": 1, "s": 0, "a": 0}, {"z": 0}],
     "sensitive by itself": [{"z": 1, "a": 0}, {"s": 0}],
 }
-
 
 CLAIMS: list[list[Claim]] = [
     [KLink(2)],
@@ -324,13 +319,11 @@ def test_what_cannot_be_told_says_why() -> None:
 
 TREE = Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*")])
 
-
 GIVEN = {
     "numbers": Attribute("quasi-identifier", ladder="fitted"),
     "tree": Attribute("quasi-identifier", hierarchy=TREE, ladder="fitted"),
     "bands": Attribute("quasi-identifier", intervals=[2], ladder="fitted"),
 }
-
 
 VALUES = {"numbers": ["1", "2", "3", "4"], "tree": ["a", "b", "c", "d"], "bands": ["1", "2", "4", "6"]}
 
@@ -463,10 +456,7 @@ def test_two_counts_are_1_and_2_since_else_they_would_have_been_published(most: 
     small = {tuple(sorted(cell.values.items())): (cell.lower, cell.upper) for cell in found.small}
     pairs = {cell: limits for cell, limits in small.items() if [name for name, _ in cell] == ["age", "ill"]}
     if most > 3:
-        assert pairs == {
-            (("age", "old"), ("ill", "yes")): (1, 2),
-            (("age", "young"), ("ill", "yes")): (1, 2),
-        }
+        assert pairs == {(("age", "old"), ("ill", "yes")): (1, 2), (("age", "young"), ("ill", "yes")): (1, 2)}
     (edge,) = [addition for addition in found.additions if dict(addition.added) == {"age": 0, "ill": 0}]
     assert edge.outcome is (Outcome.PROVES if most > 3 else Outcome.SOME)
     assert found.as_json()["additions"]

@@ -314,7 +314,6 @@ def test_a_class_where_all_may_be_disclosed_passes() -> None:
 
 
 Factor = tuple[list[int], int | Fraction]
-
 uniform: st.SearchStrategy[Factor] = st.integers(1, 6).map(lambda n: ([1] * n, n))
 uneven: st.SearchStrategy[Factor] = st.sampled_from([([1, 1, 1, 1, 4], 4), ([8, 2, 1, 1, 1], Fraction(13, 4))])
 boundary_classes = st.lists(uniform | uneven, min_size=1, max_size=2)

@@ -13,7 +13,6 @@ from checks import CriterionError, Distinct, Diversity, Entropy, Functional, Rec
 from marginals import implies
 
 TINY = Fraction(1, 10**6)
-
 Shares = list[Fraction]
 
 

@@ -22,30 +22,14 @@ from checks import (
     SensitiveTree,
     Verdict,
 )
-from checks.diversity.criterion import (
-    ZERO_LOG,
-    Cases,
-    Cuts,
-    cuts,
-    loosened_to,
-    violations,
-)
+from checks.diversity.criterion import ZERO_LOG, Cases, Cuts, cuts, loosened_to, violations
 from checks.diversity.cuts import EntropyCases, GroupCases
 from checks.diversity.odds import EntropyAtOdds
-from checks.maxent.branch_and_bound import (
-    LookAt,
-    _Worst,
-    branch_and_bound,
-)
+from checks.maxent.branch_and_bound import LookAt, _Worst, branch_and_bound
 from checks.maxent.sensitive_tree import LogTree
 from models import BoolArray, Collection, FloatArray, Hierarchy, IndexArray
 from privacy_oracles import conditionals, on_boundary
-from privacy_strategies import (
-    criteria,
-    sensitive_collections,
-    tree_of,
-    tree_of_classes,
-)
+from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
 
 odds = st.fractions(1, 6, max_denominator=10)
 

@@ -96,17 +96,11 @@ CUSTOMERS = RecordSpace(
         }
     )
 )
-
-
 """Domain generalization hierarchies of the heights of LSFB09 Fig. 8, 4, 2, 3 and 4 as its utilities say; of the
 birthdates only those of one month, and of the incomes only the 80 of one interval."""
 
-
 EXAMPLES = Records(CUSTOMERS, np.array([[0, 0, 9, 32], [0, 5, 31, 80 + 8 + 2]]))
-
-
 """(West Lafayette, White, 05/10/1975, $52k) and (West Lafayette, suppressed, May 1975, [$20k, $99k])."""
-
 
 WEIGHTS = (0.3, 0.4, 0.5, 0.75)
 
@@ -318,8 +312,6 @@ def test_counts_of_alike_values_are_those_of_all_pairs(data: st.DataObject) -> N
 
 
 SPACE = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob", "Cy"]), "test": Hierarchy.flat(["+", "-"])}))
-
-
 NAMES = Dictionary(Records.from_codes(SPACE, {"name": np.array([0, 0, 1])}))
 
 

@@ -179,8 +179,6 @@ def brute_force(domain: Domain, masks: list[Mask]) -> tuple[Mask, ...]:
 
 
 Sets = list[frozenset[str]]
-
-
 sets = st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=9)
 
 
@@ -431,8 +429,6 @@ def test_three_attributes_by_twos_do_not_interact_all_three() -> None:
 
 
 ODD = np.array([1, 0, 1, 0])
-
-
 AGES = Hierarchy.from_rows([("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3-4", "*"), ("4", "3-4", "*")])
 
 

@@ -40,12 +40,8 @@ from strategies import (
 
 VERTEX_COUNT = 8
 
-
 PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(VERTEX_COUNT)})
-
-
 """Attributes without generalizations: vertex i is all there is of attribute i, so that any graph can be drawn."""
-
 
 CYCLES = [[(i, (i + 1) % n) for i in range(n)] for n in range(3, VERTEX_COUNT + 1)]
 

@@ -145,8 +145,6 @@ def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_cal
 
 
 MANY = 10_000
-
-
 """People of a kind, more than any table has; so many stand for no end."""
 
 
@@ -250,8 +248,6 @@ def test_contradictions_of_many_altered_tables_are_named() -> None:
 
 
 SEX = Classification("sex", ("f", "m"))
-
-
 AGE = Classification("age", ("young", "old"))
 
 
@@ -327,8 +323,6 @@ def test_estimates_lie_within_the_bounds() -> None:
 
 
 AREA = Classification("area", ("Aurora", "Boone"))
-
-
 UNDER_65 = Classification("age", ("under 65",), others=True)
 
 
@@ -463,12 +457,7 @@ def test_investment_of_enterprises_by_activity_and_region() -> None:
     """After the example of Fischetti and Salazar, Management Science 47 (2001), which could not be read again: the interval
     is computed here, by integer programs, not quoted."""
     activity, region = Classification("activity", ("I", "II", "III")), Classification("region", ("A", "B", "C"))
-    rows = {
-        "I": (20, 50, 10, 80),
-        "II": (None, 19, None, 49),
-        "III": (None, 32, None, 61),
-        "all": (45, 101, 44, 190),
-    }
+    rows = {"I": (20, 50, 10, 80), "II": (None, 19, None, 49), "III": (None, 32, None, 61), "all": (45, 101, 44, 190)}
     printed = crossed("investment", [activity, region], rows, (*region.base, "all"))
     assert bounds_of([printed], [activity, region], [{"activity": "II", "region": "C"}]) == [by_programs(rows, 1, 2)]
 

@@ -53,13 +53,7 @@ from models.inference.two_by_two import (
 )
 from models.programs import consistent_tables
 from models.programs.cell_bounds import bounds_of_cells
-from models.programs.consistent_tables import (
-    PossibleCells,
-    RealNumbers,
-    WholeNumbers,
-    least,
-    milp_until_killed,
-)
+from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, milp_until_killed
 from models.programs.exchanges import ExchangedRows, Exchanges, Move
 from models.programs.nested_counts import Bounded, NestedCounts, Range
 from models.programs.packing import Packing
@@ -138,8 +132,6 @@ def test_numbers_that_do_not_fit_are_refused() -> None:
 
 
 SUMS = [(0, 1), (2, 3), (0, 2), (1, 3), (0, 1, 2, 3)]
-
-
 ANYTHING = Range(0, 100)
 
 
@@ -207,8 +199,6 @@ def test_shares_are_the_extremes_over_part_and_rest(ends: list[tuple[int, int]])
 
 
 UNLIMITED = WholeNumbers()
-
-
 LADDER = Hierarchy.from_rows([("0", "low", "*"), ("1", "low", "*"), ("2", "high", "*")])
 
 
@@ -450,8 +440,6 @@ def test_expected_counts_and_bounds_of_cells_in_every_shape(shape: str) -> None:
 
 
 INFEASIBLE = SimpleNamespace(status=2, x=None, fun=None, mip_dual_bound=np.inf)
-
-
 """What scipy returns for such a program."""
 
 

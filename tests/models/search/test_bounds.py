@@ -48,13 +48,7 @@ from models.inference.local_fit import Kind, LocalFit
 from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables, maximal_allowed
 from models.search.greedy import preferring
-from models.search.lattice_bounds import (
-    BlockLattices,
-    block_bound,
-    counted_margins,
-    joined_blocks,
-    of_blocks,
-)
+from models.search.lattice_bounds import BlockLattices, block_bound, counted_margins, joined_blocks, of_blocks
 from models.search.lower_bound import (
     allowed_margins,
     finest_alone,
@@ -147,10 +141,7 @@ def test_the_bound_of_a_wide_table_is_near_the_best_collection_and_a_first_bound
 
 
 judged_by_classes = private_problems().filter(lambda problem: problem.class_size)
-
-
 """Problems under the constraint of a release without other limits on its margins."""
-
 
 WAYS = {
     "as in practice": [],
@@ -502,10 +493,7 @@ def test_a_preference_multiplies_the_gain_of_a_move_by_the_factor_of_its_vertice
 
 ANY = FurtherLimits(least_gain=0.0)
 
-
 CLOSE = 1e-5
-
-
 """Rows that a fit may miss, as a share: candidates that gain as much up to this are tied."""
 
 

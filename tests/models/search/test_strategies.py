@@ -302,16 +302,10 @@ def test_where_everything_must_stay_there_is_nothing_to_rebuild():
 
 
 NIGHTLY = "MARGINALS_TIMES" in os.environ
-
-
 TABLES = 20_000 if NIGHTLY else 100
 
-
 OF_ANY_OBJECTIVE = ["auto", "stepwise", "greedy", "greedy-backward", "greedy-both"]
-
-
 """The others refuse the likelihood ratio, by which there is no best model."""
-
 
 OBJECTIVES = ["bic", "aic", "likelihood-ratio", "kl", "corrected", "corrected:1", "bdeu"]
 
@@ -321,10 +315,7 @@ CASES = [
     if criterion != "likelihood-ratio" or name in OF_ANY_OBJECTIVE
 ]
 
-
 MANY = 100_000
-
-
 """Times that a search of such a table asks whether to stop, at most; it takes some hundred."""
 
 

@@ -30,7 +30,6 @@ DOMAIN = Domain.of(
     }
 )
 
-
 BASE = {"sex": 0, "age": 0}
 
 
@@ -166,8 +165,6 @@ def _table(sex, age, counts, margin=BASE):
 
 
 WHOLE = (np.array([0, 0, 1]), np.array([0, 2, 1])), np.array([4, 5, 6])
-
-
 """Codes of sex and age, and counts, of three cells in order."""
 
 
@@ -324,10 +321,7 @@ def test_adult_has_the_counts_that_are_known_of_it(shared_data):
     places = [header.split(",").index(name) for name in ("age", "occupation")]
     ages, occupations = zip(*([row.split(",")[place] for place in places] for row in rows))
     domain = Domain.of(
-        {
-            "age": Hierarchy.from_intervals(ages, [10], start=1),
-            "occupation": Hierarchy.flat(dict.fromkeys(occupations)),
-        }
+        {"age": Hierarchy.from_intervals(ages, [10], start=1), "occupation": Hierarchy.flat(dict.fromkeys(occupations))}
     )
     codes = {
         name: np.array([domain.hierarchy(name).code(value, 0) for value in values])

@@ -26,8 +26,6 @@ from models import (
 from strategies import coarser_margins, domains, hierarchies, margins
 
 SECRET = "unspeakable"
-
-
 """Stands for a value of the data, which no message may repeat."""
 
 
@@ -446,8 +444,6 @@ def test_a_margin_keeps_no_hold_on_the_mapping_it_came_from():
 
 
 sizes_of_values = st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, 20]), min_size=1, max_size=9)
-
-
 growing = st.lists(st.integers(1, 30), min_size=1, max_size=4, unique=True).map(sorted)
 
 
