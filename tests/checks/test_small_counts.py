@@ -411,14 +411,13 @@ def test_without_a_junction_tree_large_counts_can_determine_a_small_one() -> Non
 def test_only_what_is_cyclic_is_programmed() -> None:
     """A tail of margins hangs on the cycle, with more combinations than any program takes; the 2 is found all the same."""
     names = ["a", "b", "c", *(f"x{number}" for number in range(20))]
-    domain = Domain.of({name: Hierarchy.flat("01") for name in names})
     rows = np.repeat(np.arange(8), 400 * np.array([3, 0, 2, 3, 0, 0, 3, 0]))
     rng = np.random.default_rng(0)
     codes = dict(zip("abc", np.unravel_index(rows, (2, 2, 2)))) | {n: rng.integers(0, 2, len(rows)) for n in names[3:]}
     codes["x0"] = ((codes["c"] == 0) & (rng.random(len(rows)) < 0.6)).astype(np.int64)
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(len(rows), dtype=np.int64))
+    table = of_rows(flat_domain(**dict.fromkeys(names, 2)), np.column_stack([codes[name] for name in names]))
     pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "x0"), *((f"x{i}", f"x{i + 1}") for i in range(19))]
-    collection = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in pairs])
+    collection = published(table, *(dict.fromkeys(pair, 0) for pair in pairs))
     assert smallest_published(collection) > 801
     finding = min_cell(collection, 801)
     assert (finding.verdict, finding.worst_class.count) == (Verdict.FAILS, 800)

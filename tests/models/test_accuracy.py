@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from brute_force import covered, dense_marginal, iterative_proportional_fitting, joint_array
+from filled_tables import counted, flat_domain, of_rows
 from models import (
     Collection,
     ContingencyTable,
@@ -133,13 +134,11 @@ def test_it_expects_what_the_maxent_model_of_all_one_way_tables_does(cube: DataC
 
 def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_rows() -> None:
     """Measured amounts: ten thousand different values of each of two attributes, one row for each."""
-    amounts = Hierarchy.flat([str(number) for number in range(10_000)])
-    domain, margin, rows = Domain.of({"paid": amounts, "owed": amounts}), {"paid": 0, "owed": 0}, np.arange(10_000)
-    codes = {"paid": rows, "owed": rows[::-1]}
-    cube = DataCube([ContingencyTable.from_cells(domain, margin, codes, np.ones(10_000))])
+    rows = np.arange(10_000)
+    cube = DataCube([of_rows(flat_domain(paid=10_000, owed=10_000), np.column_stack([rows, rows[::-1]]))])
     tracemalloc.start()
     try:
-        error = total_variation(cube.table(domain.mask(margin)), IndependentModel(cube))
+        error = total_variation(cube.table(sum(cube.domain.attribute_masks)), IndependentModel(cube))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -164,12 +163,7 @@ def test_answers_are_sums_over_the_joint_distribution(data: st.DataObject) -> No
     assert (answers(GeneralizedCells.of(table), queries) > 0).all()
 
 
-TABLE = ContingencyTable.from_cells(
-    Domain.of({"a": Hierarchy.flat("wxyz"), "b": Hierarchy.flat("01")}),
-    {"a": 0, "b": 0},
-    {"a": np.array([0, 1, 2]), "b": np.array([0, 0, 1])},
-    np.array([6, 2, 4]),
-)
+TABLE = counted(flat_domain(a="wxyz", b="01"), {(0, 0): 6, (1, 0): 2, (2, 1): 4})
 
 
 def test_the_error_of_a_suppressed_attribute_by_hand() -> None:
@@ -249,11 +243,7 @@ def test_the_same_is_asked_however_values_are_numbered() -> None:
     for order in (["x", "y", "z"], ["z", "x", "y"]):
         domain = Domain.of({"a": Hierarchy.flat(order), "b": Hierarchy.flat(order[::-1])})
         cells = [("x", "y", 5), ("y", "y", 3), ("z", "x", 9), ("x", "z", 1)]
-        codes = {
-            "a": np.array([order.index(a) for a, _, _ in cells]),
-            "b": np.array([order[::-1].index(b) for _, b, _ in cells]),
-        }
-        table = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, [count for _, _, count in cells])
+        table = counted(domain, {(order.index(a), order[::-1].index(b)): count for a, b, count in cells})
         asked.append(random_counts(table, 50, {}, np.random.default_rng(4)))
     assert asked[0].true.tolist() == asked[1].true.tolist()
 
@@ -299,9 +289,9 @@ def test_errors_are_those_of_models_of_one_half_against_tables_of_the_other(data
         if not all(joint.sum() for joint in joints):
             continue
         p, q = (joint / joint.sum() for joint in joints)
-        for counted, judging in ((p, q), (q, p)):
+        for own, judging in ((p, q), (q, p)):
             for place, collection in enumerate(collections):
-                fitted = iterative_proportional_fitting(counted, domain, list(map(domain.margin, collection)))
+                fitted = iterative_proportional_fitting(own, domain, list(map(domain.margin, collection)))
                 for pair in combinations(shown, 2):
                     margin = {name: levels[name] for name in pair}
                     one, other = (dense_marginal(joint, domain, margin) for joint in (judging, fitted))
@@ -313,10 +303,8 @@ def test_errors_are_those_of_models_of_one_half_against_tables_of_the_other(data
 def table(rows: int, association: float, seed: int = 0) -> ContingencyTable:
     """Two attributes of eight values, of which a share of the rows has the same."""
     rng = np.random.default_rng(seed)
-    domain = Domain.of({name: Hierarchy.flat([f"{name}{v}" for v in range(8)]) for name in "ab"})
     a, b = rng.integers(0, 8, (2, rows))
-    codes = {"a": a, "b": np.where(rng.random(rows) < association, a, b)}
-    return ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.ones(rows, dtype=int))
+    return of_rows(flat_domain(a=8, b=8), np.column_stack([a, np.where(rng.random(rows) < association, a, b)]))
 
 
 @pytest.mark.parametrize(("association", "is_told"), [(0.0, False), (0.3, True)])
@@ -549,11 +537,9 @@ def test_the_utility_of_a_table_is_the_mean_of_what_its_values_retain(data: st.D
 
 def test_attributes_may_be_chosen_and_an_empty_table_has_none() -> None:
     domain = Domain.of({"a": TWO, "b": TWO})
-    codes = {"a": np.array([0]), "b": np.array([1])}
-    one = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.array([3]))
+    one, none = (counted(domain, {(0, 1): count}) for count in (3, 0))
     assert information_utility(one.rolled_up({"a": 0}), ["a"]) == 1.0
     assert information_utility(one.rolled_up({"a": 0})) == 0.75
-    none = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.array([0]))
     assert information_utility(none) == 0.0
 
 
@@ -566,8 +552,7 @@ def test_examples_5_and_7_of_tz09() -> None:
     domain = Domain.of({"a": TWO, "b": TWO})
     after = order[order.index((0, 1)) + 1]
     for own in (0, 1):
-        codes = {"a": np.array([0]), "b": np.array([own])}
-        table = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.array([1]))
+        table = counted(domain, {(0, own): 1})
         assert list(table.rolled_up(dict(zip("ab", after))).cells()) == [((str(own + 1),), 1)]
 
 

@@ -1,6 +1,9 @@
 """Tables with a count for each combination of base values, and collections of their margins."""
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +51,14 @@ def of_rows(domain: Domain, rows: ArrayLike) -> ContingencyTable:
     """Rows of codes at base values, one count each: shape (rows, attributes)."""
     columns = dict(zip(domain.attributes, np.asarray(rows, dtype=np.intp).reshape(-1, len(domain.attributes)).T))
     return ContingencyTable.from_cells(domain, dict.fromkeys(columns, 0), columns, np.ones(len(np.asarray(rows)), int))
+
+
+def of_vectors(folder: Path, file: str, name: str = "") -> tuple[dict[str, Any], ContingencyTable]:
+    """A published table of the vectors and what is published of it: no generalizations, the first variable fastest."""
+    example = json.loads((folder / file).read_text())
+    example = example[name] if name else example | {"vars": example["variables"], "levels": [["0", "1"]] * 6}
+    domain = Domain.of({own: Hierarchy.flat(labels) for own, labels in zip(example["vars"], example["levels"])})
+    return example, filled(domain, np.reshape(example["counts"], [*map(len, example["levels"])], order="F"))
 
 
 def published(table: ContingencyTable, *margins: str | Mapping[str, int]) -> Collection:

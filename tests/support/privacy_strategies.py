@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from math import ceil, floor, prod
+from math import ceil, floor
 
 import numpy as np
 from hypothesis import assume
@@ -21,6 +21,7 @@ from checks import (
     sensitive_tree,
 )
 from dice import Dice, Thrown
+from filled_tables import filled, flat_domain, published
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, vertices_of
 from strategies import decomposable_masks, hierarchies
 
@@ -95,11 +96,8 @@ def tree_of(collection: Collection, sensitive: str) -> SensitiveTree:
 
 def tree_of_classes(*classes: tuple[int, ...]) -> SensitiveTree:
     """The sensitive tree of a single table: the counts of the sensitive values in each class."""
-    sizes = {"q": len(classes), "s": len(classes[0])}
-    domain = Domain.of({name: Hierarchy.flat(f"{name}{i}" for i in range(size)) for name, size in sizes.items()})
-    codes = dict(zip("qs", np.indices(tuple(sizes.values())).reshape(2, -1)))
-    table = ContingencyTable.from_cells(domain, {"q": 0, "s": 0}, codes, np.array(classes).ravel())
-    tree = sensitive_tree(Collection.of(DataCube([table]), [table.mask]), "s")
+    table = filled(flat_domain(q=len(classes), s=len(classes[0])), classes)
+    tree = sensitive_tree(published(table, "qs"), "s")
     assert tree is not None
     return tree
 
@@ -134,12 +132,10 @@ def classes(dice: Dice, max_values: int = 6, max_count: int = 8) -> list[int]:
 @Thrown
 def dense_tables(dice: Dice, domain: Domain) -> ContingencyTable:
     """A table over the base values in which about half the cells are filled, so that classes have several rows."""
-    shape = [len(hierarchy.rows()) for hierarchy in domain.hierarchies]
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    counts = np.array([dice.one_of([0, 0, 0, 1, 2, 3, 5]) for _ in range(prod(shape))])
-    if not counts.any():
+    counts = [dice.one_of([0, 0, 0, 1, 2, 3, 5]) for _ in range(domain.cell_count(sum(domain.attribute_masks)))]
+    if not any(counts):
         counts[dice.below(len(counts))] = dice.one_of([1, 2, 3, 5])
-    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
+    return filled(domain, counts)
 
 
 @Thrown
@@ -215,12 +211,9 @@ def several_sensitive(dice: Dice, max_cells: int = 128) -> tuple[Collection, lis
             room //= several[name].size(0)
     domain = Domain.of({name: several[name] for name in dice.shuffled(several)})
     cliques = _around_one(dice, domain, names) if dice.below(3) else _on_a_skeleton(dice, domain, names)
-    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-    counts = np.array([dice.one_of([0, 0, 0, 1, 1, 2]) for _ in range(prod(shape))])
+    counts = [dice.one_of([0, 0, 0, 1, 1, 2]) for _ in range(domain.cell_count(sum(domain.attribute_masks)))]
     counts[dice.below(len(counts))] += 1
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)
-    return Collection.of(DataCube([table]), cliques), names
+    return Collection.of(DataCube([filled(domain, counts)]), cliques), names
 
 
 def _around_one(dice: Dice, domain: Domain, names: list[str]) -> tuple[Mask, ...]:

@@ -11,9 +11,9 @@ from operator import or_
 import numpy as np
 import pytest
 
+from filled_tables import of_rows
 from models import (
     Collection,
-    ContingencyTable,
     DataCube,
     Domain,
     Hierarchy,
@@ -172,6 +172,4 @@ def equal_pairs(number: int) -> DataCube:
     fours = Hierarchy.from_rows([(str(v), str(v // 2), "*") for v in range(4)])
     names = [f"x{i:02}" for i in range(2 * number)]
     columns = np.repeat(rng.integers(0, 4, (number, 256)), 2, axis=0)
-    domain = Domain.of(dict.fromkeys(names, fours))
-    codes = dict(zip(names, columns))
-    return DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(256, dtype=int))])
+    return DataCube([of_rows(Domain.of(dict.fromkeys(names, fours)), columns.T)])

@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 
 from dice import Dice, Thrown
+from filled_tables import filled
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, InteractionGraph, Margin, Mask
 
 MAX_CELLS = 400
@@ -205,10 +206,8 @@ def cyclic_cores(dice: Dice) -> tuple[Core, tuple[Mask, ...]]:
     names = "abcd"[: dice.one_of([3, 3, 3, 4])]
     values = {a: Hierarchy.from_rows(dice.one_of([flat, flat, merged]) if len(names) < 4 else flat) for a in names}
     domain = Domain.of({**values, "s": Hierarchy.flat("pq")})
-    cells = np.indices([hierarchy.size(0) for hierarchy in domain.hierarchies]).reshape(len(domain.attributes), -1)
-    counts = [dice.one_of([0, 0, 0, 1, 2, 3, 4, 5]) for _ in range(cells.shape[1])]
-    codes = dict(zip(domain.attributes, cells))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, [*counts[1:], 3])])
+    _, *counts = (dice.one_of([0, 0, 0, 1, 2, 3, 4, 5]) for _ in range(domain.cell_count(sum(domain.attribute_masks))))
+    cube = DataCube([filled(domain, [*counts, 3])])
     pairs = [domain.mask(dict.fromkeys(pair, 0)) for pair in combinations(names, 2)]
     first, *others = dice.shuffled(pairs)
     further = [*others[: dice.between(2, len(others))]]
@@ -265,5 +264,4 @@ def maximal_cliques(graph: InteractionGraph) -> list[Mask]:
 def shape_cube() -> DataCube:
     """The cube of 111 rows over `SHAPE_DOMAIN`, in 18 of its 48 cells."""
     counts = np.arange(48) * 7 % 13 * (np.arange(48) * 5 % 7 < 3)
-    codes = dict(zip(SHAPE_DOMAIN.attributes, np.indices((4, 3, 2, 2)).reshape(4, -1)))
-    return DataCube([ContingencyTable.from_cells(SHAPE_DOMAIN, dict.fromkeys("abcd", 0), codes, counts)])
+    return DataCube([filled(SHAPE_DOMAIN, counts)])

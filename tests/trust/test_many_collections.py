@@ -43,11 +43,12 @@ from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
 from checks.maxent.sensitive_tree import Outcome
+from filled_tables import filled
 from marginals import Attribute
 from marginals.publishing.publishing import releasable
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from models import Collection, DataCube, Domain, Hierarchy
 from privacy_oracles import (
     base_table,
     base_values,
@@ -97,8 +98,7 @@ def random_collection(rng: np.random.Generator) -> Collection:
     shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
     counts = rng.integers(1, rng.choice([2, 4, 9]) + 1, shape) * (rng.random(shape) < rng.choice([0.4, 0.7, 1.0]))
     counts.ravel()[rng.integers(counts.size)] += 1
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(sizes, 0), codes, counts.ravel())
+    table = filled(domain, counts)
     several = [
         [name for name in sizes if rng.random() < (0.8 if name == "s" else 0.5)] for _ in range(rng.integers(1, 5))
     ]
@@ -126,8 +126,7 @@ def random_fitted_collection(rng: np.random.Generator) -> Collection:
         own = counts.sum(axis=tuple(other for other in range(counts.ndim) if other != axis))
         ladders[name] = attribute_ladder(GroupNaming.of(name, attribute, hierarchy), own, k)
     domain = Domain.of(ladders)
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts.ravel())
+    table = filled(domain, counts)
     masks = []
     for _ in range(rng.integers(1, 5)):
         shown = [name for name in sizes if rng.random() < (0.8 if name == "s" else 0.5)] or ["a"]

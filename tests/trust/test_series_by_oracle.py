@@ -20,7 +20,8 @@ import numpy as np
 
 from checks import KLink, MaxentDiversity, Verdict, parse_diversity
 from checks.changes import Envelope, difference, settled
-from models import ContingencyTable, Domain, Hierarchy, Mask
+from filled_tables import filled, flat_domain
+from models import ContingencyTable, Domain, Mask
 from table_enumeration import Counts, all_tables
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))
@@ -36,15 +37,6 @@ SAMPLED = 64
 
 Pattern = tuple[tuple[int, ...], tuple[int, ...]]
 """The tables that people are in, and those that they are not in."""
-
-
-def domain_of(shape: tuple[int, ...]) -> Domain:
-    return Domain.of({name: Hierarchy.flat([f"{name}{i}" for i in range(size)]) for name, size in zip("abc", shape)})
-
-
-def table_of(domain: Domain, counts: Counts) -> ContingencyTable:
-    codes = dict(zip(domain.attributes, np.indices(counts.shape).reshape(counts.ndim, -1)))
-    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts.ravel())
 
 
 def counts_of(table: ContingencyTable, shape: tuple[int, ...]) -> Counts:
@@ -231,7 +223,7 @@ class Case:
     ) -> "Case":
         """One whose margins are among some; with parts, one or two releases of each of the first four tables."""
         shape = SHAPES[rng.integers(len(SHAPES))]
-        domain = domain_of(shape)
+        domain = flat_domain(**dict(zip("abc", shape)))
         k = int(rng.integers(2, 4))
         chosen = choices[len(shape)][rng.integers(len(choices[len(shape)]))]
         masks = tuple(domain.mask(dict.fromkeys(names, 0)) for names in chosen)
@@ -249,14 +241,14 @@ class Case:
 
     @property
     def domain(self) -> Domain:
-        return domain_of(self.shape)
+        return flat_domain(**dict(zip("abc", self.shape)))
 
     def settled(self) -> list[Counts]:
         """The tables that are published with a ledger."""
-        series = [table_of(self.domain, self.tables[0])]
+        series = [filled(self.domain, self.tables[0])]
         strict: list[ContingencyTable] | None = [] if self.envelope.turnover_known else None
         for today in self.tables[1:]:
-            now = table_of(self.domain, today)
+            now = filled(self.domain, today)
             series.append(settled(series, now, self.envelope, [KLink(1)], (self.domain.attributes[-1],), strict))
         return [counts_of(table, self.shape) for table in series]
 
@@ -274,7 +266,7 @@ class Case:
 
     def is_named(self, tables: list[Counts]) -> bool:
         """Whether `verify` names a small difference of two of the releases, by what they show."""
-        shown = [self.envelope.collection(table_of(self.domain, own * part)) for own, part in zip(tables, self.parts)]
+        shown = [self.envelope.collection(filled(self.domain, own * part)) for own, part in zip(tables, self.parts)]
         return any(difference(*pair, self.envelope.k).verdict is Verdict.FAILS for pair in combinations(shown, 2))
 
 

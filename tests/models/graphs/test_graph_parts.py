@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, dense_marginal, iterative_proportional_fitting, joint_array, lifted
+from filled_tables import filled
 from models import (
     AddEdge,
     Basis,
     CodedCells,
     Collection,
-    ContingencyTable,
     DataCube,
     Domain,
     Hierarchy,
@@ -100,10 +100,7 @@ def test_no_order_of_taking_away_leaves_less(domain, data):
 def test_an_edge_concerns_exactly_the_attributes_whose_distribution_it_changes(domain, data):
     """On tables without structure: what an addition does not concern has the distribution of before, all else another."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-    cells = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    counts = rng.integers(50, 5_000, np.prod(shape))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), cells, counts)])
+    cube = DataCube([filled(domain, rng.integers(50, 5_000, domain.cell_count(sum(domain.attribute_masks))))])
     masks = data.draw(decomposable_masks(domain))
     graph = InteractionGraph.of(domain, masks)
     chosen, onto = attributes_of(data, domain)

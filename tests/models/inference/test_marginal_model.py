@@ -1,6 +1,5 @@
 """What a model of marginals expects, bounds and draws, beside the dense joint, integer programs and published bounds."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count, islice
@@ -24,6 +23,7 @@ from brute_force import (
     kl_divergence,
     places,
 )
+from filled_tables import counted, filled, flat_domain, of_rows, of_vectors, published
 from marginals import Role
 from models import (
     BoolArray,
@@ -184,11 +184,8 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
     ladder = Hierarchy.from_rows([("w", "w-y", "*"), ("x", "w-y", "*"), ("y", "w-y", "*"), ("z", "z", "*")])
     flat = Hierarchy.flat(map(str, range(30)))
     domain = Domain.of({"a": flat, "x": ladder, "b": flat})
-    diagonal, counts = np.arange(30), np.arange(5, 35)
-    codes = {"a": diagonal, "b": diagonal[::-1], "x": np.zeros(30, dtype=int)}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts)
-    published = table.rolled_up({"a": 0, "b": 0})
-    collection = Collection.of(DataCube([published]), [published.mask])
+    table = counted(domain, {(n, 0, 29 - n): n + 5 for n in range(30)}).rolled_up({"a": 0, "b": 0})
+    collection = Collection.of(DataCube([table]), [table.mask])
     write_bundle(bundle_content(collection, dict.fromkeys("axb", Role.QUASI_IDENTIFIER)), tmp_path)
     monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 100)
     for level, shares in ((1, {"w-y": 0.75, "z": 0.25}), (0, dict.fromkeys("wxyz", 0.25))):
@@ -208,10 +205,8 @@ def test_questions_that_cannot_be_answered_are_refused(monkeypatch: pytest.Monke
     for wrong in ([True], [True] * 4, [[True] * 3]):
         with pytest.raises(DomainMismatchError, match="'a'"):
             model.box({"a": np.array(wrong)})
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(300))) for name in "abc"})
-    codes = {name: np.arange(300) for name in "abc"}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(300))
-    model = MarginalModel(Collection.of(DataCube([table]), domain.attribute_masks))
+    table = of_rows(flat_domain(a=300, b=300, c=300), [[number] * 3 for number in range(300)])
+    model = MarginalModel(published(table, *"abc"))
     with pytest.raises(TooManyCellsError):
         model.expected(dict.fromkeys("abc", 0))
     for most in (300**2 - 1, 300**2):
@@ -224,9 +219,7 @@ def test_questions_that_cannot_be_answered_are_refused(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("masks", [[], [0b1], [0b1, 0b10]])
 def test_nothing_is_expected_of_a_table_without_rows(masks: list[int]) -> None:
-    domain, none = Domain.of({"a": Hierarchy.flat("xy"), "b": Hierarchy.flat("xyz")}), np.array([], dtype=np.int64)
-    empty = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, {"a": none, "b": none}, none)
-    model = MarginalModel(Collection.of(DataCube([empty]), masks))
+    model = MarginalModel(Collection.of(DataCube([filled(flat_domain(a=2, b=3), [0] * 6)]), masks))
     assert model.expected_in(model.box({"a": np.array([True, False])})) == 0
     assert model.expected({"a": 0}).tolist() == [0, 0]
     with pytest.raises(DomainMismatchError, match="no rows"):
@@ -395,15 +388,10 @@ def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
 
 def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
     """Dobra and Fienberg's bounds of the 2^6 table given BF, ABCE, ADE."""
-    given_ = json.loads((shared_vectors / "autoworkers.json").read_text())
-    names = given_["variables"]
-    domain = Domain.of({name: Hierarchy.flat(["0", "1"]) for name in names})
-    bits = {name: np.arange(64) >> place & 1 for place, name in enumerate(names)}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), bits, np.array(given_["counts"]))
-    masks = [domain.mask(dict.fromkeys(clique, 0)) for clique in given_["cliques"]]
-    collection = Collection.of(DataCube([table]), masks)
+    given_, table = of_vectors(shared_vectors, "autoworkers.json")
+    collection = published(table, *("".join(clique) for clique in given_["cliques"]))
     for place in range(64):
-        box = {name: np.arange(2) == bits[name][place] for name in names}
+        box = {name: np.arange(2) == (place >> axis & 1) for axis, name in enumerate(given_["vars"])}
         bounds = FrechetBounds.of(collection).of_box(box).bounds()
         assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
 
@@ -439,17 +427,12 @@ MARGINS = [
 ]
 
 
-def table_of(rows: np.ndarray) -> ContingencyTable:
-    codes = {name: rows[:, place] for place, name in enumerate(DOMAIN.attributes)}
-    return ContingencyTable.from_cells(DOMAIN, dict.fromkeys(DOMAIN.attributes, 0), codes, [1] * len(rows))
-
-
 @settings(deadline=None)
 @given(st.sampled_from(MARGINS), st.integers(1, 60), st.integers(0, 10_000))
 def test_every_published_count_is_kept(margins: list[dict[str, int]], rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = [DOMAIN.hierarchy(name).size(0) for name in DOMAIN.attributes]
-    data = table_of(np.stack([rng.integers(0, size, rows) for size in sizes], axis=1))
+    data = of_rows(DOMAIN, np.stack([rng.integers(0, size, rows) for size in sizes], axis=1))
     collection = Collection.of(DataCube([data]), [DOMAIN.mask(margin) for margin in margins])
     levels = collection.finest_levels
     for drawn in islice(PlausibleTables(collection).drawn(rng), 3):
@@ -467,7 +450,7 @@ def pair_of(*, ones_of_b: int, ones_of_d: int, rows: int) -> Collection:
     data = np.zeros((rows, 4), dtype=np.int64)
     data[:ones_of_b, 1] = 1
     data[:ones_of_d, 3] = 1
-    return Collection.of(DataCube([table_of(data)]), [DOMAIN.mask({"b": 0}), DOMAIN.mask({"d": 0})])
+    return Collection.of(DataCube([of_rows(DOMAIN, data)]), [DOMAIN.mask({"b": 0}), DOMAIN.mask({"d": 0})])
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.6])
@@ -495,7 +478,7 @@ def test_correlations_are_those_of_published_pairs() -> None:
     data = rng.integers(0, 2, (5000, 4))
     data[:, 3] = np.where(rng.random(5000) < 0.75, data[:, 1], 1 - data[:, 1])
     for pair, expected in (("bd", abs(np.corrcoef(data[:, 1], data[:, 3])[0, 1])), ("ab", 0.025)):
-        collection = Collection.of(DataCube([table_of(data)]), [DOMAIN.mask(dict.fromkeys(pair, 0))])
+        collection = Collection.of(DataCube([of_rows(DOMAIN, data)]), [DOMAIN.mask(dict.fromkeys(pair, 0))])
         assert PlausibleTables(collection).correlations == pytest.approx(
             [expected], abs=0.01 if pair == "bd" else 0.025
         )

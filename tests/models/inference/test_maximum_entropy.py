@@ -1,6 +1,5 @@
 """The closed form, its figures, its terms and the fit of any collection are those of the maximum-entropy joint."""
 
-import json
 from itertools import combinations, count, pairwise
 
 import networkx as nx
@@ -21,6 +20,7 @@ from brute_force import (
     joint_array,
     kl_divergence,
 )
+from filled_tables import apart, filled, flat_domain, of_rows, of_vectors, published
 from models import (
     Collection,
     ContingencyTable,
@@ -165,9 +165,7 @@ def test_figures_in_a_domain_too_large_to_lay_out_are_those_of_the_rows():
     rng = np.random.default_rng(0)
     rows = [(str(value), f"{value // 10}x", "*") for value in range(100)]
     domain = Domain.of({f"q{i}": Hierarchy.from_rows(rows) for i in range(14)})
-    base = dict.fromkeys(domain.attributes, 0)
-    codes = dict(zip(domain.attributes, rng.integers(0, 100, (14, 200)) // 30 * 30))
-    table = ContingencyTable.from_cells(domain, base, codes, rng.integers(1, 9, 200))
+    table = of_rows(domain, np.repeat(rng.integers(0, 100, (200, 14)) // 30 * 30, rng.integers(1, 9, 200), axis=0))
     chain = [{f"q{i}": 0, f"q{i + 1}": 1} | ({f"q{i + 1}": 0} if i % 3 else {}) for i in range(12)]
     model = MaximumEntropy(Collection.of(DataCube([table]), map(domain.mask, chain)))
     p = table.counts / table.total
@@ -176,27 +174,17 @@ def test_figures_in_a_domain_too_large_to_lay_out_are_those_of_the_rows():
     assert model.degrees_of_freedom == 100**14 - 1 - model.parameter_count
 
 
-def _r_table(example):
-    """One of R's tables: values without generalizations, the first variable fastest."""
-    domain = Domain.of({name: Hierarchy.flat(labels) for name, labels in zip(example["vars"], example["levels"])})
-    shape = [len(labels) for labels in example["levels"]]
-    codes = dict(zip(domain.attributes, np.unravel_index(np.arange(np.prod(shape)), shape, order="F")))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, np.array(example["counts"]))
-    return domain, codes, DataCube([table])
-
-
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "fitted_count"), [("HairEyeColor", 4), ("UCBAdmissions", 3), ("Titanic", 4)])
 def test_deviance_degrees_of_freedom_and_fit_are_those_of_r_loglin(shared_vectors, name, fitted_count):
     """Every decomposable model among R's; the others, which loglin iterates for until it misses 0.1, are fitted."""
-    example = json.loads((shared_vectors / "loglin.json").read_text())[name]
-    domain, codes, cube = _r_table(example)
-    assert cube.total == example["n"]
+    example, table = of_vectors(shared_vectors, "loglin.json", name)
+    assert table.total == example["n"]
     fitted = 0
     for model in example["models"]:
         groups = [[names] if isinstance(names, str) else names for names in model["generators"]]
-        collection = Collection.of(cube, [domain.mask(dict.fromkeys(names, 0)) for names in groups])
-        expected = MarginalModel(collection).expected(dict.fromkeys(domain.attributes, 0))
+        collection = published(table, *(dict.fromkeys(names, 0) for names in groups))
+        expected = MarginalModel(collection).expected(dict.fromkeys(table.attributes, 0))
         np.testing.assert_allclose(expected.ravel(order="F"), model["fit"], rtol=1e-6, atol=0.1)
         if not collection.is_decomposable:
             with pytest.raises(NotDecomposableError):
@@ -205,7 +193,8 @@ def test_deviance_degrees_of_freedom_and_fit_are_those_of_r_loglin(shared_vector
         q, fitted = MaximumEntropy(collection), fitted + 1
         assert q.deviance == pytest.approx(model["lrt"], abs=1e-8)
         assert q.degrees_of_freedom == model["df"]
-        np.testing.assert_allclose(cube.total * np.exp(q.log_probability(codes)), model["fit"], rtol=1e-9, atol=1e-9)
+        fit = table.total * _joint(collection).ravel(order="F")
+        np.testing.assert_allclose(fit, model["fit"], rtol=1e-9, atol=1e-9)
     assert fitted == fitted_count
 
 
@@ -268,10 +257,7 @@ def test_the_terms_are_those_of_the_design_matrix(collection, prior_rows):
 
 def pairs(counts):
     """a and b together, b and c together, from the eight counts of the base table."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    cells = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), cells, counts)])
-    return Collection.of(cube, [domain.mask({"a": 0, "b": 0}), domain.mask({"b": 0, "c": 0})])
+    return published(filled(flat_domain(a=2, b=2, c=2), counts), "ab", "bc")
 
 
 def test_the_terms_of_a_cell_are_its_expected_count_together():
@@ -300,9 +286,7 @@ SHAPE = (3, 2, 3, 2)
 def sparse_table(seed, mean=0.4):
     counts = np.random.default_rng(seed).poisson(mean, SHAPE).ravel()
     counts[0] += 1
-    domain = Domain.of({n: Hierarchy.flat([str(v) for v in range(size)]) for n, size in zip("abcd", SHAPE)})
-    cells = dict(zip("abcd", np.indices(SHAPE).reshape(4, -1)))
-    return ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), cells, counts)
+    return filled(flat_domain(**dict(zip("abcd", SHAPE))), counts)
 
 
 def design_of(masks, dense):
@@ -349,9 +333,7 @@ def test_what_can_be_estimated_is_the_rank_of_the_design_and_edges_are_tested_by
 
 def test_an_edge_in_several_cliques_is_tested_against_the_model_that_is_fitted():
     """R: loglin(x, list(c(1,2), c(1,3), c(2,4), c(3,4)))$lrt less that of list(c(1,2,3), c(2,3,4)); df of the two."""
-    counts = np.arange(1, 37) * 7 % 19 + 1
-    cells = dict(zip("abcd", np.indices(SHAPE).reshape(4, -1)))
-    table = ContingencyTable.from_cells(sparse_table(0).domain, dict.fromkeys("abcd", 0), cells, counts)
+    table = filled(sparse_table(0).domain, np.arange(1, 37) * 7 % 19 + 1)
     tests = fitted(table, [0b0111, 0b1110]).tests().set_index(["first", "second"])
     assert tests.loc[("b", "c"), "deviance"] == pytest.approx(21.359100091, abs=1e-6)
     assert tests.loc[("b", "c"), "df"] == 8
@@ -385,14 +367,12 @@ def test_the_fit_of_any_collection_is_that_of_the_full_joint(cube: DataCube, dat
 def test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint(seed: int) -> None:
     """Over the cliques that triangulation adds, which no margin holds, it must not begin with anything but evenness."""
     rng = np.random.default_rng(seed)
-    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcd"})
+    domain = flat_domain(a=3, b=3, c=3, d=3)
     counts = rng.integers(0, 4, (3, 3, 3, 3))
     counts[0, 0], counts[:, 1, 2], counts[:, :, 0, 1], counts[2, :, :, 0] = 0, 0, 0, 0
-    codes = dict(zip("abcd", np.indices(counts.shape).reshape(4, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, counts.ravel())])
-    cycle = [dict.fromkeys(pair, 0) for pair in ("ab", "bc", "cd", "da")]
-    fit = iterative_fit(Collection.of(cube, map(domain.mask, cycle)))
-    joint = iterative_proportional_fitting(counts / counts.sum(), domain, cycle, sweeps=5_000) * counts.sum()
+    cycle = published(filled(domain, counts), "ab", "bc", "cd", "da")
+    fit = iterative_fit(cycle)
+    joint = iterative_proportional_fitting(counts / counts.sum(), domain, cycle.margins, sweeps=5_000) * counts.sum()
     for clique in fit.tree.cliques:
         cells = fit.marginal(clique)
         dense = np.zeros([3 if name in domain.margin(clique) else 1 for name in "abcd"])
@@ -401,21 +381,15 @@ def test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint(seed: int
 
 
 def test_too_many_cells_are_refused() -> None:
-    domain = Domain.of({name: Hierarchy.flat("wxyz") for name in "abcd"})
-    codes = dict(zip("abcd", np.random.default_rng(1).integers(0, 4, (4, 200))))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, np.ones(200, dtype=np.int64))
-    cycle = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")]
+    table = of_rows(flat_domain(a=4, b=4, c=4, d=4), np.random.default_rng(1).integers(0, 4, (200, 4)))
     with pytest.raises(TooManyCellsError, match="more than 10"):
-        iterative_fit(Collection.of(DataCube([table]), cycle), limit=10)
+        iterative_fit(published(table, "ab", "bc", "cd", "da"), limit=10)
 
 
 def test_a_fit_that_a_deadline_ends_says_what_it_misses() -> None:
     """Wherever in a sweep the time is over: cliques agree, and the largest misfit of their margins is told."""
-    rng = np.random.default_rng(1)
-    domain = Domain.of({name: Hierarchy.flat("wxyz") for name in "abcd"})
-    codes = dict(zip("abcd", np.indices((4, 4, 4, 4)).reshape(4, -1)))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, rng.integers(1, 30, 256))
-    cycle = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "da")])
+    table = filled(flat_domain(a=4, b=4, c=4, d=4), np.random.default_rng(1).integers(1, 30, 256))
+    cycle = published(table, "ab", "bc", "cd", "da")
     residuals = set()
     for looks in range(20):
         ticks = count()
@@ -431,14 +405,11 @@ def test_a_fit_that_a_deadline_ends_says_what_it_misses() -> None:
 
 
 def three_pairs(*dense: np.ndarray) -> Collection:
-    """The three three_pairs of three attributes, each of a table of its own where there are three."""
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(dense[0].shape[0]))) for name in "abc"})
-    codes = dict(zip("abc", np.indices(dense[0].shape).reshape(3, -1)))
-    tables = [
-        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), {a: codes[a] for a in pair}, own.ravel())
-        for pair, own in zip(("ab", "bc", "ac"), dense * (3 // len(dense)))
-    ]
-    return Collection.of(DataCube(tables), [table.mask for table in tables])
+    """The three pairs of three attributes, each of a table of its own where there are three."""
+    pairs = zip(("ab", "bc", "ac"), (2, 0, 1), dense * (3 // len(dense)))
+    return apart(
+        flat_domain(**dict.fromkeys("abc", len(dense[0]))), {pair: own.sum(axis=out) for pair, out, own in pairs}
+    )
 
 
 @pytest.mark.parametrize(("values", "blocks"), [(3, 1), (30, 1), (30, 10)])

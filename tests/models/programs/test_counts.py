@@ -19,6 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from brute_force import base_cells, iterative_proportional_fitting, joint_array
 from dice import Dice, Thrown
+from filled_tables import apart, filled, flat_domain, of_rows, published
 from models import (
     Collection,
     ContingencyTable,
@@ -204,11 +205,9 @@ LADDER = Hierarchy.from_rows([("0", "low", "*"), ("1", "low", "*"), ("2", "high"
 
 def full_cube(domain: Domain, keep: float = 1.0, seed: int = 0) -> DataCube:
     """One row in about that share of the cells."""
-    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    counts = (np.random.default_rng(seed).random(int(np.prod(shape))) < keep).astype(int)
+    counts = (np.random.default_rng(seed).random(domain.cell_count(sum(domain.attribute_masks))) < keep).astype(int)
     counts[0] = 1
-    return DataCube([ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, counts)])
+    return DataCube([filled(domain, counts)])
 
 
 def packing_of(cube: DataCube, shown: list[Mapping[str, int]]) -> Packing:
@@ -261,9 +260,7 @@ def test_the_rows_that_fit_are_those_of_an_integer_program(drawn: tuple[Packing,
 
 def test_half_a_row_of_each_of_three_that_block_each_other_is_no_table() -> None:
     """Three-dimensional matching: 011, 101 and 110 are 1.5 rows by the linear program alone."""
-    domain = Domain.of({name: Hierarchy.flat("01") for name in "srq"})
-    codes = {"s": np.array([0, 1, 1, 0]), "r": np.array([1, 0, 1, 0]), "q": np.array([1, 1, 0, 0])}
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("srq", 0), codes, np.ones(4, dtype=int))])
+    cube = DataCube([of_rows(flat_domain(s="01", r="01", q="01"), [[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]])])
     packing = packing_of(cube, [{"s": 0, "r": 0, "q": 0}, {"s": 0}, {"r": 0}, {"q": 0}])
     limits = np.ones(packing.width)
     for cell, label in enumerate(packing.tables[0].cells()):
@@ -445,22 +442,13 @@ INFEASIBLE = SimpleNamespace(status=2, x=None, fun=None, mip_dual_bound=np.inf)
 
 def cycle(counts: list[int]) -> Collection:
     """The three pairs of three binary attributes; counts: of the eight cells."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    codes = dict(zip("abc", (axis.ravel() for axis in np.indices((2, 2, 2)))))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.array(counts))
-    return Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "ac")])
+    return published(filled(flat_domain(a=2, b=2, c=2), counts), "ab", "bc", "ac")
 
 
 def contradictory() -> PossibleCells:
     """Pairs of three binary attributes that no table has: a = b, b = c, and a differs from c."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    pairs = {"ab": ([0, 1], [0, 1]), "bc": ([0, 1], [0, 1]), "ac": ([0, 1], [1, 0])}
-    full = {"ab": ([0, 0, 1], [0, 1, 1]), **{k: v for k, v in pairs.items() if k != "ab"}}
-    tables = [
-        ContingencyTable.from_cells(domain, dict.fromkeys(pair, 0), dict(zip(pair, map(np.array, codes))), counts)
-        for (pair, codes), counts in zip(full.items(), ([2, 1, 2], [2, 3], [2, 3]))
-    ]
-    return possible_cells(Collection.of(DataCube(tables), [table.mask for table in tables]), 100)
+    counts = {"ab": [[2, 1], [0, 2]], "bc": [[2, 0], [0, 3]], "ac": [[0, 2], [3, 0]]}
+    return possible_cells(apart(flat_domain(a=2, b=2, c=2), counts), 100)
 
 
 @pytest.fixture
@@ -525,13 +513,9 @@ def test_marginals_of_no_table_contradict_each_other(numbers: RealNumbers | Whol
 def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates() -> None:
     """A consistent table of whole numbers has 12,716,158 rows there; a gap of a ten-thousandth hid it."""
     draw = random.Random(815160)
-    domain = Domain.of({a: Hierarchy.flat(map(str, range(n))) for a, n in zip("abcd", (5, 5, 3, 5))})
-    shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-    counts = np.array([draw.randint(1, 10**6) if draw.random() < 0.4 else 0 for _ in range(int(np.prod(shape)))])
-    codes = dict(zip("abcd", np.indices(shape).reshape(4, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, counts)])
-    pairs = [domain.mask({a: 0, b: 0}) for a, b in ("ab", "bc", "ac", "cd", "ad", "bd")]
-    cells = possible_cells(Collection.of(cube, pairs), 10**5)
+    counts = [draw.randint(1, 10**6) if draw.random() < 0.4 else 0 for _ in range(375)]
+    table = filled(flat_domain(a=5, b=5, c=3, d=5), counts)
+    cells = possible_cells(published(table, "ab", "bc", "ac", "cd", "ad", "bd"), 10**5)
     box = {"a": [1, 1, 0, 1, 1], "c": [1, 0, 0], "d": [1, 0, 0, 1, 1]}
     inside = np.all([np.array(meant, dtype=bool)[cells.codes[a]] for a, meant in box.items()], axis=0)
     least = extreme_count(cells, inside, -1, 60.0)
@@ -543,12 +527,8 @@ def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates()
 
 def all_pairs(size: int) -> PossibleCells:
     """The three pairs of three attributes with so many values, of which all cells can be occupied."""
-    rng = np.random.default_rng(size)
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(size))) for name in "abc"})
-    codes = dict(zip("abc", (axis.ravel() for axis in np.indices((size, size, size)))))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, rng.integers(1, 9, size**3))
-    pairs = Collection.of(DataCube([table]), [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "ac")])
-    return possible_cells(pairs, size**3)
+    counts = np.random.default_rng(size).integers(1, 9, size**3)
+    return possible_cells(published(filled(flat_domain(a=size, b=size, c=size), counts), "ab", "bc", "ac"), size**3)
 
 
 def test_the_solution_is_that_of_this_process() -> None:
@@ -731,11 +711,11 @@ def listed_shares(sums: ClassSums) -> list[list[Fraction]]:
         for size in sums.sizes.tolist()
     ]
     total, rows = 0, [[0] * values for _ in ways]
-    for filled in product(*ways):
-        if all(np.array_equal(t.sums(np.array(filled, dtype=float)), t.counts) for t in sums.tables):
-            weight = prod(factorial(sum(own)) // prod(map(factorial, own)) for own in filled)
+    for table in product(*ways):
+        if all(np.array_equal(t.sums(np.array(table, dtype=float)), t.counts) for t in sums.tables):
+            weight = prod(factorial(sum(own)) // prod(map(factorial, own)) for own in table)
             total += weight
-            rows = [[r + weight * f for r, f in zip(*each)] for each in zip(rows, filled)]
+            rows = [[r + weight * f for r, f in zip(*each)] for each in zip(rows, table)]
     return [[Fraction(r, total * int(n)) for r in own] for own, n in zip(rows, sums.sizes)]
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, free_parameter_count, iterative_proportional_fitting, joint_array, places
 from checks import PrivacyConstraint, Requirements
+from filled_tables import filled, flat_domain, of_rows, published
 from models import (
     KL,
     STRATEGIES,
     AddEdge,
     AddVertex,
     Collection,
-    ContingencyTable,
     DataCube,
     Deadline,
     Domain,
@@ -222,10 +222,8 @@ def test_margins_are_judged_by_classes_unless_limits_come_first():
 
 def test_time_is_looked_at_between_any_two_margins(monkeypatch):
     """Counting the margins of a lattice can take longer than everything else."""
-    rng, names = np.random.default_rng(0), "abcdefgh"
-    domain, codes = Domain.of(dict.fromkeys(names, Hierarchy.flat("01"))), rng.integers(0, 2, (8, 500))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), dict(zip(names, codes)), np.ones(500))
-    problem = Problem(DataCube([table]))
+    rows = np.random.default_rng(0).integers(0, 2, (500, 8))
+    problem = Problem(DataCube([of_rows(flat_domain(**dict.fromkeys("abcdefgh", 2)), rows)]))
     asked, known, entropy = set(), [], DataCube.entropy
     monkeypatch.setattr(DataCube, "entropy", lambda cube, mask: asked.add(mask) or entropy(cube, mask))
     result = forward(problem, Countdown(0))
@@ -295,9 +293,7 @@ def test_a_portfolio_proves_the_best_collection_of_a_small_lattice(problem: Prob
 def steps_that_pay_late() -> InteractionCube:
     """Two attributes of which the coarse steps tell nothing of each other and the fine ones are the same."""
     fours = Hierarchy.from_rows([(str(v), "ab"[v // 2], "*") for v in range(4)])
-    domain = Domain.of({"x": fours, "y": fours})
-    codes = {"x": np.arange(4), "y": np.array([0, 2, 3, 1])}
-    return InteractionCube([ContingencyTable.from_cells(domain, {"x": 0, "y": 0}, codes, np.array([50, 50, 50, 50]))])
+    return InteractionCube([of_rows(Domain.of({"x": fours, "y": fours}), [[0, 0], [1, 2], [2, 3], [3, 1]] * 50)])
 
 
 def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends_and_others_go_on() -> None:
@@ -336,13 +332,9 @@ def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_
 def associated(rows: int, seed: int) -> InteractionCube:
     """a and b go together; c has nothing to do with either."""
     rng = np.random.default_rng(seed)
-    domain = Domain.of({name: Hierarchy.flat([f"{name}{v}" for v in range(4)]) for name in "abc"})
     a = rng.integers(0, 4, rows)
     b = np.where(rng.random(rows) < 0.5, a, rng.integers(0, 4, rows))
-    codes = {"a": a, "b": b, "c": rng.integers(0, 4, rows)}
-    return InteractionCube(
-        [ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, np.ones(rows, dtype=int))]
-    )
+    return InteractionCube([of_rows(flat_domain(a=4, b=4, c=4), np.column_stack([a, b, rng.integers(0, 4, rows)]))])
 
 
 def whole_of(cube: InteractionCube) -> Problem:
@@ -553,12 +545,10 @@ def test_the_sensitive_values_change_nothing(core: Core, k: int, random: np.rand
     """People keep their nonsensitive values, and exchange sensitive ones."""
     domain, cube = core.collection.domain, core.collection.cube
     base = cube.table(sum(domain.attribute_masks))
-    rows = {a: np.repeat(codes, base.counts) for a, codes in zip(base.attributes, base.codes)}
-    exchanged = rows[core.sensitive].tolist()
-    random.shuffle(exchanged)
-    rows[core.sensitive] = np.array(exchanged)
-    other = ContingencyTable.from_cells(domain, base.margin, rows, np.ones(cube.total, dtype=np.int64))
-    beside = Core(Collection.of(DataCube([other]), core.collection.masks), core.sensitive)
+    rows = np.repeat(np.column_stack(base.codes), base.counts, axis=0)
+    own = domain.index(core.sensitive)
+    rows[:, own] = random.sample(rows[:, own].tolist(), len(rows))
+    beside = Core(Collection.of(DataCube([of_rows(domain, rows)]), core.collection.masks), core.sensitive)
     assert plain(further_tables(core.collection, core.nonsensitive, linked(core, k))) == plain(
         further_tables(beside.collection, core.nonsensitive, linked(beside, k))
     )
@@ -614,18 +604,15 @@ def test_the_finest_allowed_margins_are_found(domain: Domain, data: st.DataObjec
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abs"})
-    cells = dict(zip("abs", np.indices((2, 2, 2)).reshape(3, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abs", 0), cells, np.arange(1, 9))])
-    ones = Collection.of(cube, [domain.mask({a: 0}) for a in "abs"])
+    table = filled(flat_domain(a=2, b=2, s=2), np.arange(1, 9))
+    domain, ones = table.domain, published(table, "a", "b", "s")
     with pytest.raises(SelectionError, match="show"):
         further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "s": 0})])
     for limits in ({"tables": -1}, {"cells": -1}, {"least_gain": -0.1}, {"least_gain": 1.5}):
         with pytest.raises(SelectionError):
             FurtherLimits(**limits)
-    cycle = Collection.of(cube, [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bs", "as")])
     with pytest.raises(NotDecomposableError):
-        further_tables(cycle, "abs", lambda _: True)
+        further_tables(published(table, "ab", "bs", "as"), "abs", lambda _: True)
     assert further_tables(ones, "ab", lambda _: True, ANY, deadline=Deadline(0.0)) == ()
 
 
@@ -710,24 +697,17 @@ def test_published_tables_are_answered_exactly_and_no_further_tables_change_noth
 
 def test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted() -> None:
     """Three pairs of four attributes say more of a triple than the triple's own pairs do."""
-    rng = np.random.default_rng(3)
-    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcd"})
-    cells = np.indices((3, 3, 3, 3)).reshape(4, -1)
-    counts = rng.integers(1, 40, 81)
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), dict(zip("abcd", cells)), counts)])
-    ones = Collection.of(cube, [domain.mask({a: 0}) for a in "abcd"])
-    further = [domain.mask(dict.fromkeys(pair, 0)) for pair in ("ab", "bc", "cd", "ad")]
-    asked = {"a": 0, "b": 0, "c": 0}
-    some, every = (LocalFit(MarginalModel(ones), tuple(further), cells=cells) for cells in (0, LAID_OUT))
+    table = filled(flat_domain(a=3, b=3, c=3, d=3), np.random.default_rng(3).integers(1, 40, 81))
+    further = published(table, "ab", "bc", "cd", "ad").masks
+    ones, asked = MarginalModel(published(table, *"abcd")), {"a": 0, "b": 0, "c": 0}
+    some, every = (LocalFit(ones, further, cells=cells) for cells in (0, LAID_OUT))
     assert some.answer(asked).kind is Kind.SOME
     assert every.answer(asked).kind is Kind.ALL
     assert not np.allclose(some.expected(asked), every.expected(asked), rtol=1e-3)
 
 
 def test_a_margin_that_is_too_large_to_be_laid_out_is_refused() -> None:
-    domain = Domain.of({name: Hierarchy.flat(map(str, range(400))) for name in "abc"})
-    one = {name: np.zeros(1, dtype=np.intp) for name in "abc"}
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), one, [5])])
-    model = LocalFit(MarginalModel(Collection.of(cube, [domain.mask({"a": 0, "b": 0})])), ())
+    table = of_rows(flat_domain(a=400, b=400, c=400), [[0, 0, 0]])
+    model = LocalFit(MarginalModel(published(table, "ab")), ())
     with pytest.raises(TooManyCellsError, match="64,000,000 cells is more than"):
         model.answer(dict.fromkeys("abc", 0))

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from filled_tables import filled, flat_domain
 from models import (
     KL,
     STRATEGIES,
     AddEdge,
     AddVertex,
     Collection,
-    ContingencyTable,
     DataCube,
     Domain,
     Hierarchy,
@@ -142,10 +142,8 @@ def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(str
 
 def test_a_move_refused_for_now_comes_back_when_there_is_room():
     """Two margins allowed: c, of one value in ten, tells most, but has to wait until a and b share one."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    codes = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
-    counts = np.outer([3, 2, 2, 3], [9, 1]).ravel()
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, counts)])
+    domain = flat_domain(a=2, b=2, c=2)
+    cube = DataCube([filled(domain, np.outer([3, 2, 2, 3], [9, 1]))])
     result = greedy(cube, [domain.mask({"a": 0}), domain.mask({"b": 0})], Limits(domain, 8, 2), never)
     first, second = result.steps
     assert (first.move, first.refused) == (
@@ -157,10 +155,8 @@ def test_a_move_refused_for_now_comes_back_when_there_is_room():
 
 def all_or_nothing():
     """A problem of two attributes whose base table alone may be published, though it costs more than it tells."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "ab"})
-    codes = dict(zip("ab", np.indices((2, 2)).reshape(2, -1)))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys("ab", 0), codes, np.array([9, 3, 2, 1]))
-    between = Refused(frozenset(all_collections(domain) - {frozenset(), frozenset([table.mask])}))
+    table = filled(flat_domain(a=2, b=2), [9, 3, 2, 1])
+    between = Refused(frozenset(all_collections(table.domain) - {frozenset(), frozenset([table.mask])}))
     return Problem(DataCube([table]), between, PenalizedDivergence(1.0)), table.mask
 
 
@@ -175,10 +171,8 @@ def test_backward_search_loses_nothing_when_it_is_told_to_stop():
 
 def test_backward_search_shows_again_what_it_took_away():
     """Nothing may be shown with c. On the way from the base table c goes with its margins, and comes back by itself."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    cells = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
-    counts = np.array([50, 5, 6, 30, 7, 45, 40, 3])
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), cells, counts)])
+    domain = flat_domain(a=2, b=2, c=2)
+    cube = DataCube([filled(domain, [50, 5, 6, 30, 7, 45, 40, 3])])
     pair, alone = domain.mask({"a": 0, "b": 0}), domain.mask({"c": 0})
 
     def apart(cliques, _):

@@ -1,6 +1,5 @@
 """Model selection: the graph the rows were drawn from is found again, and published figures of known tables hold."""
 
-import json
 from importlib import import_module
 from itertools import combinations
 
@@ -10,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from filled_tables import filled, flat_domain, of_rows, of_vectors
 from models import (
     KL,
     STRATEGIES,
     Collection,
-    ContingencyTable,
     DataCube,
     Deadline,
-    Domain,
-    Hierarchy,
     LikelihoodRatio,
     Limits,
     MaximumEntropy,
@@ -34,9 +31,8 @@ from strategies import contingency_tables, domains
 both = STRATEGIES["greedy-both"]
 
 
-def flat_table(names, shape, codes, counts):
-    domain = Domain.of({name: Hierarchy.flat([str(v) for v in range(size)]) for name, size in zip(names, shape)})
-    return ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), dict(zip(names, codes)), np.asarray(counts))
+def flat_table(names, shape, counts):
+    return filled(flat_domain(**dict(zip(names, shape))), counts)
 
 
 def drawn_from_a_model(seed, attributes=7, rows=40_000):
@@ -58,7 +54,7 @@ def drawn_from_a_model(seed, attributes=7, rows=40_000):
         cliques.append((*parents, name))
         graph.add_node(names[name])
         graph.add_edges_from((names[p], names[name]) for p in parents)
-    return flat_table(names, sizes, columns, np.ones(rows, dtype=int)), graph
+    return of_rows(flat_domain(**dict(zip(names, sizes))), np.column_stack(columns)), graph
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -96,7 +92,7 @@ def test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed
 def test_both_directions_are_no_worse_than_forward_and_exact_is_the_best(seed):
     rng = np.random.default_rng(seed)
     counts = rng.gamma(0.4, 8, 24).astype(int) + 1
-    table = flat_table("abcd", (2, 3, 2, 2), np.indices((2, 3, 2, 2)).reshape(4, -1), counts)
+    table = flat_table("abcd", (2, 3, 2, 2), counts)
     for criterion in ("bic", "aic"):
         forward, two_way, best = (
             getattr(select(table, criterion, STRATEGIES[name]), criterion)
@@ -136,7 +132,7 @@ def test_one_attribute_can_limit_the_cliques():
 def test_the_graph_says_which_attributes_are_independent_given_the_others():
     """b decides a and c: a - b - c."""
     counts = np.array([[[30, 10], [3, 9]], [[10, 3], [9, 30]]])
-    table = flat_table("abc", (2, 2, 2), np.indices((2, 2, 2)).reshape(3, -1), counts.ravel())
+    table = flat_table("abc", (2, 2, 2), counts)
     selected = select(table, "bic")
     assert set(map(frozenset, selected.graph.edges)) == set(map(frozenset, combinations("abc", 2))) - {frozenset("ac")}
     assert repr(selected).startswith("a b; b c; deviance ")
@@ -159,15 +155,6 @@ def test_what_there_is_not_is_refused(wrong):
         select(table, **wrong)
 
 
-def published(shared_vectors, file, name=None):
-    """A published table: values without generalizations, the first variable fastest."""
-    example = json.loads((shared_vectors / file).read_text())
-    example = example[name] if name else example | {"vars": example["variables"], "levels": [["0", "1"]] * 6}
-    shape = [len(labels) for labels in example["levels"]]
-    codes = np.unravel_index(np.arange(np.prod(shape)), shape, order="F")
-    return example, flat_table(example["vars"], shape, codes, example["counts"])
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("strategy", [both, exact])
 @pytest.mark.parametrize(
@@ -182,7 +169,7 @@ def test_deviance_and_degrees_of_freedom_of_the_selected_model_are_those_of_r_lo
     shared_vectors, strategy, name, criterion, cliques
 ):
     """The selected model is one of those that were fitted by R's stats::loglin."""
-    example, table = published(shared_vectors, "loglin.json", name)
+    example, table = of_vectors(shared_vectors, "loglin.json", name)
     selected = select(table, criterion, strategy)
     assert set(map(frozenset, selected.cliques)) == set(map(frozenset, cliques))
     (model,) = (
@@ -197,7 +184,7 @@ def test_deviance_and_degrees_of_freedom_of_the_selected_model_are_those_of_r_lo
 @pytest.mark.data
 def test_the_model_of_the_czech_autoworkers_is_the_best_of_all_decomposable_ones(shared_vectors):
     """Stepwise in both directions finds what the exact search proves: ACE, ADE, BC, F; deviance by the closed form."""
-    _, table = published(shared_vectors, "autoworkers.json")
+    _, table = of_vectors(shared_vectors, "autoworkers.json")
     best = select(table, "bic", exact)
     assert best.search.optimal
     assert best.cliques == (("A", "C", "E"), ("A", "D", "E"), ("B", "C"), ("F",))
@@ -233,7 +220,7 @@ def test_exact_search_that_does_not_end_is_no_worse_than_what_it_begins_with(see
     """Begun with the best heuristic it keeps that; by itself, out of room, it is no worse than both directions."""
     rng = np.random.default_rng(seed)
     shape = (2, 3, 2, 2, 2)
-    table = flat_table("abcde", shape, np.indices(shape).reshape(5, -1), rng.gamma(0.4, 8, 48).astype(int) + 1)
+    table = flat_table("abcde", shape, rng.gamma(0.4, 8, 48).astype(int) + 1)
     problem = select(table).problem
     two_way = both(problem, never)
     assert exact(problem, lambda: True, two_way).value <= two_way.value
@@ -248,7 +235,7 @@ def test_adjusted_criteria_are_those_of_the_parameters_that_can_be_estimated(see
     rng = np.random.default_rng(seed)
     counts = rng.poisson(0.8, 36)
     counts[0] += 1
-    table = flat_table("abc", (3, 4, 3), np.indices((3, 4, 3)).reshape(3, -1), counts)
+    table = flat_table("abc", (3, 4, 3), counts)
     price = np.log(table.total) if criterion == "bic" else 2
     graphs = [(("a", "b"), ("b", "c")), (("a", "c"), ("b", "c")), (("a", "b"), ("a", "c"))]
     graphs += [(("a", "b"),), (("a", "c"),), (("b", "c"),), (), (("a", "b", "c"),)]
@@ -261,7 +248,7 @@ def test_adjusted_criteria_are_those_of_the_parameters_that_can_be_estimated(see
 
 def test_models_near_the_best_are_weighted_by_the_criterion():
     """All decomposable models of three attributes, by hand."""
-    table = flat_table("abc", (2, 2, 2), np.indices((2, 2, 2)).reshape(3, -1), [9, 4, 5, 6, 3, 8, 4, 9])
+    table = flat_table("abc", (2, 2, 2), [9, 4, 5, 6, 3, 8, 4, 9])
     found = select(table)
     pairs = list(combinations("abc", 2))
     graphs = [chosen for size in range(3) for chosen in combinations(pairs, size)] + [(("a", "b", "c"),)]
@@ -279,9 +266,7 @@ def test_a_model_is_the_same_whether_pairs_are_learnt_at_once_or_counted_one_by_
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 3, size=(8, 200))
     columns[4:] = np.where(rng.random((4, 200)) < 0.7, columns[:4], columns[4:])
-    domain = Domain.of({name: Hierarchy.flat("xyz") for name in "abcdefgh"})
-    codes = dict(zip("abcdefgh", columns))
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, np.ones(200, int))
+    table = of_rows(flat_domain(**dict.fromkeys("abcdefgh", 3)), columns.T)
     limits = Limits(forbidden=(("a", "e"),), max_attributes=3)
     at_once = select(table, strategy=strategy, limits=limits)
     monkeypatch.setattr(DataCube, "learn_pairs", lambda _: None)

@@ -15,11 +15,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
+from filled_tables import counted, filled, flat_domain
 from models import (
     KL,
     STRATEGIES,
     Collection,
-    ContingencyTable,
     DataCube,
     Deadline,
     Domain,
@@ -241,14 +241,8 @@ def hidden_pair() -> Problem:
     """
     nested = Hierarchy.from_rows([("p1", "p", "*"), ("p2", "p", "*"), ("q1", "q", "*"), ("q2", "q", "*")])
     domain = Domain.of({"school": nested, "trade": nested, "age": Hierarchy.flat(["young", "old"])})
-    trade_of = [0, 2, 1, 3]
-    codes = {"school": [s for s in range(4) for _ in range(2)], "age": [0, 1] * 4}
-    codes["trade"] = [trade_of[s] for s in codes["school"]]
-    counts = [12, 9, 11, 9, 9, 11, 9, 11]
-    columns = {name: np.array(codes[name]) for name in domain.attributes}
-    cube = DataCube(
-        [ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), columns, np.array(counts))]
-    )
+    cells = [(school, trade, age) for school, trade in enumerate((0, 2, 1, 3)) for age in range(2)]
+    cube = DataCube([counted(domain, dict(zip(cells, [12, 9, 11, 9, 9, 11, 9, 11])))])
 
     def apart(cliques, _):
         """One attribute has one partner."""
@@ -273,12 +267,10 @@ def traps(number):
     rng = np.random.default_rng(0)
     nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
     domain = Domain.of({"a": nested, **{name: Hierarchy.flat("xyz") for name in "bcd"}})
-    codes = dict(zip("abcd", np.indices((3, 3, 3, 3)).reshape(4, -1)))
     found = 0
     while found < number:
         counts = rng.gamma(0.3, 5, 81).astype(int) + (rng.random(81) < 0.2)
-        cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abcd", 0), codes, counts)])
-        problem = Problem(cube, AtMost(domain, 3, 40))
+        problem = Problem(DataCube([filled(domain, counts)]), AtMost(domain, 3, 40))
         best = exact(problem, never)
         if forward(problem, never).value > best.value + 1e-3:
             found += 1
@@ -320,9 +312,7 @@ MANY = 100_000
 
 
 def table_of(shape, counts):
-    domain = Domain.of({name: Hierarchy.flat([str(v) for v in range(size)]) for name, size in zip("abcd", shape)})
-    codes = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    return ContingencyTable.from_cells(domain, dict.fromkeys(domain.attributes, 0), codes, np.asarray(counts))
+    return filled(flat_domain(**dict(zip("abcd", shape))), counts)
 
 
 def drawn(seed):
@@ -416,8 +406,6 @@ def random_problem(rng):
     nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
     domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz"), "c": Hierarchy.flat("xyz")})
     counts = rng.gamma(0.3, 5, (3, 3, 3)).astype(int) + (rng.random((3, 3, 3)) < 0.2)
-    codes = dict(zip("abc", np.indices((3, 3, 3)).reshape(3, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, counts.ravel())])
     collections = sorted(by_antichains((2, 1, 1)) - {frozenset()}, key=sorted)
     refused = frozenset(c for c in collections if rng.random() < 0.6)
     constraint = [
@@ -427,7 +415,7 @@ def random_problem(rng):
         Refused(refused),
         MarginLimits(domain, max_attributes=2, then=AtMost(domain, 2, 99)),
     ][rng.integers(5)]
-    return Problem(cube, constraint)
+    return Problem(DataCube([filled(domain, counts)]), constraint)
 
 
 def test_the_cases_are_hard_enough_to_tell_an_exact_search_from_a_greedy_one():
@@ -620,12 +608,9 @@ def test_every_strategy_weighs_them_and_says_so_truly(name, problem, turns):
 
 def pulled():
     """Two pairs of attributes depend on each other, the first less; one margin of two attributes may be published."""
-    domain = Domain.of({name: Hierarchy.flat("xy") for name in "abc"})
-    counts = {"ab": np.array([[30, 20], [20, 30]]), "bc": np.array([[40, 10], [10, 40]])}
-    joint = counts["ab"][:, :, None] * counts["bc"][None] // 50
-    codes = dict(zip("abc", np.indices((2, 2, 2)).reshape(3, -1)))
-    cube = DataCube([ContingencyTable.from_cells(domain, dict.fromkeys("abc", 0), codes, joint.ravel())])
-    return cube, domain
+    domain = flat_domain(a=2, b=2, c=2)
+    joint = np.array([[30, 20], [20, 30]])[:, :, None] * np.array([[40, 10], [10, 40]])[None] // 50
+    return DataCube([filled(domain, joint)]), domain
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -651,6 +636,5 @@ def test_what_is_no_wanted_margin_is_refused():
         with pytest.raises(SelectionError, match="weight above 0"):
             WantedMargin(mask, weight)
     nested = Domain.of({"a": Hierarchy.from_rows([("u", "w", "*"), ("v", "x", "*")])})
-    table = ContingencyTable.from_cells(nested, {"a": 0}, {"a": np.array([0, 1])}, [3, 4])
     with pytest.raises(SelectionError, match="at their base values"):
-        WantedAnalyses(DataCube([table]), [WantedMargin(nested.mask({"a": 1}))])
+        WantedAnalyses(DataCube([filled(nested, [3, 4])]), [WantedMargin(nested.mask({"a": 1}))])
