@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models import Hierarchy, MarginalsError, all_tables
-from small_limits import ROOT, limits_of, run, set_limit
+from small_limits import gone_beyond, limits_of, listed, run, set_limit
 
 AGAIN = {
     "models/programs/test_counts::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
@@ -149,34 +149,26 @@ REFUSED = {
 """What is too large is refused: tests whose tables are, below a small limit, with what the error says."""
 
 ELSEWHERE = {
-    "models.inference.beside_core _MOST_SWEEPS": "marginals/test_interchange",
-    "models.inference.class_shares LISTED": "models/programs/test_counts",
-    "models.inference.local_fit CELLS": "models/search/test_bounds",
-    "models.programs.all_tables MOST_TABLES": "models/programs/test_counts",
-    "models.programs.all_tables _MOST_NUMBERS": "models/test_limits",
-    "models.programs.consistent_tables _CELLS_IN_TIME": "models/programs/test_counts",
-    "models.search.cross_validation _CELLS": "models/test_accuracy",
-    "models.search.further_tables _CELLS": "models/search/test_bounds",
-    "models.search.greedy MOST_ATTRIBUTES": "models/search/test_bounds",
-    "models.search.lattice_bounds LARGEST_BLOCK": "models/search/test_bounds",
-    "models.search.lattice_bounds _AT_ONCE": "models/search/test_bounds",
-    "models.search.lattice_bounds _MOST_CELLS": "models/search/test_bounds",
-    "models.search.lattice_bounds _MOST_INDICATORS": "models/search/test_bounds",
-    "models.search.lattice_bounds _MOST_PRODUCTS": "models/search/test_bounds",
-    "models.search.lattice_bounds _MOST_ROWS": "models/search/test_bounds",
-    "models.search.lattice_bounds _MOST_WORK": "models/search/test_bounds",
-    "models.search.lattice_bounds _SPARSE": "models/search/test_bounds",
-    "models.search.lower_bound _CHUNK": "models/search/test_bounds",
-    "models.search.lower_bound _LARGEST_KEY": "models/search/test_bounds",
-    "models.tables.hierarchy MAX_LABELS": "models/tables/test_hierarchy",
-    "models.tables.hierarchy MAX_LEVELS": "models/tables/test_hierarchy",
-    "models.tables.hierarchy _MAX_GRID": "models/tables/test_hierarchy",
+    "marginals/test_interchange": {"models.inference.beside_core": "_MOST_SWEEPS"},
+    "models/programs/test_counts": {
+        "models.inference.class_shares": "LISTED",
+        "models.programs.all_tables": "MOST_TABLES",
+        "models.programs.consistent_tables": "_CELLS_IN_TIME",
+    },
+    "models/search/test_bounds": {
+        "models.inference.local_fit": "CELLS",
+        "models.search.further_tables": "_CELLS",
+        "models.search.greedy": "MOST_ATTRIBUTES",
+        "models.search.lattice_bounds": (
+            "LARGEST_BLOCK _AT_ONCE _MOST_CELLS _MOST_INDICATORS _MOST_PRODUCTS _MOST_ROWS _MOST_WORK _SPARSE"
+        ),
+        "models.search.lower_bound": "_CHUNK _LARGEST_KEY",
+    },
+    "models/tables/test_hierarchy": {"models.tables.hierarchy": "MAX_LABELS MAX_LEVELS _MAX_GRID"},
+    "models/test_accuracy": {"models.search.cross_validation": "_CELLS"},
+    "models/test_limits": {"models.programs.all_tables": "_MOST_NUMBERS"},
 }
 """Limits beyond which other tests go by themselves."""
-
-
-def listed(tests):
-    return [(test, limit, value) for test, limits in tests.items() for limit, value in limits.items()]
 
 
 @pytest.mark.parametrize(("test", "limit", "value"), listed(AGAIN))
@@ -214,6 +206,6 @@ def test_of_all_tables_all_are_given_or_none(monkeypatch):
 
 
 def test_every_constant_that_sounds_like_a_limit_is_gone_beyond():
-    tested = {limit for tests in (AGAIN, REFUSED) for limits in tests.values() for limit in limits} | set(ELSEWHERE)
-    assert not limits_of("models") - tested
-    assert all((ROOT / "tests" / f"{file}.py").is_file() for file in ELSEWHERE.values())
+    assert (
+        not limits_of("models") - {limit for _, limit, _ in (*listed(AGAIN), *listed(REFUSED))} - gone_beyond(ELSEWHERE)
+    )

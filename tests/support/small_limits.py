@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from project import ROOT
 
 LIMIT = re.compile(
     r"^(_?(?:MOST|MAX|LARGE|LARGEST|CELLS|BLOCK|CHUNK|LISTED|SPARSE|NUMBERS|SMALL)(?:_\w+)?|\w+_(?:LIMIT|ONCE)) = [\d_.]+",
@@ -30,6 +29,17 @@ def limits_of(floor: str) -> set[str]:
         for path in (ROOT / floor).rglob("*.py")
         for name in LIMIT.findall(path.read_text())
     }
+
+
+def gone_beyond(elsewhere: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """Limits that tests of other files go beyond by themselves. elsewhere: for each file names by module."""
+    assert all((ROOT / "tests" / f"{file}.py").is_file() for file in elsewhere)
+    return {f"{module} {name}" for own in elsewhere.values() for module, names in own.items() for name in names.split()}
+
+
+def listed(tests: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, Any]]:
+    """Each test with each of the limits that it runs again below, and the small value."""
+    return [(test, limit, value) for test, limits in tests.items() for limit, value in limits.items()]
 
 
 def set_limit(monkeypatch: pytest.MonkeyPatch, limit: str, value: Any) -> None:
