@@ -1,10 +1,13 @@
-"""Random published tables by their labels alone, and all populations that fit them, without any type of the code."""
+"""Random published tables by their labels alone, and all populations that fit them; and the same as the code takes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
+
+from models import UNBOUNDED, Classification, IntervalTable, LinkedTables, linked_tables
 
 Labels = Mapping[str, str]
 """A label for each attribute of a table; "Total" for everybody."""
@@ -57,12 +60,18 @@ class LabelledTables:
 
 
 SHAPES = ((2, 2, 2, 2), (2, 2, 2, 3), (2, 3, 2, 2), (2, 2, 2, 2, 2), (3, 2, 2), (3, 3, 2))
-PEOPLE = {8: 6, 12: 5, 16: 5, 18: 4, 24: 4, 32: 4}
+SMALL = ((2, 2), (2, 3), (3, 3), (2, 2, 2), (4, 2))
+"""Where all bounds are sharp within a second."""
+
+PEOPLE = {4: 6, 6: 6, 8: 6, 9: 6, 12: 5, 16: 5, 18: 4, 24: 4, 32: 4}
 
 
-def random_labelled_tables(rng: np.random.Generator) -> LabelledTables:
-    """Two to seven tables of two or three of up to five attributes, with groups, totals, suppressed and rounded cells."""
-    shape = SHAPES[rng.integers(len(SHAPES))]
+def random_labelled_tables(rng: np.random.Generator, shapes: Sequence[tuple[int, ...]] = SHAPES) -> LabelledTables:
+    """Two to seven tables of two or three of up to five attributes, with groups, totals, suppressed and rounded cells.
+
+    Of small shapes tables of one attribute, too.
+    """
+    shape = shapes[rng.integers(len(shapes))]
     base = {f"a{n}": tuple(f"v{n}{value}" for value in range(size)) for n, size in enumerate(shape)}
     groups = {a: {f"g{a}": values[:2]} if len(values) > 2 else {} for a, values in base.items()}
     people = int(rng.integers(1, PEOPLE[int(np.prod(shape))] + 1))
@@ -70,7 +79,7 @@ def random_labelled_tables(rng: np.random.Generator) -> LabelledTables:
     combinations_of_base = len(list(bare.combinations()))
     few = rng.integers(0, combinations_of_base, size=rng.integers(1, people + 1))
     truth = np.bincount(rng.choice(few, size=people), minlength=combinations_of_base)
-    margins = [m for size in (2, 2, 2, 3) for m in combinations(base, size)]
+    margins = [m for size in ((1, 2, 2, 3) if shapes is SMALL else (2, 2, 2, 3)) for m in combinations(base, size)]
     chosen = [margins[rng.integers(len(margins))] for _ in range(rng.integers(2, 8))]
     tables = [(margin, tuple(_cells(rng, bare, truth, margin))) for margin in dict.fromkeys(chosen)]
     return LabelledTables(base, groups, (*tables, ((), (({}, people, people),))), people)
@@ -99,3 +108,27 @@ def _cells(
             yield labels, 0, None
         else:
             yield labels, count, count
+
+
+def linked_labels(published: LabelledTables, *limits: Any) -> LinkedTables:
+    """Labelled tables as the code takes them. limits: of joint tables, where other ones are meant than by default."""
+    classifications = {
+        name: Classification(name, values, {g: frozenset(m) for g, m in published.groups[name].items()})
+        for name, values in published.base.items()
+    }
+
+    def members(labels: Mapping[str, str]) -> tuple[int, ...]:
+        return tuple(
+            classifications[a].everything if label == "Total" else classifications[a].members(label)
+            for a, label in labels.items()
+        )
+
+    tables = [
+        IntervalTable.of(
+            f"table {number}",
+            attributes,
+            {members(labels): (low, UNBOUNDED if high is None else high) for labels, low, high in cells},
+        )
+        for number, (attributes, cells) in enumerate(published.tables)
+    ]
+    return linked_tables(tables, [*classifications.values()], *limits)

@@ -28,7 +28,7 @@ from checks.attacks.likely_small import likely_small
 from checks.attacks.minimality import accuracy, base_rate, confident, definetti, published_groups
 from checks.attacks.published_counts import published_counts
 from filled_tables import apart, filled, flat_domain, of_rows, published
-from interval_oracles import Published, random_published
+from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
     NEVER,
     Collection,
@@ -41,7 +41,6 @@ from models import (
     Hierarchy,
     LinkedTables,
     MarginalModel,
-    linked_tables,
     proven_bounds,
 )
 from models.intervals.proofs import BoundScope
@@ -431,17 +430,14 @@ def test_what_is_beyond_a_limit_is_counted_and_the_rest_ranked(
 @settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 2]))
 def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | None) -> None:
-    published = random_published(np.random.default_rng(seed))
-    linked = linked_tables(published.tables, published.classifications)
+    published = random_labelled_tables(np.random.default_rng(seed), SMALL)
+    linked, populations = linked_labels(published), published.populations()
     bounds = proven_bounds(linked, BoundScope(small))
     assert bounds.decided.all()
-    fitting = published.fitting()
-    counts = np.stack(
-        [published.count(fitting, [s[c] for s, c in zip(linked.sets, key)]) for key in linked.keys.tolist()]
-    )
+    counts = np.array([populations @ published.inside(linked.named(cell)) for cell in range(len(linked))])
     with pytest.raises(DomainMismatchError):
         FactCriteria(small=0)
-    facts = certain_facts(linked, bounds, FactCriteria(small=2, sensitive=("a",)))
+    facts = certain_facts(linked, bounds, FactCriteria(small=2, sensitive=("a0",)))
     told = {kind: {fact.cell for fact in facts if fact.kind is kind} for kind in FactKind}
     low, high, was_open = counts.min(axis=1), counts.max(axis=1), linked.lower < linked.upper
     recovered = linked.is_published & was_open & (low == high)
@@ -451,19 +447,24 @@ def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | Non
     assert told[FactKind.SMALL] == set(np.flatnonzero(small_ones).tolist())
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small_ones
     assert told[FactKind.EXISTS] == set(np.flatnonzero(exists).tolist())
-    assert told[FactKind.SENSITIVE] == set(_alone(published, linked, fitting, counts))
+    assert told[FactKind.SENSITIVE] == set(_alone(published, linked, populations, counts))
 
 
-def _alone(published: Published, linked: LinkedTables, fitting: CountArray, counts: CountArray) -> Iterator[int]:
+def _alone(
+    published: LabelledTables, linked: LinkedTables, populations: CountArray, counts: CountArray
+) -> Iterator[int]:
     """The narrowest values of the first attribute that everybody of a group has in every population."""
-    values = published.classifications[0]
     alone = []
-    for cell, key in enumerate(linked.keys.tolist()):
-        value, *group = (known[code] for known, code in zip(linked.sets, key))
-        everybody = published.count(fitting, [values.everything, *group])
-        is_value = value != values.everything and value in map(values.members, (*values.base, *values.groups))
-        if is_value and counts[cell].min() >= 1 and np.array_equal(counts[cell], everybody):
-            alone.append((value, group, cell))
-    for value, group, cell in alone:
-        if not any(other == group and narrower != value and not narrower & ~value for narrower, other, _ in alone):
+    for cell, own in enumerate(counts):
+        group = dict(linked.named(cell))
+        label = group.pop("a0", None)
+        everybody = populations @ published.inside(group)
+        if (
+            label in (*published.base["a0"], *published.groups["a0"])
+            and own.min() >= 1
+            and np.array_equal(own, everybody)
+        ):
+            alone.append((published.meant("a0", label), group, cell))
+    for values, group, cell in alone:
+        if not any(other == group and narrower < values for narrower, other, _ in alone):
             yield cell

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from interval_oracles import Published, random_published
-from label_oracles import LabelledTables, random_labelled_tables
+from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
     UNBOUNDED,
     Classification,
@@ -19,7 +18,6 @@ from models import (
     Deadline,
     Interval,
     IntervalTable,
-    LinkedTables,
     disagreements,
     joint_contradiction,
     linked_tables,
@@ -30,33 +28,15 @@ from models.intervals.linked_tables import JOINT_LIMITS, JointLimits
 from models.intervals.proofs import explained
 
 
-def compare(published: Published) -> int:
-    """Whether every bound holds and is attained; how many cells there were."""
-    linked = linked_tables(published.tables, published.classifications)
-    bounds = proven_bounds(linked)
-    fitting = published.fitting()
-    assert len(fitting)
-    for cell in range(len(linked)):
-        counts = published.count(fitting, [sets[code] for sets, code in zip(linked.sets, linked.keys[cell].tolist())])
-        least, most = int(counts.min()), int(counts.max())
-        lower, upper = int(bounds.lower[cell]), int(bounds.upper[cell])
-        assert lower <= least
-        assert most <= upper
-        assert bounds.sharp[cell]
-        assert (lower, upper) == (least, most)
-    return len(linked)
-
-
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_bounds_are_those_of_all_populations_that_fit(seed: int) -> None:
-    compare(random_published(np.random.default_rng(seed)))
+    assert compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), JOINT_LIMITS)[1] == 0
 
 
 def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
     for seed in range(5):
-        published = random_published(np.random.default_rng(seed))
-        linked = linked_tables(published.tables, published.classifications)
+        linked = linked_labels(random_labelled_tables(np.random.default_rng(seed), SMALL))
         bounds = proven_bounds(linked, deadline=Deadline(0.0, lambda: 1.0))
         whole = proven_bounds(linked)
         assert (bounds.lower <= whole.lower).all()
@@ -66,30 +46,6 @@ def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
 
 NIGHTLY = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="many random tables are for `make nightly`")
 NOTHING_WIDE = JointLimits(wide=0)
-
-
-def linked_labels(published: LabelledTables, limits: JointLimits = JOINT_LIMITS) -> LinkedTables:
-    """Labelled tables as the code takes them."""
-    classifications = {
-        name: Classification(name, values, {g: frozenset(m) for g, m in published.groups[name].items()})
-        for name, values in published.base.items()
-    }
-
-    def members(labels: Mapping[str, str]) -> tuple[int, ...]:
-        return tuple(
-            classifications[a].everything if label == "Total" else classifications[a].members(label)
-            for a, label in labels.items()
-        )
-
-    tables = [
-        IntervalTable.of(
-            f"table {number}",
-            attributes,
-            {members(labels): (low, UNBOUNDED if high is None else high) for labels, low, high in cells},
-        )
-        for number, (attributes, cells) in enumerate(published.tables)
-    ]
-    return linked_tables(tables, [*classifications.values()], limits)
 
 
 def compare_labelled(published: LabelledTables, limits: JointLimits) -> tuple[int, int]:
@@ -128,7 +84,7 @@ def test_bounds_of_many_random_tables(limits: JointLimits) -> None:
     open_cells = 0
     for seed in range(10_000):
         if limits == JOINT_LIMITS:
-            compare(random_published(np.random.default_rng(seed)))
+            open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), limits)[1]
         open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed)), limits)[1]
     assert (open_cells == 0) == (limits == JOINT_LIMITS)
 
@@ -315,8 +271,7 @@ def test_of_two_margins_the_estimate_is_independence() -> None:
 
 def test_estimates_lie_within_the_bounds() -> None:
     for seed in range(10):
-        published = random_published(np.random.default_rng(seed))
-        linked = linked_tables(published.tables, published.classifications)
+        linked = linked_labels(random_labelled_tables(np.random.default_rng(seed), SMALL))
         bounds = proven_bounds(linked)
         estimates = estimated_counts(linked, bounds.lower, bounds.upper)
         assert np.all((bounds.lower <= estimates) & (estimates <= bounds.upper))
@@ -346,13 +301,10 @@ def test_all_aurora_minus_aurora_under_65() -> None:
 def test_explanations_are_identities_of_the_truth() -> None:
     proven = 0
     for seed in (0, 1, 2):
-        published: Published = random_published(np.random.default_rng(seed))
-        linked = linked_tables(published.tables, published.classifications)
-        bounds = proven_bounds(linked)
-        counts = [
-            int(published.count(published.truth[None], [s[c] for s, c in zip(linked.sets, key)])[0])
-            for key in linked.keys.tolist()
-        ]
+        published = random_labelled_tables(np.random.default_rng(seed), SMALL)
+        linked = linked_labels(published)
+        bounds, truth = proven_bounds(linked), published.populations()[0]
+        counts = [int(truth @ published.inside(linked.named(cell))) for cell in range(len(linked))]
         for cell in range(0, len(linked), 3):
             for upper in (False, True):
                 found = explained(linked, bounds, cell, upper=upper)
