@@ -1,24 +1,35 @@
-"""What users can name is documented with examples; the pages know every key and load nothing from elsewhere."""
+"""Pages for people: what users can name is explained, how-tos and the README run, commands say what they do."""
 
+import contextlib
 import inspect
 import json
 import re
+import shlex
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
+from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import axe_core
 import marginals
+import report_picture
+import shown_outputs
 from command_line import main
 from marginals import interchange
 from marginals.example import release
+from project import ROOT
+from shared_folder import copy_shared
 
-ROOT = Path(__file__).parent.parent
-PAGES = ROOT / "docs"
+DOCS = ROOT / "docs"
 PUBLIC = {f"marginals.{name}": getattr(marginals, name) for name in marginals.__all__}
 FORMATS = {f"marginals.interchange.{name}": getattr(interchange, name) for name in interchange.__all__}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
@@ -35,7 +46,7 @@ def own_methods(kind: type) -> Iterator[tuple[str, str | None]]:
 
 
 def page(name: str) -> str:
-    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -164,3 +175,312 @@ def test_the_written_pages_are_short() -> None:
         counted = [word for word in re.sub(r"\]\([^)]*\)", "]", text).split() if re.search(r"\w", word)]
         words += 0 if path.name in generated else len(counted)
     assert words <= 17_000
+
+
+# The how-tos run as they stand, command by command; glossary and references know what the code says.
+
+
+HOW_TOS = sorted((ROOT / "docs" / "how_to").glob("*.md"))
+
+NOT_PRIVATE = {
+    "marginals assess release.toml",
+    "marginals verify first second",
+    "marginals verify first third",
+    "marginals audit --spec audit.toml --report audit.html",
+}
+"""Commands that answer with exit status 1 here, as their pages say: a raw table, releases that may be undecided, and
+tables that give something away."""
+
+
+@pytest.fixture(scope="module")
+def made_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `marginals demo demo` makes, with which most pages begin: once for all of them."""
+
+    def make(folder: Path) -> None:
+        assert CliRunner().invoke(main, ["demo", str(folder / "demo")]).exit_code == 0
+
+    return copy_shared(tmp_path_factory, "how_to", make) / "demo"
+
+
+def run(command: str, made_demo: Path) -> str:
+    """What a line of a page prints: one of our commands, a copy, or a file without some lines."""
+    program, *arguments = shlex.split(command)
+    if command == "marginals demo demo":
+        shutil.copytree(made_demo, "demo")
+        return ""
+    if program == "cp":
+        *options, source, target = arguments
+        copy = shutil.copytree if options == ["-r"] else shutil.copy
+        copy(source, target)
+        return ""
+    if program == "grep":
+        _, pattern, source, _, target = arguments
+        lines = Path(source).read_text().splitlines(keepends=True)
+        Path(target).write_text("".join(line for line in lines if not re.search(pattern, line)))
+        return ""
+    assert program == "marginals", command
+    if arguments[0] == "open":  # a window that would stay open
+        from window_clients import browsing
+
+        with browsing(Path(arguments[1])) as browser:
+            assert browser.get("/").status_code == 200
+        return ""
+    answer = CliRunner().invoke(main, arguments)
+    assert answer.exit_code in ((0, 1) if command in NOT_PRIVATE else (0,)), f"{command}: {answer.output}"
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), command
+    return answer.output
+
+
+def edit(settings: str) -> None:
+    """Put the settings of a page into the file that their comment names, each in the place of what was there."""
+    named = re.search(r"# in (\S+?):", settings)
+    assert named is not None, settings
+    path = Path(named[1])
+    config = path.read_text()
+    section = "[search]"
+    for line in settings.splitlines():
+        if line.startswith("["):
+            section = line
+        elif "=" in line:
+            key = line.partition("=")[0].strip()
+            config, number = re.subn(
+                rf"(?m)^#? ?{re.escape(key)} = .*$", line.partition("  #")[0].rstrip(), config, count=1
+            )
+            config = config if number else config.replace(f"{section}\n", f"{section}\n{line}\n")
+    path.write_text(config)
+
+
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+def test_a_how_to_runs_as_it_stands(
+    page: Path, made_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "how_to"}
+    blocks = re.findall(r"```(sh|toml|python|pycon|r|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    printed = ""
+    for language, block in blocks:
+        if language == "sh":
+            printed = "".join(run(line, made_demo) for line in block.splitlines())
+        elif language == "text":
+            assert shown_outputs.is_shown(block, printed), printed
+        elif language == "pycon":
+            assert shown_outputs.wrong_answers(block, names, page.name) == ""
+        elif language == "toml":
+            edit(block)
+        elif language == "r":
+            if shutil.which("Rscript"):
+                subprocess.run(["Rscript", "--vanilla", "-e", block], check=True, capture_output=True)
+        elif "sklearn" not in block or find_spec("sklearn"):
+            exec(block, names)
+
+
+def words_of_the_glossary() -> set[str]:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| .* \|$", page, re.M)
+    return {word for words in rows if words != "word" for word in words.split(", ")}
+
+
+def rows_of_the_house() -> dict[str, tuple[set[str], dict[str, str]]]:
+    """For each wing its files, and the module of each word that its row names."""
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    house = {}
+    for wing, files, words in re.findall(r"^\| `([a-z_.]+)` \| ([^|]*)\| ?([^|]*)\|$", page, re.M):
+        homes = {}
+        for part in filter(None, words.strip().split("; ")):
+            file, _, listed = part.rpartition(": ")
+            place = f"{wing}.{file.strip('`')}" if file else wing
+            homes |= dict.fromkeys(listed.split(", "), place)
+        house[wing] = (set(re.findall(r"`(\w+)`", files)), homes)
+    return house
+
+
+def test_the_house_says_in_which_file_each_word_of_the_glossary_lives() -> None:
+    homes = {word: place for _, words in rows_of_the_house().values() for word, place in words.items()}
+    assert set(homes) == words_of_the_glossary()
+    assert len(homes) > 40
+    for place in homes.values():
+        assert (ROOT / f"{place.replace('.', '/')}.py").is_file(), place
+
+
+def test_the_house_shows_every_wing_and_every_file() -> None:
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for floor in ("models", "checks", "marginals")
+        for path in (ROOT / floor).rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    shown = {
+        f"{wing}.{file}" if files else wing
+        for wing, (files, _) in rows_of_the_house().items()
+        for file in files or ("",)
+    }
+    below = set(
+        re.findall(r"`((?:models|checks|marginals)\.\w+)`(?=[,;. ]| and)", re.sub(r"^\|.*$", "", page, flags=re.M))
+    )
+    pages = {f"marginals.window.{page}" for page in ("table", "levels", "policy", "search", "publish", "explore")}
+    assert modules - shown - below == pages
+    assert shown <= modules
+
+
+def test_every_work_that_a_docstring_cites_is_written_out() -> None:
+    written = set(
+        re.findall(r"^\| ([A-Z]+[0-9]{2}) \|", (ROOT / "docs" / "references.md").read_text(encoding="utf-8"), re.M)
+    )
+    for floor in ("models", "checks", "marginals"):
+        for module in (ROOT / floor).rglob("*.py"):
+            cited = set(re.findall(r"\b(?:KG|MKGV|TZ|LSFB)[0-9]{2}\b", module.read_text(encoding="utf-8")))
+            assert cited <= written, module
+
+
+# The README is short, its Python runs as written after its first command, and it shows what that command says.
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "docs" / "report.png"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("work")
+
+
+@pytest.fixture(scope="module")
+def printed(work: Path) -> str:
+    """What the demo says, in whose folder the README's reader then is."""
+    with contextlib.chdir(work):
+        result = CliRunner().invoke(main, ["demo", "demo"])
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed
+    monkeypatch.chdir(work)
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(block, names)
+    assert (work / "release" / "datapackage.json").is_file()
+
+
+def test_the_demo_prints_what_the_readme_shows(printed: str) -> None:
+    (lines,) = shown_outputs.SHOWN.findall(README)
+    assert shown_outputs.is_shown(lines, printed), lines
+    assert printed.startswith(lines.splitlines()[0])
+    assert 10 <= sum(line != "..." for line in lines.splitlines()) <= 14
+
+
+def test_the_readme_is_short() -> None:
+    """Links count by their words alone, and so do tables and code."""
+    words = re.sub(r"\]\([^)]*\)", "]", README)
+    assert len(re.findall(r"\w[\w'.,:-]*", words)) <= 900
+
+
+def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Path, printed: str) -> None:
+    assert printed
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((work / "demo" / "release" / "report.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 7 * 800
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["release/report.html", "release-steward.html"])
+def test_axe_finds_nothing_in_the_pages_of_the_demo(
+    browser: Any, work: Path, printed: str, name: str, width: int, scheme: str
+) -> None:
+    assert printed
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.goto((work / "demo" / name).as_uri())
+    assert axe_core.violations(page) == {}
+    page.close()
+
+
+def test_what_a_board_reads_of_the_demo_prints_on_one_sheet(browser: Any, work: Path, printed: str) -> None:
+    """A4 with the margins of the page, at 96 dots an inch: what the summary says, and the limits, before a new sheet."""
+    assert printed
+    page = browser.new_page(viewport={"width": 703, "height": 1032})
+    page.emulate_media(media="print")
+    page.goto((work / "demo" / "release" / "report.html").as_uri())
+    summary = page.locator("section[aria-labelledby=short]")
+    assert "Not promised: differential privacy" in summary.inner_text()
+    assert summary.evaluate("part => part.getBoundingClientRect().bottom") <= 1032
+    assert summary.evaluate("part => getComputedStyle(part).breakAfter") == "page"
+    page.close()
+
+
+def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path, printed: str) -> None:
+    assert printed
+    pytest.importorskip("PIL")
+    report = (work / "demo" / "release" / "report.html").read_bytes()
+    assert report_picture.named_by(PICTURE) == sha256(report).hexdigest(), report_picture.__doc__
+
+
+# What a public project has: how to cite it, how to report a wrong "safe", and commands that say what they do.
+
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
+
+
+def read_yaml(text: str) -> Any:
+    return pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it").safe_load(text)
+
+
+def test_the_citation_has_what_its_schema_demands() -> None:
+    """Citation File Format 1.2.0: the required keys of the file, of each person and of each reference."""
+    citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["type"] == "software"
+    assert citation["version"] == marginals.__version__
+    for reference in (citation, *citation["references"]):
+        assert reference["title"]
+        assert reference["authors"]
+        assert all(
+            {"name"} <= author.keys() or {"family-names", "given-names"} <= author.keys()
+            for author in reference["authors"]
+        )
+    kinds = {"conference-paper": {"conference", "collection-title"}, "article": {"journal", "volume", "issue"}}
+    for reference in citation["references"]:
+        assert kinds[reference["type"]] | {"year"} <= reference.keys()
+        assert re.fullmatch(r"10\.\d{4,}/\S+", reference.get("doi", "10.1145/0"))
+
+
+def test_the_papers_that_the_code_cites_can_be_cited() -> None:
+    citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    papers = {
+        "".join(author["family-names"][0] for author in reference["authors"]) + str(reference["year"])[2:]
+        for reference in citation["references"]
+    }
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for floor in ("models", "checks", "marginals")
+        for path in (ROOT / floor).rglob("*.py")
+    )
+    assert set(re.findall(r"\b(?:KG06|MKGV07|TZ09|TZ11|LSFB09)\b", code)) <= papers
+
+
+def test_every_target_says_what_it_does_and_help_lists_it() -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for target in TARGETS:
+        assert re.search(rf"^{target}: .*##", MAKEFILE, re.MULTILINE), f"{target} has no comment"
+        assert re.search(rf"^ *make {target} +\S", listed, re.MULTILINE), f"help does not list {target}"
+    assert re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split() == TARGETS  # type: ignore[index]
+
+
+def test_hooks_run_the_linters_of_the_makefile() -> None:
+    hooks = read_yaml((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    linters = [hook["entry"].removeprefix(".venv/bin/").split()[:2] for hook in hooks]
+    recipe = MAKEFILE.partition("\nlint:")[2].partition("\n\n")[0]
+    for words in linters:
+        assert " ".join(word for word in words if not word.startswith("-")) in recipe
+
+
+def test_the_security_policy_says_what_counts_and_how_to_report_it() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert 'A wrong "safe"' in text
+    assert "A leak" in text
+    assert "## How to report" in text

@@ -8,7 +8,6 @@ folder, a pipe or a device. All of it follows from the random numbers.
 import bz2
 import copy
 import gzip
-import hashlib
 import io
 import json
 import lzma
@@ -20,112 +19,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from written_bundles import sealed
+from written_bundles import declared, sealed
 
 Tree = Any
 """What JSON can say, and TOML."""
 
-WEIRD_TEXTS = [
-    "",
-    " ",
-    "*",
-    "?",
-    "0",
-    "-1",
-    "1e999",
-    "nan",
-    "inf",
-    "NaN",
-    "null",
-    "true",
-    "../x",
-    "/dev/zero",
-    "/etc/passwd",
-    "a/b",
-    "pipe",
-    "loop",
-    "a\0b",
-    "\x1b[2J",
-    "\u202e",
-    "\ufeff",
-    "\u0301",
-    "\U0001f9ea",
-    "ﷺ" * 99,
-    "x" * 100_000,
-    "=1+1",
-    "%s{0}$(id)",
-    "\\",
-    '"',
-    "'",
-    "a;b",
-    "a,b",
-    "a\nb",
-    "a\rb",
-    "9" * 400,
-    "1_000",
-    "٣",
-    "count",
-    "level0",
-    "20-39",
-    "entropy:1e999",
-    "recursive:0,0",
-    "distinct:-1",
-    "simple:99999999999",
-    "functional:2,0.0",
-    "functional:nan,nan",
-    "age > 1",
-    "age == 1 and (sex == 2)",
-    "not x",
-    "`age` in [1, 2",
-    "best",
-    "exact",
-    "genetic",
-    "linear",
-    "spark",
-    "pandas",
-    "duckdb",
-    "9999999999999 GB",
-    "1 MB",
-    "observed",
-]
-WEIRD_NUMBERS = [
-    0,
-    -1,
-    1,
-    2,
-    3,
-    99,
-    2**31,
-    2**53,
-    2**63,
-    2**64,
-    -(2**63),
-    10**30,
-    0.0,
-    -0.5,
-    1e-300,
-    1e300,
-    0.1,
-    True,
-    False,
-]
-NAMES = [
-    "age",
-    "sex",
-    "town",
-    "disease",
-    "name",
-    "count",
-    "level0",
-    "*",
-    "",
-    "a.b",
-    "x y",
-    "Ä\u0301",
-    "\ud7ff",
-    "__proto__",
-    "é",
-]
+WEIRD_TEXTS = ["", " ", "*", "?", "0", "-1", "1e999", "nan", "inf", "NaN", "null", "true", "../x", "/dev/zero",
+    "/etc/passwd", "a/b", "pipe", "loop", "a\0b", "\x1b[2J", "\u202e", "\ufeff", "\u0301", "\U0001f9ea", "ﷺ" * 99,
+    "x" * 100_000, "=1+1", "%s{0}$(id)", "\\", '"', "'", "a;b", "a,b", "a\nb", "a\rb", "9" * 400, "1_000", "٣",
+    "count", "level0", "20-39", "entropy:1e999", "recursive:0,0", "distinct:-1", "simple:99999999999",
+    "functional:2,0.0", "functional:nan,nan", "age > 1", "age == 1 and (sex == 2)", "not x", "`age` in [1, 2",
+    "best", "exact", "genetic", "linear", "spark", "pandas", "duckdb", "9999999999999 GB", "1 MB", "observed"]  # fmt: skip
+WEIRD_NUMBERS = [0, -1, 1, 2, 3, 99, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 0.0, -0.5, 1e-300, 1e300, 0.1,
+    True, False]  # fmt: skip
+NAMES = ["age", "sex", "town", "disease", "name", "count", "level0", "*", "", "a.b", "x y", "Ä\u0301", "\ud7ff",
+    "__proto__", "é"]  # fmt: skip
 
 
 class Malformer:
@@ -395,7 +303,7 @@ def _malform_bundle(folder: Path, make: Malformer, times: int) -> None:
             rows = make.rows(rows)
         content = make.content(csv_text(rows, ",", rng.random() < 0.5))
         file.write_bytes(content)
-        described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+        described.update(declared(content))
     else:
         for _ in range(times):
             package = make.tree(package) if package else package

@@ -21,16 +21,20 @@ pytest.importorskip("tomlkit", reason="tomlkit is not installed")
 from werkzeug.test import Client, TestResponse
 
 from command_line import main
+from marginals import InputError
 from marginals.window import jobs
 from marginals.window import starter as starter
 from marginals.window.gate import Gate
 from marginals.window.project import Project
-from marginals.window.server import Application, serve
+from marginals.window.server import ROUTES, Application, serve
 from marginals.window.window import Counting, CountingResult, Window
 
 PORT = 5000
 PLACE = "where-nobody-looks"
 BASE = f"http://127.0.0.1:{PORT}/{PLACE}"
+
+PATHS = sorted({path for _, path, _ in ROUTES} | {"/", "/style.css", "/window.js", "/jobs/1/stop"})
+"""What a browser can ask for."""
 
 
 @dataclass
@@ -178,6 +182,15 @@ def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands of the window run until they are stopped."""
     monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(600)")
+
+
+def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the window run no command."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise InputError("no command is run here")
+
+    monkeypatch.setattr(jobs.Jobs, "command", refuse)
 
 
 def run_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,11 @@ def report_of(content: Content) -> bytes:
     return report_html(content)
 
 
+def release_files(release: Release) -> dict[str, bytes]:
+    """Every byte of a release by the paths of its files, the report among them."""
+    return writing.bundle_files(release.published, report_html(release.published))
+
+
 def sealed(descriptor: bytes) -> bytes:
     """The file beside a descriptor by which everybody sees that it was not changed."""
     return seal_of(descriptor)
@@ -98,7 +103,12 @@ def put_file(folder: Path, resource: dict[str, Any], content: bytes) -> None:
     path = folder / resource["path"]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    resource.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    resource.update(declared(content))
+
+
+def declared(content: bytes) -> dict[str, Any]:
+    """What a descriptor says of the bytes of a file."""
+    return {"bytes": len(content), "hash": "sha256:" + hashlib.sha256(content).hexdigest()}
 
 
 def first_of(package: dict[str, Any], kind: str) -> dict[str, Any]:

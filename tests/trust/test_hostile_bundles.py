@@ -3,7 +3,6 @@
 200 in a list, and more by Hypothesis over the bytes and the JSON of a bundle.
 """
 
-import hashlib
 import json
 import os
 import time
@@ -11,21 +10,21 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forked
 import marginals
-from command_line import main
+from command_line import run
 from models import MarginalsError
 from small_release import contents
-from written_bundles import sealed
+from written_bundles import change_package, declared, put_file, sealed
 
 Package = dict[str, Any]
 SECONDS = 20
@@ -73,7 +72,7 @@ def with_file(files: dict[str, bytes], kind: str, edit: Callable[[bytes], bytes]
     package = package_of(files)
     described = resource_of(package, kind)
     content = edit(files[described["path"]])
-    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+    described.update(declared(content))
     return files | {described["path"]: content, "datapackage.json": json.dumps(package).encode()}
 
 
@@ -84,22 +83,8 @@ def with_text(files: dict[str, bytes], old: str, new: str) -> dict[str, bytes]:
 
 
 ODD: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    1.5,
-    10**18,
-    10**400,
-    1e300,
-    "",
-    "\x1b[2J",
-    "6",
-    [],
-    {},
-    [[]],
-    {"a": {}},
-    "x" * 10**6,
+    *(None, True, -1, 0, 1.5, 10**18, 10**400, 1e300),
+    *("", "\x1b[2J", "6", [], {}, [[]], {"a": {}}, "x" * 10**6),
 ]
 """Values of every type, for every place of a descriptor."""
 
@@ -235,12 +220,8 @@ def with_label(files: dict[str, bytes], label: str) -> dict[str, bytes]:
         ).get("levels", {}):
             content = content.replace("flu", quoted)
         files[described["path"]] = content.encode()
-        described.update(bytes=len(content.encode()), hash="sha256:" + hashlib.sha256(content.encode()).hexdigest())
+        described.update(declared(content.encode()))
     return files | {"datapackage.json": json.dumps(package).encode()}
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def is_tame(text: str) -> bool:
@@ -387,44 +368,26 @@ def _sparse(folder: Path, path: str, size: int) -> None:
         stream.truncate(size)
 
 
-def _large_descriptor(folder: Path) -> None:
-    _sparse(folder, "datapackage.json", 10 << 30)
+def _large_file(folder: Path, size: int) -> None:
+    _sparse(folder, resource_of(package_of(contents(folder)), "marginal")["path"], 10 << 30)
+    change_package(folder, lambda package: resource_of(package, "marginal").update(bytes=size))
 
 
-def _large_file(folder: Path, declared: int) -> None:
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    described = resource_of(package, "marginal")
-    _sparse(folder, described["path"], 10 << 30)
-    described["bytes"] = declared
-    (folder / "datapackage.json").write_text(json.dumps(package))
-
-
-def _many_rows(folder: Path, kind: str, row: bytes) -> None:
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    described = resource_of(package, kind)
-    header = (folder / described["path"]).read_bytes().splitlines(keepends=True)[0]
-    content = header + row * ((40 << 20) // len(row))
-    (folder / described["path"]).write_bytes(content)
-    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
-    (folder / "datapackage.json").write_text(json.dumps(package))
-
-
-def _many_values(folder: Path) -> None:
-    package = json.loads((folder / "datapackage.json").read_bytes())
-    described = resource_of(package, "hierarchy")
-    content = b"level0,level1\n" + b"".join(b"%d,*\n" % i for i in range(6_000_000))
-    (folder / described["path"]).write_bytes(content)
-    described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
-    (folder / "datapackage.json").write_text(json.dumps(package))
+def _many_rows(folder: Path, rows: bytes) -> None:
+    put = partial(put_file, folder, content=b"level0,level1\n" + rows)
+    change_package(folder, lambda package: put(resource_of(package, "hierarchy")))
 
 
 HUGE: list[tuple[str, Callable[[Path], None]]] = [
-    ("a descriptor of 10 GB", _large_descriptor),
+    ("a descriptor of 10 GB", lambda folder: _sparse(folder, "datapackage.json", 10 << 30)),
     ("a file of 10 GB that says so", lambda folder: _large_file(folder, 10 << 30)),
     ("a file of 10 GB that says 100 bytes", lambda folder: _large_file(folder, 100)),
     ("a file of 10 GB that says 100 MB", lambda folder: _large_file(folder, 100 << 20)),
-    ("the same row for 40 MB", lambda folder: _many_rows(folder, "hierarchy", b"flu,*\n")),
-    ("a hierarchy of 6 million values", _many_values),
+    ("the same row for 40 MB", lambda folder: _many_rows(folder, b"flu,*\n" * (7 << 20))),
+    (
+        "a hierarchy of 6 million values",
+        lambda folder: _many_rows(folder, b"".join(b"%d,*\n" % i for i in range(6_000_000))),
+    ),
 ]
 
 
@@ -460,21 +423,17 @@ def rehashed(files: dict[str, bytes]) -> dict[str, bytes]:
     try:
         package = package_of(files)
         for described in package["resources"]:
-            content = files[described["path"]]
-            described.update(bytes=len(content), hash="sha256:" + hashlib.sha256(content).hexdigest())
+            described.update(declared(files[described["path"]]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return files
     return files | {"datapackage.json": json.dumps(package).encode()}
 
 
-PIECES = st.one_of(
-    st.binary(max_size=4),
-    st.sampled_from(
-        [b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"]
-    ),
-    st.sampled_from(
-        [b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"]
-    ),
+PIECES = st.binary(max_size=4) | st.sampled_from(
+    [
+        *(b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"),
+        *(b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"),
+    ]
 )
 
 

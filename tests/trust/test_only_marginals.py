@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from marginals import Attribute, NothingPublishableError, Policy, Release
-from marginals.bundle.writing import bundle_files
-from marginals.publishing.publishing import Publication
+from marginals import Attribute, NothingPublishableError, Policy
 from models import Domain, Hierarchy
 from strategies import contingency_tables, domains
-from written_bundles import report_of
+from written_bundles import release_files
 
 Row = tuple[str, ...]
 Margins = Sequence[dict[str, int]]
@@ -43,7 +42,7 @@ def people(counts: NDArray[np.int64]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(LABELS))
 
 
-def published(counts: NDArray[np.int64]) -> Publication:
+def published(counts: NDArray[np.int64]) -> Any:
     """What is published of 312 people: who has what by sex, and by origin, as a search chooses for `COUNTS`."""
     roles = {"diagnosis": "sensitive", "sex": "quasi-identifier", "origin": "quasi-identifier"}
     return marginals.publish(marginals.read_table(people(counts), roles), only(POLICY, MARGINS))
@@ -110,13 +109,8 @@ def test_of_1944_tables_that_fit_a_stated_divergence_leaves_one_and_a_bundle_of_
 
     left = tables_left(folder)
     for other in left[:: len(left) // 5]:
-        assert files_of(published(other).release) == files_of(release)
+        assert release_files(published(other).release) == release_files(release)
     assert f"{len(left):,} tables are left" == "1,944 tables are left"
-
-
-def files_of(release: Release) -> dict[str, bytes]:
-    """Every byte of a release, the report among them."""
-    return bundle_files(release.published, report_of(release.published))
 
 
 def shown(domain: Domain, margins: Margins, rows: Sequence[Row]) -> list[Counter[Row]]:
@@ -235,4 +229,4 @@ def test_tables_with_the_same_published_marginals_give_the_same_bundle(
     assume(Counter(others) != Counter(rows))
     second = marginals.publish(read(columns, others, 3, random), only(policy, margins)).release
     assert second.margins == first.release.margins
-    assert files_of(second) == files_of(first.release)
+    assert release_files(second) == release_files(first.release)

@@ -21,29 +21,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import forked
 import marginals
-from command_line import main
+from command_line import run
 from marginals import BundleError, InputError, Release
 from marginals.bundle.signature import check_signature, public_key, secret_key, signature_of
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import contents, marginals_command
-from written_bundles import SIGNATURE
+from written_bundles import SIGNATURE, change_package
 
 SEED = 20260103
 MISSING = "minisign 0.10 or newer is not installed: apt install minisign"
 KeysOf = Callable[[str], Keys]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-@pytest.fixture(scope="module")
-def config(small_config: Path) -> Path:
-    return small_config
 
 
 @pytest.fixture(scope="module")
@@ -181,10 +171,7 @@ def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(
     """Anybody may have put it there; without a signature it may be one that is being replaced."""
     ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
     release.write(folder)
-    package = json.loads((folder / "datapackage.json").read_text())
-    del package["release"]["report"]
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").unlink()
+    change_package(folder, lambda package: package["release"].pop("report"))
     signature = signature_of((folder / "datapackage.json").read_bytes(), secret_key(ours.secret), folder)
     assert stub.exists()
     (folder / SIGNATURE).write_bytes(signature)
@@ -270,13 +257,13 @@ def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Pa
 
 @pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
 def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
-    config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
+    small_config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
 ) -> None:
     ours, folder = write_keys(tmp_path, "ours"), tmp_path / "place" / "release"
     for _ in "no bundle", "the old bundle":
         before = contents(tmp_path / "place") if folder.exists() else {}
         monkeypatch.setenv("STUB", mode)
-        refused = run("publish", config, "--out", folder, "--sign", ours.secret)
+        refused = run("publish", small_config, "--out", folder, "--sign", ours.secret)
         assert refused.exit_code == 2, refused.output
         assert told in refused.stderr
         assert contents(tmp_path / "place") == before
@@ -284,7 +271,7 @@ def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
             assert run("report", folder, "--sign", ours.secret).exit_code == 2
             assert contents(tmp_path / "place") == before
         monkeypatch.delenv("STUB")
-        signed = run("publish", config, "--out", folder, "--sign", ours.secret)
+        signed = run("publish", small_config, "--out", folder, "--sign", ours.secret)
         assert signed.exit_code == 0, signed.output
         assert f"marginals verify {folder} --key" in signed.stdout
         assert {path.name for path in folder.parent.iterdir()} == {"release", "release-steward.html"}
@@ -317,16 +304,18 @@ def test_a_program_that_does_not_end_is_ended(
 
 
 def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
-    config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next writing removes what was left beside: what is being signed, and the older page of the steward."""
     ours, place = write_keys(tmp_path, "ours"), tmp_path / "place"
-    assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
+    assert run("publish", small_config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
     before = contents(place)
     stub.unlink()
     monkeypatch.setenv("STUB", "hang")
     for number in (signal.SIGKILL, signal.SIGINT):
-        process = forked.Forked(forked.COMMAND, "publish", config, "--out", place / "release", "--sign", ours.secret)
+        process = forked.Forked(
+            forked.COMMAND, "publish", small_config, "--out", place / "release", "--sign", ours.secret
+        )
         latest = time.monotonic() + 60
         while not stub.exists() and time.monotonic() < latest:
             time.sleep(0.01)
@@ -341,18 +330,18 @@ def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
         assert not any(path.stat().st_mode & 0o077 for path in left), "its owner alone may read it"
     assert process.status == 130
     monkeypatch.delenv("STUB")
-    assert run("publish", config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
+    assert run("publish", small_config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
     assert contents(place) == before
 
 
 def test_without_the_program_one_sentence_says_how_to_get_it(
-    config: Path, release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_config: Path, release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = write_keys(tmp_path, "ours")
     release.write(tmp_path / "release", sign=ours.secret)
     monkeypatch.setenv("PATH", str(tmp_path))
     for arguments in (
-        ("publish", config, "--out", tmp_path / "new", "--sign", ours.secret),
+        ("publish", small_config, "--out", tmp_path / "new", "--sign", ours.secret),
         ("verify", tmp_path / "release", "--key", ours.public),
     ):
         refused = run(*arguments)
@@ -363,14 +352,14 @@ def test_without_the_program_one_sentence_says_how_to_get_it(
     assert stub.exists()
 
 
-def test_keys_that_are_none_are_one_sentence(config: Path, release: Release, stub: Path, tmp_path: Path) -> None:
+def test_keys_that_are_none_are_one_sentence(small_config: Path, release: Release, stub: Path, tmp_path: Path) -> None:
     assert not stub.exists()
     ours = write_keys(tmp_path, "ours")
     release.write(tmp_path / "release", sign=ours.secret)
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 100)
     for key in ("none", "empty", "binary", "ours.pub", "."):
-        refused = run("publish", config, "--out", tmp_path / "new", "--sign", tmp_path / key)
+        refused = run("publish", small_config, "--out", tmp_path / "new", "--sign", tmp_path / key)
         assert refused.exit_code == 2
         with pytest.raises(InputError):
             secret_key(tmp_path / key)
@@ -398,11 +387,13 @@ def test_a_signature_that_is_none_is_refused_with_and_without_key(
     assert not stub.exists()
 
 
-def test_a_key_with_a_password_needs_a_terminal(config: Path, stub: Path, tmp_path: Path) -> None:
+def test_a_key_with_a_password_needs_a_terminal(small_config: Path, stub: Path, tmp_path: Path) -> None:
     """It is said before the table is read, and nobody waits for an answer that cannot come."""
     ours = write_keys(tmp_path, "ours", password=True)
     for said in ("", "open sesame\n"):
-        refused = marginals_command("publish", config, "--out", tmp_path / "release", "--sign", ours.secret, said=said)
+        refused = marginals_command(
+            "publish", small_config, "--out", tmp_path / "release", "--sign", ours.secret, said=said
+        )
         assert refused.returncode == 2
         assert "has a password, and there is no terminal to ask for it" in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
@@ -438,7 +429,7 @@ def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminals")
 @pytest.mark.parametrize("program", ["stub", "minisign"])
 def test_a_password_is_asked_for_at_the_terminal(
-    config: Path, tmp_path: Path, program: str, request: pytest.FixtureRequest
+    small_config: Path, tmp_path: Path, program: str, request: pytest.FixtureRequest
 ) -> None:
     if program == "stub":
         request.getfixturevalue("stub")
@@ -448,7 +439,7 @@ def test_a_password_is_asked_for_at_the_terminal(
         if ours is None:
             pytest.skip(MISSING)
     assert ours is not None
-    publish = ("publish", config, "--out", tmp_path / "release", "--sign", ours.secret, "--json")
+    publish = ("publish", small_config, "--out", tmp_path / "release", "--sign", ours.secret, "--json")
     status, said, shown = at_terminal("a wrong one", *publish)
     assert status == 2
     assert "the password was wrong" in shown
