@@ -77,7 +77,6 @@ def test_a_projection_holds_the_truth_of_a_power_law(exponent: float) -> None:
 def test_a_measurement_survives_its_json_line() -> None:
     point = growing(1)[0]
     read = measurement_of(json.loads(json.dumps(point.line())))
-    assert read is not None
     assert read.line() == point.line()
     assert measurement_of({"benchmark": "b", "target": "t", "met": True}) is None
     with pytest.raises(ValueError, match="rows, attributes, cells, margins"):

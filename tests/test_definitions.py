@@ -51,7 +51,6 @@ def test_a_door_opens(door: str) -> None:
     else:
         name, *options = door.split(":")
         command = main.get_command(click.Context(main), name)
-        assert command is not None
         known = {spelled for parameter in command.params for spelled in parameter.opts}
         assert set(options) <= known
 

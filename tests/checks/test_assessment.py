@@ -124,7 +124,6 @@ def test_the_verdict_is_that_of_every_class(table: ContingencyTable, diversity: 
     slack = diversity.slack(np.array([worst, *classes]))
     assert finding.holds <= (slack[0] <= slack.min() + 1e-12)
     value = float(diversity.reached(np.array([worst]))[0])
-    assert finding.worst is not None
     assert finding.worst_class.reached == value
 
 
@@ -162,11 +161,9 @@ def test_a_tie_is_decided_exactly_and_a_failing_class_is_the_worst() -> None:
     table = of_labels(("q", "s"), rows)
     finding = table_diversity(table, "s", Entropy(Fraction(4)))
     assert finding.holds
-    assert finding.worst is not None
     assert finding.worst_class.cell == {"q": "x"}
     beyond = table_diversity(table, "s", Entropy(Fraction(4) + Fraction(1, 10**15)))
     assert not beyond.holds
-    assert beyond.worst is not None
     assert beyond.worst_class.cell == {"q": "x"}
 
 
@@ -453,7 +450,6 @@ def test_the_risks_are_those_of_every_row(drawn: list[tuple[int, int]]) -> None:
     rows = [(f, f + more) for f, more in drawn for _ in range(f)]
     sizes, people = np.array([f for f, _ in drawn]), np.array([f + more for f, more in drawn])
     found = reidentification(sizes, people)
-    assert found is not None
     assert found.journalist is not None
     for risk, of_row in ((found.prosecutor, [1 / f for f, _ in rows]), (found.journalist, [1 / n for _, n in rows])):
         assert risk.highest == pytest.approx(max(of_row))
@@ -464,7 +460,6 @@ def test_the_risks_are_those_of_every_row(drawn: list[tuple[int, int]]) -> None:
     assert found.marketer == found.journalist.average
     assert found.population_unique == sum(pair == (1, 0) for pair in drawn)
     alone = reidentification(sizes)
-    assert alone is not None
     assert alone.marketer == pytest.approx(len(drawn) / len(rows))
 
 
@@ -480,7 +475,6 @@ def test_estimated_risks_are_means_over_the_population(f: int, fraction: float) 
 
 def test_a_sampling_fraction_tells_how_many_are_unique_in_the_population() -> None:
     found = reidentification(np.array([1, 1, 3]), 0.25)
-    assert found is not None
     assert (found.population_unique, found.is_estimated) == (0.5, True)
     assert found.as_json()["estimated"] is True
     for fraction in (0.0, 1.5):
@@ -539,7 +533,6 @@ def test_k_map_and_delta_presence_are_those_of_every_person(
     expected = all(low <= Fraction(f, f + more) <= high for f, more in drawn)
     found = delta_presence(sizes, people, (low, high))
     assert found.holds == expected
-    assert found.worst is not None
     assert 0 <= found.worst.as_json()["presence"] <= 1
     # Nobody of a class being in the table tells as much as everybody.
     assert not delta_presence(np.append(sizes, 0), np.append(people, 4), (Fraction(1, 100), Fraction(1))).holds
@@ -593,7 +586,6 @@ def test_merging_two_private_classes_need_not_be_private() -> None:
     after = bayes_optimal(TABLE, POPULATION, "s", {"q": 1}, *RHO)
     assert before.holds
     assert not after.holds
-    assert after.worst is not None
     assert (after.worst.cell, after.worst.value) == ({"q": "q1"}, "s1")
     assert after.worst.prior == pytest.approx(0.3)
     assert after.worst.posterior == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))

@@ -454,19 +454,6 @@ def test_of_people_who_come_once_as_many_are_shown_as_can_be(
     assert equal_cells([Change.between(first, shown).joiners, largest_batch(came, envelope.masks, envelope.k)])
 
 
-def test_nobody_is_held_back_where_enough_came_and_everybody_where_too_few_did() -> None:
-    domain = flat_domain(x=2, y=2, s=3)
-    before = np.full((2, 2, 3), 20)
-    first = filled(domain, before)
-    envelope = Envelope((first.mask,), 10)
-    enough, few = before.copy(), before.copy()
-    enough[0, 0] += 12
-    few[0, 0] -= 3
-    assert equal_cells([settled([first], filled(domain, enough), envelope, [], SENSITIVE), filled(domain, enough)])
-    assert equal_cells([settled([first], filled(domain, few), envelope, [], SENSITIVE), first])
-    assert equal_cells([settled([first], first, envelope, [], SENSITIVE), first])
-
-
 def test_of_as_many_who_come_as_leave_all_are_shown_to_those_who_know_of_turnover() -> None:
     domain = flat_domain(x=2, y=2, s=3)
     before = np.full((2, 2, 3), 40)

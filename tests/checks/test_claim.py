@@ -226,7 +226,6 @@ def test_codes_that_are_uncertain_can_have_a_certain_chapter() -> None:
     refusal = PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(by_chapter,)))(
         collection.masks, 0
     )
-    assert refusal is not None
     assert refusal.scope is RefusalScope.FINER
     assert "distinct:2 at level 1 in diagnosis" in refusal.reason
 

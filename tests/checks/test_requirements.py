@@ -199,7 +199,6 @@ def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case
         return
     rows = collection.cube.total
     small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
-    assert small is not None
     assert small.scope is RefusalScope.FINER
     assert PrivacyConstraint(collection.cube, Requirements(("s",)))(collection.masks, 0) is None
     many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
@@ -222,7 +221,6 @@ def test_margins_that_fail_together_are_refused_for_now(requirements: Requiremen
     """A finer collection may pass (KG06 section 7), so that the search may not prune."""
     cube, apart, together = agreeing()
     refusal = PrivacyConstraint(cube, requirements)(apart, 0)
-    assert refusal is not None
     assert refusal.scope is not RefusalScope.FINER
     assert PrivacyConstraint(cube, requirements)(together, 0) is None
 
@@ -234,7 +232,6 @@ def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("checks.claims.of_part", undecided)
     cube, apart, _ = agreeing()
     refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
-    assert refusal is not None
     assert refusal.scope is not RefusalScope.FINER
     assert "undecided" in refusal.reason
 
@@ -393,7 +390,6 @@ def test_too_few_coarse_values_say_nothing_of_collections_that_show_finer_ones()
     constraint = PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3)))
     for margin in (first, second):
         refusal = constraint([margin], margin)
-        assert refusal is not None
         assert refusal.scope is RefusalScope.ITSELF
     assert constraint([first, second], 0) is None
 
@@ -531,6 +527,5 @@ def test_an_undecided_check_within_a_search_refuses_its_collection_alone(monkeyp
     monkeypatch.setattr("checks.privacy_constraint.SEARCHING", NOTHING)
     for _ in range(2):
         refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
-        assert refusal is not None
         assert refusal.scope is RefusalScope.ITSELF
         assert "undecided" in refusal.reason

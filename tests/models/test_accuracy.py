@@ -427,16 +427,6 @@ def test_a_full_domain_table_diverges_as_its_maxent_distribution_does(data: st.D
     assert cells.kl_divergence(table) == pytest.approx(expected, abs=1e-9)
 
 
-@given(recoded_tables())
-def test_random_base_rows_are_those_that_the_cells_cover(recoded: tuple[ContingencyTable, GeneralizedCells]) -> None:
-    _, cells = recoded
-    drawn = cells.random_base_rows(np.random.default_rng(0))
-    nodes = np.repeat(cells.nodes, cells.counts, axis=0)
-    assert drawn.shape == nodes.shape
-    for taxonomy, codes, column in zip(cells.taxonomies, drawn.T, nodes.T):
-        assert covered(taxonomy)[column, codes].all()
-
-
 def test_random_base_rows_are_even() -> None:
     domain = Domain.of({"a": Hierarchy.from_rows([("x", "x", "*"), ("y", "y or z", "*"), ("z", "y or z", "*")])})
     cells = GeneralizedCells(domain, np.array([[4], [5]]), np.array([2000, 3000]))

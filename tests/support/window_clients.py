@@ -78,7 +78,6 @@ class Browser:
     def finish(self, kind: str) -> jobs.Job:
         """The latest job of a kind, once it is done."""
         job = self.window.jobs.latest(kind)
-        assert job is not None
         assert job.done.wait(120)
         return job
 
@@ -170,7 +169,6 @@ def served(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def gate_of(address: str) -> Gate:
     """The gate of a window in another process, by the address that it announces."""
     parts = re.search(r"http://127\.0\.0\.1:(\d+)/(\S+)/\?token=(\S+)", address)
-    assert parts is not None
     return Gate(int(parts[1]), token=parts[3], place=parts[2])
 
 

@@ -202,7 +202,6 @@ def test_what_is_certain_about_the_demo_is_certain_by_brute_force(tmp_path: Path
     for margin, lowest, highest in zip(asked, least, most):
         programs = Programs(bundle, linking(margin), margin) if lowest.any() else None
         for cell in np.flatnonzero(lowest):
-            assert programs is not None
             fewest = programs.extreme(cell, -1)
             found["exists"] += fewest > 0
             if fewest > 0 and lowest[cell] == highest[cell] == programs.extreme(cell, 1):

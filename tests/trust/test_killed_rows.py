@@ -159,7 +159,6 @@ def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
         env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL),
     )
-    assert process.stderr is not None
     assert process.stderr.readline().startswith("Dropped 51 of 8,000 rows")
     return process
 

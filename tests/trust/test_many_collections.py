@@ -197,7 +197,6 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
 def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:
     """Of a decomposable collection that shows the sensitive attribute."""
     tree = sensitive_tree(collection, "s")
-    assert tree is not None
     hierarchy = collection.domain.hierarchy("s")
     vectors = list(conditionals(collection, "s").values())
     kinds = criteria(rng, len(tree.labels))

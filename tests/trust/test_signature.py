@@ -438,7 +438,6 @@ def test_a_password_is_asked_for_at_the_terminal(
         ours = make_keys(tmp_path, "ours", "open sesame")
         if ours is None:
             pytest.skip(MISSING)
-    assert ours is not None
     publish = ("publish", small_config, "--out", tmp_path / "release", "--sign", ours.secret, "--json")
     status, said, shown = at_terminal("a wrong one", *publish)
     assert status == 2

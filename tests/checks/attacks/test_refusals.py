@@ -269,7 +269,6 @@ def test_what_was_generalized_tells_who_has_the_same_value() -> None:
     assert [suspect.claim for suspect in step.possible_claims or ()] == claims
     assert step.candidate_class == {"q": "Q"}
     assert step.acceptance_probability == pytest.approx(16 / 21)
-    assert step.largest_posterior_change is not None
     assert step.largest_posterior_change.cell == {"q": "q1"}
     assert step.largest_posterior_change.value == "c"
     assert (step.largest_posterior_change.before, step.largest_posterior_change.after) == (

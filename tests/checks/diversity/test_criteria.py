@@ -414,7 +414,6 @@ def test_example_1_induced_frequencies(half_and_three: Functional) -> None:
         [0.25, 0.25, 0.5, 0],
         [0.5, 0, 0.25, 0.25],
     ]
-    assert half_and_three.induction is not None
     assert half_and_three.induction.exactly(PUBLISHED[0].tolist()) == [2, 1, 1, 0]
 
 

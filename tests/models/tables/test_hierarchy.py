@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import lifted
@@ -597,28 +597,3 @@ def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with
                 levels = (paths[1:-1] if len(paths) > 2 else paths[1:]).tolist()
                 beside = any({level[v] for v in group & with_rows} == {level[value]} for level in levels)
                 assert missing == value or not beside
-
-
-@given(sizes_of_values.filter(any), growing, st.booleans(), st.booleans(), st.data())
-@example([2, 2, 11], [4, 8], True, True, None)
-def test_partitions_nest_and_merged_groups_have_rows_to_spare(counts, sizes, is_ordered, is_apart, data):
-    """Of two values that occur, each can have k rows; so can missing ones beside three others. Each holds one with few."""
-    values, last = np.array(counts), len(counts) - 1 if is_apart else None
-    if is_ordered or data is None:
-        found = list(partitions_in_order(values, sizes, last))
-    else:
-        profiles = data.draw(st.none() | st.just(np.minimum(np.arange(3), values[:, None])))
-        found = list(partitions_in_tree(values, data.draw(trees(len(counts))), sizes, profiles, last))
-    for fine, coarse in zip([np.arange(len(counts)), *found], found):
-        assert all(any(group <= wider for wider in as_sets(coarse)) for group in as_sets(fine))
-    for partition, size in zip(found, sizes):
-        rows_of = [sorted(counts[value] for value in g if counts[value]) for g in as_sets(partition)]
-        assert all(len(rows) < 2 or rows[0] < size for rows in rows_of)
-        if len(list(filter(None, rows_of))) < 2:
-            return
-        for group in as_sets(partition):
-            occur = [value for value in group if counts[value]]
-            total = sum(counts[value] for value in occur)
-            assert total >= size or not occur
-            if len(occur) > 1 and sizes[0] > 1:
-                assert total >= sizes[0] + (4 if last in occur else 1)
