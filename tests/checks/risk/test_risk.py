@@ -1,6 +1,8 @@
 """What a disclosure risks, as LSFB09 writes it down, and which one is best, as brute force finds."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from math import prod
 from unittest.mock import patch
@@ -62,6 +64,7 @@ from checks.risk.harm import (
     risk,
     uniform_links,
 )
+from filled_tables import flat_domain
 from marginals import SensitivityError
 from models import Collection, DataCube, Domain, DomainMismatchError, FloatArray, Hierarchy, MaximumEntropy, Taxonomy
 from risk_strategies import (
@@ -173,27 +176,26 @@ def test_interactions_as_equation_4_sums_them(data: st.DataObject) -> None:
 
 def test_weights_that_make_no_sense_are_refused() -> None:
     shares = [constant_shares(taxonomy) for taxonomy in CUSTOMERS.taxonomies]
-    for weights in ([0.1, 0.2], [0.1, 0.2, -0.3, 0.4], [0.1, 0.2, np.nan, 0.4], [[[1.0]]]):
+    wrong: list[Callable[[], object]] = [
+        *(partial(Weights.linear, shares, np.array(w)) for w in ([0.1, 0.2], [0.1, 0.2, -0.3, 0.4], [[[1.0]]])),
+        lambda: Weights.linear(shares, np.array([0.1, 0.2, np.nan, 0.4])),
+        lambda: Weights(tuple(shares), ((4,),), np.ones(1)),
+        lambda: harmonic_shares(CUSTOMERS.taxonomies[1], np.array([1.0, -1.0, 1.0])),
+        lambda: harmonic_shares(CUSTOMERS.taxonomies[1], np.ones(5)),
+        lambda: Constant(-1.0),
+        lambda: PerPerson(np.array([1.0, np.nan])),
+    ]
+    for make in wrong:
         with pytest.raises(SensitivityError):
-            Weights.linear(shares, np.array(weights))
-    with pytest.raises(SensitivityError):
-        Weights(tuple(shares), ((4,),), np.ones(1))
-    with pytest.raises(SensitivityError):
-        harmonic_shares(CUSTOMERS.taxonomies[1], np.array([1.0, -1.0, 1.0]))
-    with pytest.raises(SensitivityError):
-        harmonic_shares(CUSTOMERS.taxonomies[1], np.ones(5))
-    with pytest.raises(SensitivityError):
-        Constant(-1.0)
+            make()
 
 
 def test_harm_of_each_persons_own_depends_on_nothing_else() -> None:
     own = PerPerson(np.array([0.0, 2.0, np.inf]))
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"])}))
+    space = RecordSpace(flat_domain(a="xy"))
     assert own(Records(space, np.array([[0], [2], [1], [0]])), np.array([1, 1, 2, 0])).tolist() == [2, 2, np.inf, 0]
     assert own.is_personal
     assert not own.axes
-    with pytest.raises(SensitivityError, match="missing or negative"):
-        PerPerson(np.array([1.0, np.nan]))
 
 
 # Dictionaries: entries are counted by generalized value exactly as walking over all pairs of record and entry would.
@@ -266,20 +268,20 @@ def test_generalizing_never_loses_a_consistent_entry(data: st.DataObject) -> Non
 
 
 def test_records_and_dictionaries_that_do_not_fit_are_refused() -> None:
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"])}))
-    other = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "z"])}))
+    space, other = (RecordSpace(Domain.of({"a": Hierarchy.flat(values)})) for values in ("xy", "xz"))
     entries, identifiers = Records(space, np.array([[0], [1]])), np.array([7, 8])
     dictionary = Dictionary(entries, identifiers)
     identifiers[0] = 8
     assert dictionary.identifiers.tolist() == [7, 8]
-    with pytest.raises(DomainMismatchError, match="different attributes"):
-        consistent_counts(Records(other, np.array([[0]])), Dictionary(entries))
-    for wrong in ([7, 7], [7], [7.5, 8]):
-        with pytest.raises(DomainMismatchError):
-            Dictionary(entries, np.array(wrong))
-    for nodes, message in (([[3]], "outside"), ([0, 1], "one node"), ([[0.5]], r"0\.5")):
+    for message, make in (
+        ("different attributes", lambda: consistent_counts(Records(other, np.array([[0]])), dictionary)),
+        *((None, partial(Dictionary, entries, np.array(wrong))) for wrong in ([7, 7], [7], [7.5, 8])),
+        ("outside", lambda: Records(space, np.array([[3]]))),
+        ("one node", lambda: Records(space, np.array([0, 1]))),
+        (r"0\.5", lambda: Records(space, np.array([[0.5]]))),
+    ):
         with pytest.raises(DomainMismatchError, match=message):
-            Records(space, np.array(nodes))
+            make()
 
 
 @given(st.data())
@@ -389,16 +391,15 @@ def test_links_that_are_not_right_miss_the_person() -> None:
 
 
 def test_links_that_make_no_sense_are_refused() -> None:
-    space = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob"])}))
-    names = Records(space, np.array([[0], [1]]))
-    with pytest.raises(DisclosureRuleError, match="sum to at most 1"):
-        Links(np.array([0, 0]), np.array([0, 1]), np.array([0.7, 0.7]))
-    with pytest.raises(DisclosureRuleError, match="each"):
-        Links(np.array([0]), np.array([0, 1]), np.array([0.7, 0.7]))
-    with pytest.raises(DisclosureRuleError, match="contradicts"):
-        linkage_losses(
-            names, names, Links(np.array([0]), np.array([1]), np.ones(1)), Dictionary(names), Harm(Constant(1))
-        )
+    names = Records(RecordSpace(flat_domain(name="ab")), np.array([[0], [1]]))
+    other = Links(np.array([0]), np.array([1]), np.ones(1))
+    for message, make in (
+        ("sum to at most 1", lambda: Links(np.array([0, 0]), np.array([0, 1]), np.array([0.7, 0.7]))),
+        ("each", lambda: Links(np.array([0]), np.array([0, 1]), np.array([0.7, 0.7]))),
+        ("contradicts", lambda: linkage_losses(names, names, other, Dictionary(names), Harm(Constant(1)))),
+    ):
+        with pytest.raises(DisclosureRuleError, match=message):
+            make()
 
 
 # The risk under a specific dictionary bounds that under every more general one (LSFB09 Proposition 1).
@@ -459,21 +460,20 @@ def test_the_order_is_a_partial_order(data: st.DataObject) -> None:
 
 
 def test_where_the_proposition_says_nothing_neither_do_we() -> None:
-    space = RecordSpace(Domain.of({"name": Hierarchy.flat(["Ann", "Bob"])}))
-    originals = Records(space, np.array([[0], [1]]))
-    numbers = np.array([1, 2])
-    known, harm = Dictionary(originals, numbers), Harm(Constant(1))
-    assert upper_bound(originals, originals, numbers, known, harm) == 1
-    with pytest.raises(IncomparableError, match="lacks the person"):
-        upper_bound(originals, originals, np.array([1, 3]), known, harm)
-    with pytest.raises(IncomparableError, match="no generalization"):
-        upper_bound(originals[np.array([1, 0])], originals, numbers, known, harm)
-    with pytest.raises(IncomparableError, match="not found"):
-        upper_bound(originals, originals, numbers, known, Harm(Constant(1), Constant(2)))
-    with pytest.raises(IncomparableError, match="identifiers"):
-        precedes(Dictionary(originals), known)
-    with pytest.raises(IncomparableError, match="identifier"):
-        upper_bound(originals, originals, numbers, Dictionary(originals), harm)
+    space = RecordSpace(flat_domain(name="ab"))
+    originals, numbers = Records(space, np.array([[0], [1]])), np.array([1, 2])
+    known, unknown, harm = Dictionary(originals, numbers), Dictionary(originals), Harm(Constant(1))
+    bound = partial(upper_bound, originals, originals, numbers)
+    assert bound(known, harm) == 1
+    for message, ask in (
+        ("lacks the person", lambda: upper_bound(originals, originals, np.array([1, 3]), known, harm)),
+        ("no generalization", lambda: upper_bound(originals[np.array([1, 0])], originals, numbers, known, harm)),
+        ("not found", lambda: bound(known, Harm(Constant(1), Constant(2)))),
+        ("identifiers", lambda: precedes(unknown, known)),
+        ("identifier", lambda: bound(unknown, harm)),
+    ):
+        with pytest.raises(IncomparableError, match=message):
+            ask()
     assert not precedes(known, Dictionary(originals[np.array([0])], np.array([1])))
     assert not precedes(known, Dictionary(Records(space, np.zeros((0, 1), dtype=np.intp)), np.zeros(0, dtype=np.int64)))
 
@@ -553,16 +553,14 @@ def test_the_bounds_hold_for_the_rows_that_do_fit(collection: Collection) -> Non
 def test_what_has_no_answer_is_refused() -> None:
     cube = shape_cube()
     space = RecordSpace(cube.domain)
-    collection = Collection.of(cube, [cube.domain.mask({"a": 0})])
-    people = Dictionary(base_rows(collection, space))
-    shares = tuple(map(constant_shares, space.taxonomies))
+    ask = partial(release_risk, collection := Collection.of(cube, [cube.domain.mask({"a": 0})]))
+    people, shares = Dictionary(base_rows(collection, space)), tuple(map(constant_shares, space.taxonomies))
     with pytest.raises(SensitivityError, match="interactions"):
-        release_risk(collection, people, Multiplicative(Weights(shares, ((0, 1),), np.ones(1))))
+        ask(people, Multiplicative(Weights(shares, ((0, 1),), np.ones(1))))
     with pytest.raises(SensitivityError, match="constant, linear"):
-        release_risk(collection, people, lambda records, _: np.ones(len(records)))
-    other = RecordSpace(Domain.of({"a": cube.domain.hierarchy("a")}))
+        ask(people, lambda records, _: np.ones(len(records)))
     with pytest.raises(DomainMismatchError):
-        release_risk(collection, Dictionary(Records(other, np.array([[0]]))), Constant(1))
+        ask(Dictionary(Records(RecordSpace(flat_domain(a=3)), np.array([[0]]))), Constant(1))
 
 
 # The best disclosure is what brute force finds, by record, on average and in the worst case; rules commute.
@@ -619,19 +617,19 @@ def test_the_example_of_figure_5() -> None:
 
 
 def test_rules_that_do_not_fit_are_refused() -> None:
-    start = Disclosure.of(Records(RecordSpace(Domain.of({"a": Hierarchy.flat(["x"])})), np.array([[0], [0]])))
-    with pytest.raises(DomainMismatchError, match="no attribute 'b'"):
-        hide(start, "b", np.array([True, False]))
-    for condition in (np.array([True]), np.array([1, 0])):
-        with pytest.raises(DisclosureRuleError, match="one truth value"):
-            hide(start, "a", condition)
-    for level in (-1, 2):
-        with pytest.raises(DisclosureRuleError, match="levels 0 to 1"):
-            generalize(start, "a", np.array([True, True]), level)
-    with pytest.raises(DisclosureRuleError):
-        Disclosure(start.originals, np.array([[2], [0]]))
-    with pytest.raises(DomainMismatchError, match=r"levels must be whole numbers, got 0\.5"):
-        Disclosure(start.originals, np.array([[0.5], [0]]))
+    start = Disclosure.of(Records(RecordSpace(flat_domain(a="x")), np.array([[0], [0]])))
+    both = np.array([True, True])
+    for error, message, make in (
+        (DomainMismatchError, "no attribute 'b'", lambda: hide(start, "b", np.array([True, False]))),
+        (DisclosureRuleError, "one truth value", lambda: hide(start, "a", np.array([True]))),
+        (DisclosureRuleError, "one truth value", lambda: hide(start, "a", np.array([1, 0]))),
+        (DisclosureRuleError, "levels 0 to 1", lambda: generalize(start, "a", both, -1)),
+        (DisclosureRuleError, "levels 0 to 1", lambda: generalize(start, "a", both, 2)),
+        (DisclosureRuleError, None, lambda: Disclosure(start.originals, np.array([[2], [0]]))),
+        (DomainMismatchError, r"levels .* 0\.5", lambda: Disclosure(start.originals, np.array([[0.5], [0]]))),
+    ):
+        with pytest.raises(error, match=message):
+            make()
 
 
 # Branch and bound finds what brute force finds, and k-anonymity is one of its problems.
@@ -734,7 +732,7 @@ def test_a_record_of_weight_3_is_three_records(problem: DecisionProblem, share: 
 
 def test_what_is_worth_nothing_to_analysts_is_disclosed_where_it_costs_nothing() -> None:
     """Nobody's dictionary has b, and its steps count for nothing: it is shown all the same, by each rule."""
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["x", "y"])}))
+    space = RecordSpace(flat_domain(a="xy", b="xy"))
     originals = Records(space, np.array([[0, 0], [1, 1]]))
     known = Dictionary(Records(space, np.array([[0, 2], [1, 2]])))
     problem = DecisionProblem(originals, (known,), Harm(Constant(1)), steps=(1.0, 0.0))
@@ -797,6 +795,13 @@ def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) ->
         assert np.all(loss[~anonymous] > c / k)
 
 
+def at_each_vector(problem: DecisionProblem) -> list[tuple[FloatArray, FloatArray]]:
+    """Utility and loss of each record, where all are disclosed by one level vector."""
+    rows = np.arange(len(problem.originals))
+    vectors = problem.originals.space.level_vectors()
+    return [(problem.utility(rows, levels), problem.loss(rows, levels)) for levels in vectors]
+
+
 @settings(max_examples=25)
 @given(problems())
 def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> None:
@@ -806,11 +811,8 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
     edge, rows = frontier(problem), np.arange(len(originals))
     assert np.all(np.diff(edge.utility) > 0)
     assert np.all(np.diff(edge.price) > 0)
-    vectors = problem.originals.space.level_vectors()
-    pairs = [
-        (problem.utility(rows, levels), problem.loss(rows, levels)) for levels in vectors[:: max(len(vectors) // 12, 1)]
-    ]
-    for chosen in product(pairs, repeat=len(rows)):
+    each = at_each_vector(problem)
+    for chosen in product(each[:: max(len(each) // 12, 1)], repeat=len(rows)):
         utility = np.mean([pair[0][row] for row, pair in enumerate(chosen)])
         loss = np.mean([pair[1][row] for row, pair in enumerate(chosen)])
         assert loss >= edge.least_risk(min(float(utility), edge.utility[-1])) - 1e-9
@@ -838,23 +840,19 @@ def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, fl
 
 
 def test_problems_that_make_no_sense_are_refused() -> None:
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x"])}))
-    originals = Records(space, np.array([[0]]))
+    originals = Records(RecordSpace(flat_domain(a="x")), np.array([[0]]))
     harm, known = Harm(Constant(1)), (Dictionary(originals),)
-    with pytest.raises(DisclosureRuleError, match="no records"):
-        DecisionProblem(originals[np.array([], dtype=np.intp)], known, harm)
-    with pytest.raises(DisclosureRuleError, match="probabilities"):
-        DecisionProblem(originals, known * 2, harm)
-    with pytest.raises(DisclosureRuleError, match="worst case"):
-        DecisionProblem(originals, (), harm, prior=None)
-    for weights in ([-1.0], [np.inf], [0.0], [1.0, 1.0]):
-        with pytest.raises(DisclosureRuleError, match="weights"):
-            DecisionProblem(originals, known, harm, weights=np.array(weights))
-    with pytest.raises(DisclosureRuleError, match="step"):
-        DecisionProblem(originals, known, harm, steps=(1.0, 2.0))
-    for kind, value in product((LeastRisk, MostUtility, TradeOff), (np.nan, np.inf, -np.inf)):
-        with pytest.raises(DisclosureRuleError, match="finite"):
-            kind(value)
+    made = partial(DecisionProblem, originals, known, harm)
+    for message, make in (
+        ("no records", lambda: DecisionProblem(originals[np.array([], dtype=np.intp)], known, harm)),
+        ("probabilities", lambda: DecisionProblem(originals, known * 2, harm)),
+        ("worst case", lambda: DecisionProblem(originals, (), harm, prior=None)),
+        *(("weights", partial(made, weights=np.array(w))) for w in ([-1.0], [np.inf], [0.0], [1.0, 1.0])),
+        ("step", lambda: made(steps=(1.0, 2.0))),
+        *(("finite", partial(*own)) for own in product((LeastRisk, MostUtility, TradeOff), (np.nan, np.inf, -np.inf))),
+    ):
+        with pytest.raises(DisclosureRuleError, match=message):
+            make()
 
 
 # Minimax: the worst dictionary of each record, beside the worst of all records together.
@@ -921,10 +919,7 @@ def test_the_choice_is_the_least_mean_of_worst_losses_and_bounds_the_least_worst
 def pairs(problem: DecisionProblem) -> list[tuple[float, float]]:
     """Mean utility and risk of every disclosure of all records together."""
     rows = np.arange(len(problem.originals))
-    each = [
-        (problem.utility(rows, levels), problem.loss(rows, levels))
-        for levels in problem.originals.space.level_vectors()
-    ]
+    each = at_each_vector(problem)
     chosen = product(range(len(each)), repeat=len(rows))
     return [
         (
@@ -967,7 +962,7 @@ def test_no_disclosure_of_all_records_beats_the_bound(problem: DecisionProblem, 
 
 def test_the_mean_leaves_the_one_who_stands_out_to_show_less() -> None:
     """Nine alike and one apart: two steps of everybody cost 1/9 of nine and 1 of one; on average the one shows nothing."""
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"])}))
+    space = RecordSpace(flat_domain(a="xy"))
     originals = Records(space, np.array([[0]] * 9 + [[1]]))
     problem = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1)))
     assert branch_and_bound(problem, LeastRisk(1)).risk == pytest.approx(2 / 10)
@@ -978,16 +973,15 @@ def test_the_mean_leaves_the_one_who_stands_out_to_show_less() -> None:
 
 
 def test_what_no_disclosure_reaches_is_refused() -> None:
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"])}))
-    originals = Records(space, np.array([[0], [1]]))
+    originals = Records(RecordSpace(flat_domain(a="xy")), np.array([[0], [1]]))
     problem = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1)))
-    with pytest.raises(DisclosureRuleError, match="mean utility of 2; the most is 1"):
-        best_on_average(problem, LeastRisk(2))
-    with pytest.raises(DisclosureRuleError, match=r"0.1; the least is 0.5"):
-        best_on_average(problem, MostUtility(0.1))
-    forbidden = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(np.inf)))
-    with pytest.raises(DisclosureRuleError, match="infinite"):
-        best_on_average(forbidden, LeastRisk(0))
+    for message, own, objective in (
+        ("mean utility of 2; the most is 1", problem, LeastRisk(2)),
+        (r"0.1; the least is 0.5", problem, MostUtility(0.1)),
+        ("infinite", replace(problem, harm=Harm(Constant(np.inf))), LeastRisk(0)),
+    ):
+        with pytest.raises(DisclosureRuleError, match=message):
+            best_on_average(own, objective)
 
 
 # Under independence the best attributes are found without a search (LSFB09 section 4.2).
@@ -1047,26 +1041,23 @@ def test_in_one_cluster_the_choice_is_the_best_of_all_subsets(data: st.DataObjec
 
 
 def test_what_is_no_product_over_attributes_is_refused() -> None:
-    space = RecordSpace(Domain.of({"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["x", "y"])}))
+    space = RecordSpace(flat_domain(a="xy", b="xy"))
     originals = Records(space, np.array([[0, 1]]))
     known, shares = Dictionary(originals), tuple(harmonic_shares(taxonomy) for taxonomy in space.taxonomies)
     plain = Multiplicative(Weights.linear(shares, [1.0, 1.0]))
     both = Multiplicative(Weights(shares, ((0,), (0, 1)), np.array([1.0, 1.0])))
     problem = DecisionProblem(originals, (known,), Harm(plain))
-    refused = (
-        (replace(problem, dictionaries=(known, known), prior=(0.5, 0.5)), "against one dictionary"),
-        (replace(problem, harm=Harm(plain, Constant(1.0))), "has no harm"),
-        (replace(problem, harm=Harm(plain, PerPerson(np.zeros(1)))), "has no harm"),
-        (replace(problem, harm=Harm(Linear(plain.weights))), "only by a multiplicative"),
-        (replace(problem, harm=Harm(both)), "only without interactions"),
-    )
-    for wrong, message in refused:
+    of = partial(replace, problem)
+    for message, select in (
+        ("against one", lambda: selected_disclosure(of(dictionaries=(known, known), prior=(0.5, 0.5)), (), 1)),
+        ("has no harm", lambda: selected_disclosure(of(harm=Harm(plain, Constant(1.0))), (), 1)),
+        ("has no harm", lambda: selected_disclosure(of(harm=Harm(plain, PerPerson(np.zeros(1)))), (), 1)),
+        ("multiplicative", lambda: selected_disclosure(of(harm=Harm(Linear(plain.weights))), (), 1)),
+        ("without interactions", lambda: selected_disclosure(of(harm=Harm(both)), (), 1)),
+        ("too large", lambda: selected_disclosure(problem, [range(13)], 1)),
+        ("between 0 and 2", lambda: select_independent(originals, known, np.ones(2), 3)),
+        ("clusters", lambda: select_clustered(originals, known, np.ones(2), [[0], [0, 1]], 1)),
+    ):
         with pytest.raises(DisclosureRuleError, match=message):
-            selected_disclosure(wrong, (), 1)
-    with pytest.raises(DisclosureRuleError, match="too large"):
-        selected_disclosure(problem, [range(13)], 1)
-    with pytest.raises(DisclosureRuleError, match="between 0 and 2"):
-        select_independent(originals, known, np.ones(2), 3)
-    with pytest.raises(DisclosureRuleError, match="clusters"):
-        select_clustered(originals, known, np.ones(2), [[0], [0, 1]], 1)
-    assert selected_disclosure(replace(problem, harm=Harm(Constant(1.0))), (), 1).loss.tolist() == [1.0]
+            select()
+    assert selected_disclosure(of(harm=Harm(Constant(1.0))), (), 1).loss.tolist() == [1.0]
