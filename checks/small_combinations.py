@@ -78,6 +78,9 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
         if programs <= 0 or budget.deadline.is_over:
             is_complete = False
             break
+        if question is None:
+            is_complete = False
+            continue
         asked = _Certain(question, k, budget, programs)
         cell = asked.found()
         programs -= asked.programs
@@ -121,11 +124,11 @@ class _Question:
         }
 
 
-def _questions(public: Collection, most: int) -> Iterator[_Question]:
+def _questions(public: Collection, most: int) -> Iterator[_Question | None]:
     """About each three attributes, those of few values first: by all that tables say no finer than a margin, then by all.
 
     The first are small, and the usual cycle, three tables of two attributes each, is of that kind. most: cells that some
-    tables leave possible; questions about more are left out.
+    tables leave possible; None stands for questions about more.
     """
     domain = public.domain
     threes = [three for three in map(_Three.of, repeat(public), combinations(_shown(public), 3)) if three is not None]
@@ -136,6 +139,7 @@ def _questions(public: Collection, most: int) -> Iterator[_Question]:
                 try:
                     cells = possible_cells(public.within(by), most)
                 except TooManyCellsError:
+                    yield None
                     continue
                 for margin in margins:
                     yield _Question.of(cells, margin)

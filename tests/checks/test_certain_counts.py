@@ -115,9 +115,10 @@ def test_what_programs_do_not_refute_is_attested_or_undecided() -> None:
         assert parse_claim(stated.as_json()) == stated
 
 
-def test_a_budget_without_programs_decides_nothing() -> None:
+@pytest.mark.parametrize("none", ["cell_programs", "cells"])
+def test_a_budget_without_programs_decides_nothing(none: str) -> None:
     collection, k = cycle()
-    found = refuted(collection, [], k, replace(FULL, cell_programs=0))
+    found = refuted(collection, [], k, replace(FULL, **{none: 0}))
     assert (found.verdict, "the budget ended" in found.note) == (Verdict.UNDECIDED, True)
 
 
