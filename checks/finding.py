@@ -201,8 +201,6 @@ class Budget:
     screened: cases times classes that bounds are computed for, each round anew, and forms times classes that branch and
     bound prepares.
     branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
-    first_branches: the same before cases of the entropy are taken apart, which takes longer than that.
-    boxes: what cases of the entropy are taken apart into.
     proof: partial combinations looked at to prove which one is the worst; 0 where only the verdict is wanted.
     vectors, programs: vectors that a step of hull pruning makes, and linear programs that a check solves for it.
     cell_branches, cell_vectors: partial combinations, and vectors of a step, for k-combinatorial anonymity.
@@ -216,8 +214,6 @@ class Budget:
     multiplied: int
     screened: int
     branches: int
-    first_branches: int
-    boxes: int
     proof: int
     vectors: int
     programs: int
@@ -245,8 +241,6 @@ FULL = Budget(
     multiplied=4_000_000,
     screened=maxsize,
     branches=70_000_000,
-    first_branches=2_000_000,
-    boxes=600,
     proof=20_000,
     vectors=200_000,
     programs=maxsize,
@@ -265,8 +259,6 @@ SEARCHING = Budget(
     multiplied=4_000_000,
     screened=40_000_000,
     branches=1_000_000,
-    first_branches=1_000_000,
-    boxes=20,
     proof=0,
     vectors=5_000,
     programs=200,

@@ -87,10 +87,6 @@ class Cuts:
     coefficients: FloatArray
     bounds: FloatArray
 
-    def kept(self, which: BoolArray) -> "Cuts":
-        """Some of the cuts."""
-        return Cuts(self.coefficients[:, which], self.bounds[which])
-
 
 class Cases(ABC):
     """Ways of violating one criterion.
