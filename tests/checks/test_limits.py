@@ -21,7 +21,6 @@ AGAIN = {
     "checks/maxent/test_maxent_diversity::test_every_algorithm_agrees_with_brute_force": {
         "checks.diversity.criterion MAX_CASES": 1,
         "checks.maxent.branch_and_bound _LIKELY": 1,
-        "checks.maxent.branch_and_bound _STEPS": 1,
         "checks.maxent.sensitive_tree BLOCK": 1,
         "checks.maxent.sensitive_tree _CHUNK": 1,
         "models.tables.contingency_table _MAX_SPACE": 6,

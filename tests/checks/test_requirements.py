@@ -411,7 +411,7 @@ NOTHING = Budget(**{field.name: 0 for field in fields(Budget) if field.name != "
 PAIRS = ["ab", "cd", "ef", "gh", "ij", "kl"]
 
 
-@pytest.mark.parametrize("wrong", [{"boxes": -1}, {"seconds": -0.5}])
+@pytest.mark.parametrize("wrong", [{"proof": -1}, {"seconds": -0.5}])
 def test_a_budget_is_not_negative(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must not be negative"):
         replace(FULL, **wrong)
@@ -495,7 +495,7 @@ def test_functional_diversity_of_large_joins_is_decided_within_the_budget_of_a_s
     margins: int, effect: float
 ) -> None:
     """No linear program is asked: hull pruning, which asks one for each of up to 10^5 vectors, takes minutes there."""
-    searching = replace(FULL, joined=0, screened=40_000_000, branches=1_000_000, first_branches=1_000_000, proof=0)
+    searching = replace(FULL, joined=0, screened=40_000_000, branches=1_000_000, proof=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scipy.optimize, "linprog", None)
         finding = maxent_diversity(

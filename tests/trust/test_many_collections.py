@@ -188,10 +188,8 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     chance = rng.random()
     if chance < 0.04:
         yield "hull", by_hull(tree, diversity)
-    elif chance < 0.15:
+    elif chance < (0.4 if isinstance(diversity, Entropy) else 0.15):
         yield "branch and bound", branch_and_bound(tree, diversity, replace(FULL, proof=0))
-    elif chance < 0.4 and isinstance(diversity, Entropy):
-        yield "entropy boxes", branch_and_bound(tree, diversity, replace(FULL, first_branches=0, proof=0))
 
 
 def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:

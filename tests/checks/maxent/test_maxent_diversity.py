@@ -253,7 +253,6 @@ WAYS: dict[str, tuple[dict[str, int], Budget]] = {
     "products of a search": ({}, replace(FULL, proof=0)),
     "large": ({"SMALL_JOIN": 0}, LARGE),
     "large, the worst not proven": ({"SMALL_JOIN": 0}, replace(LARGE, proof=3)),
-    "large, boxes at once": ({"SMALL_JOIN": 0}, replace(LARGE, first_branches=0, boxes=3)),
     "large, then the join": ({"SMALL_JOIN": 0}, replace(FULL, multiplied=0, screened=0)),
     "large, too many cases": ({"SMALL_JOIN": 0, "MAX_CASES": 0}, LARGE),
 }
