@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property, reduce
 from io import StringIO
-from itertools import product
+from itertools import permutations, product, zip_longest
 from math import ceil, floor, prod
 from operator import or_
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, resolved
+from marginals.label_sums import TOTALS, LabelReading, read_labels
 from marginals.messages import installing, suggested
 from marginals.tables.intervals import Range, interval
 from marginals.tables.values import Figure, NumberFormat, count_in, figure_in
@@ -37,11 +38,15 @@ _LONG = 60
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A table as it is published. header: names of its columns; rows: texts, as many as the header has."""
+    """A table as it is published. header: names of its columns; rows: texts, as many as the header has.
+
+    indented: a label that begins with blanks where others do not; else empty.
+    """
 
     path: Path
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    indented: str = ""
 
     @property
     def name(self) -> str:
@@ -74,7 +79,8 @@ def read_published(path: Path) -> PublishedFile:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
-    lines = _without_notes(_without_empty_columns(lines))
+    indented = _indented(lines)
+    lines = _without_notes(_without_empty_columns([[text.strip() for text in line] for line in lines]))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
@@ -84,7 +90,8 @@ def read_published(path: Path) -> PublishedFile:
         header.pop()
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise InputError(f"{path.name} has two columns of the name {twice!r}")
+        no_header = "; the first line has to name the columns" if any(map(count_in, header)) else ""
+        raise InputError(f"{path.name} has two columns of the name {twice!r}{no_header}")
     rows = []
     for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
         if any(line[len(header) :]):
@@ -92,7 +99,23 @@ def read_published(path: Path) -> PublishedFile:
         rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
     if not rows:
         raise InputError(f"{path.name} needs a header and rows below it")
-    return PublishedFile(path, tuple(header), tuple(rows))
+    return PublishedFile(path, tuple(header), tuple(zip(*map(_with_blanks, zip(*rows)))), indented)
+
+
+def _with_blanks(column: Sequence[str]) -> Sequence[str]:
+    """The texts of a column; a blank beside values and a total is a value, too."""
+    labels = {text.lower() for text in column} - {""}
+    return [text or "(blank)" for text in column] if labels & TOTALS and labels - TOTALS else column
+
+
+def _indented(lines: Sequence[Sequence[str]]) -> str:
+    """A label that begins with more blanks than another of its column; empty for none."""
+    for column in zip_longest(*lines, fillvalue=""):
+        texts = [text for text in column if text.strip() and not _is_cell(text.strip(), "")]
+        depths = [len(text) - len(text.lstrip()) for text in texts]
+        if len({*depths}) > 1:
+            return texts[depths.index(max(depths))].strip()
+    return ""
 
 
 def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -116,6 +139,8 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
 
 def _csv(path: Path) -> list[list[str]]:
     content = bounded_content(path, _MOST_BYTES)
+    if content[:4] == b"PAR1":
+        raise InputError(f"{path.name} is a Parquet file; save the table as CSV")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -123,7 +148,7 @@ def _csv(path: Path) -> list[list[str]]:
     first = text[:5_000]
     separator = max(_SEPARATORS, key=lambda sign: (first.count(sign), -_SEPARATORS.index(sign)))
     try:
-        return [[field.strip() for field in line] for line in csv.reader(StringIO(text), delimiter=separator)]
+        return [*csv.reader(StringIO(text), delimiter=separator)]
     except csv.Error:
         raise InputError(f"{path.name} cannot be read as text with separators") from None
 
@@ -135,10 +160,7 @@ def _sheet(path: Path) -> list[list[str]]:
         raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = [
-            [[_text_of(value) for value in line] for line in sheet.iter_rows(values_only=True)]
-            for sheet in book.worksheets
-        ]
+        sheets = [[[_text_of(cell) for cell in line] for line in sheet.iter_rows()] for sheet in book.worksheets]
     except FileNotFoundError:
         raise
     except Exception as error:  # whatever a damaged archive raises
@@ -151,12 +173,12 @@ def _sheet(path: Path) -> list[list[str]]:
     return next(with_numbers, sheets[0])
 
 
-def _text_of(value: object) -> str:
-    if value is None:
+def _text_of(cell: Any) -> str:
+    if cell.value is None:
         return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+    if isinstance(cell.value, float) and cell.value.is_integer():
+        return str(int(cell.value))
+    return " " * int(cell.alignment.indent) + str(cell.value)
 
 
 def names(values: Sequence[str]) -> str:
@@ -179,13 +201,18 @@ class Rounding(Enum):
     RANDOM = "random"
     UP = "up"
     DOWN = "down"
+    UNKNOWN = "unknown"
 
     def before(self, rounded: int, base: int) -> Interval:
         """The counts that are rounded to this one; to the nearest: with both ends where a count lies in the middle.
 
+        Unknown: any, since how far a count may be changed is nowhere said.
+
         >>> Rounding.NEAREST.before(10, 5), Rounding.NEAREST.before(0, 3), Rounding.RANDOM.before(10, 5)
         ((8, 12), (0, 1), (6, 14))
         """
+        if self is Rounding.UNKNOWN:
+            return UNKNOWN
         below, above = {
             Rounding.NEAREST: (base // 2, base // 2),
             Rounding.RANDOM: (base - 1, base - 1),
@@ -267,10 +294,11 @@ def share_of(text: str, total: Interval) -> Interval | None:
 _MOST_PERCENT = 1000
 """Of a total that is smaller than its part, as rates are."""
 
-SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables")
+SPEC_KEYS = ("small", "protection", "sensitive", "markers", "attributes", "tables", "doubts")
 TABLE_KEYS = (
     *("attributes", "count", "across", "ignore", "scope", "rounding", "percent_of", "absent", "complete", "people"),
 )
+DOUBT_KEYS = ("code", "sentence", "table", "key")
 ATTRIBUTE_KEYS = ("totals", "groups", "others")
 
 
@@ -318,8 +346,26 @@ class TableSpec:
 
 
 @dataclass(frozen=True)
+class NotExamined:
+    """Something of which nothing was concluded.
+
+    code: its kind. table: the name of its file. key: the column, label or text that it is about. Both are empty where it is
+    about all. is_doubt: whether it was not understood, so that there is no all-clear.
+    """
+
+    code: str
+    sentence: str
+    table: str = ""
+    key: str = ""
+    is_doubt: bool = False
+
+
+@dataclass(frozen=True)
 class AuditSpec:
-    """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean."""
+    """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean.
+
+    doubts: what a guess did not understand.
+    """
 
     tables: Mapping[Path, TableSpec]
     attributes: Mapping[str, AttributeSpec]
@@ -327,6 +373,7 @@ class AuditSpec:
     small: int = 4
     protection: int = 0
     sensitive: tuple[str, ...] = ()
+    doubts: tuple[NotExamined, ...] = ()
 
     def check_attributes(self) -> None:
         """Raise InputError for an attribute that no table has."""
@@ -365,7 +412,14 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
         _number(content, "small", 4, 1),
         _number(content, "protection", 0, 0),
         _texts(content.get("sensitive", []), "sensitive"),
+        tuple(map(_doubt, content.get("doubts", []))),
     )
+
+
+def _doubt(section: object) -> NotExamined:
+    if not isinstance(section, dict) or {*section} != {*DOUBT_KEYS}:
+        raise InputError(f"each of [[doubts]] needs the keys {', '.join(DOUBT_KEYS)}; delete it once it is settled")
+    return NotExamined(*(str(section[key]) for key in DOUBT_KEYS), is_doubt=True)
 
 
 def _check_keys(section: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
@@ -479,14 +533,6 @@ def _texts(value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-TOTALS = frozenset(
-    {
-        *("", "total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
-        *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
-    }
-)
-"""Labels that are taken for a total where no spec says which ones are."""
-
 _LISTED = 200_000
 """Cells that a table does not list, at most, that are taken to be of the range that its spec gives."""
 
@@ -526,20 +572,9 @@ def read_tables(spec: AuditSpec) -> list[PublishedTables]:
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
     """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
-    wanted = [*table.attributes, *table.ignore, *([table.count] if table.count else [])]
-    if isinstance(table.percent_of, str):
-        wanted.append(table.percent_of)
-    for name in wanted:
-        if name not in file.header:
-            raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
+    counts = _columns_of_counts(file, table)
     texts = CellTexts(markers, table.base, table.rounding, file.decimal)
     labels = [file.header.index(name) for name in table.attributes]
-    if table.count:
-        counts = [file.header.index(table.count)]
-    else:
-        counts = [number for number, name in enumerate(file.header) if name not in wanted]
-    if not counts:
-        raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
     cell_text = without_percent if table.percent_of is not None else str
     for line, row in enumerate(file.rows, start=2):
         if isinstance(table.percent_of, str) and table.across:  # the total of a row is a cell, too
@@ -558,6 +593,19 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
                     f"{where}: {row[number]!r} is neither a count nor a range; say what it means under [markers]"
                 )
             yield LabelledCell((*(row[place] for place in labels), *across, *table.scope.values()), interval)
+
+
+def _columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
+    count = [table.count] if table.count else []
+    percent_of = [table.percent_of] if isinstance(table.percent_of, str) else []
+    wanted = [*table.attributes, *table.ignore, *count, *percent_of]
+    for name in wanted:
+        if name not in file.header:
+            raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
+    numbers = [n for n, name in enumerate(file.header) if (name == table.count if count else name not in wanted)]
+    if not numbers:
+        raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
+    return numbers
 
 
 def _total(file: PublishedFile, table: TableSpec, row: Sequence[str], texts: CellTexts) -> Interval:
@@ -718,6 +766,9 @@ class GuessedSpec:
                 yield "complete = true   # it leaves out only cells without people"
             else:
                 yield '# absent = "zero"   # cells that it does not list; without this line nothing is known of them'
+        for doubt in self.spec.doubts:
+            yield "\n[[doubts]]   # there is no all-clear before it is settled and deleted"
+            yield from (f"{key} = {json.dumps(getattr(doubt, key), ensure_ascii=False)}" for key in DOUBT_KEYS)
 
 
 def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
@@ -749,17 +800,86 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
             if text not in markers or given != markers[text]:
                 markers[text] = (0, given[1]) if text in markers else given
                 why_markers[text] = why if text not in why_markers else "from 0, since not every table shows zeros"
+    doubts: list[NotExamined] = []
+    readings: list[Mapping[str, LabelReading]] = []
+    is_open = False
     for file in files:
         if file.path not in releases:
             tables[file.path], of_rounding = _rounded(file, tables[file.path], markers)
             reasons[file.path] += of_rounding
-    attributes, why_attributes = _attributes(files, tables, markers)
+        table = tables[file.path]
+        cells = list(labelled_cells(file, table, markers))
+        is_open |= any(cell.interval[0] < cell.interval[1] for cell in cells)
+        readings.append(_readings(cells, table.every_attribute))
+        if file.path not in releases:
+            doubts += _doubts(file, table, markers, readings[-1])
+    attributes, why_attributes = _attributes(readings)
+    settled = {label for attribute in attributes.values() for label in (*attribute.totals, *attribute.groups)}
+    doubts = [doubt for doubt in doubts if doubt.code != "label" or (is_open and doubt.key not in settled)]
     complete = {path: release for path, release in releases.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
         totals = [label for label in attributes[name].totals if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why_attributes[name] = ["the values and groups of the release"]
-    return GuessedSpec(AuditSpec(tables, attributes, markers), folder, reasons, why_markers, why_attributes)
+    spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts))
+    return GuessedSpec(spec, folder, reasons, why_markers, why_attributes)
+
+
+def _doubts(
+    file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], readings: Mapping[str, LabelReading]
+) -> Iterator[NotExamined]:
+    """What a guess does not understand of a table. Raises InputError where a count would be read wrong."""
+    found = [
+        *_column_doubts(file, table, markers),
+        *_nested_columns(file, table, readings),
+        *(
+            ("label", label, f"what {label!r} of {name!r} is, since {why}")
+            for name, reading in readings.items()
+            for label, why in reading.doubts.items()
+        ),
+    ]
+    if file.indented:
+        found.append(("indented", file.indented, f"which rows are parts of others; {file.indented!r} is indented"))
+    if table.rounding is Rounding.UNKNOWN:
+        found.append(("rounding", "", f"how its counts are rounded, all multiples of {table.base}"))
+    for code, key, what in found:
+        yield NotExamined(code, f"Not understood in {file.name}: {what}.", file.name, key, is_doubt=True)
+    if parts := [label for reading in readings.values() for label in reading.labels if _OF_WHICH.match(label)]:
+        raise InputError(f"{file.name} has rows that are parts of a row above; leave them out: {names(parts)}")
+    if sum(reading.unshown for reading in readings.values()) > 1:
+        raise InputError(f"{file.name} has totals of only what it shows, which say nothing of the rest; leave them out")
+
+
+_OF_WHICH = re.compile(r"(?i)\W*(?:of (?:which|whom)|thereof|darunter|davon|dont|di cui|incl(?:\.|uding))\b")
+
+
+def _nested_columns(
+    file: PublishedFile, table: TableSpec, readings: Mapping[str, LabelReading]
+) -> Iterator[tuple[str, str, str]]:
+    """Columns of groups, such as states of counties, in a table with totals: cells that it does not list may be empty."""
+    for outer, inner in permutations(table.attributes, 2):
+        rows = {*zip(file.column(file.header.index(outer)), file.column(file.header.index(inner)))}
+        pairs = {pair for pair in rows if pair[1] not in readings[inner].totals}
+        groups, values = {group for group, _ in pairs}, {value for _, value in pairs}
+        has_sums = len(pairs) < len(rows) and not groups & {*readings[outer].totals}
+        if has_sums and 1 < len(groups) < len(values) == len(pairs):
+            yield "nested", outer, f"the column {outer!r}, as each value of {inner!r} has only one of its values"
+
+
+def _column_doubts(
+    file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]
+) -> Iterator[tuple[str, str, str]]:
+    counts = _columns_of_counts(file, table)
+    is_open = [any(count_in(row[n], file.decimal) is None for n in counts) for row in file.rows]
+    for name, why in table.why_ignored.items():
+        column = file.column(file.header.index(name))
+        beside = any(hidden and figure_in(text) for hidden, text in zip(is_open, column))
+        repeats = all(hidden or row[counts[0]] == text for row, text, hidden in zip(file.rows, column, is_open))
+        if why in (_STATUS, _NUMBERS) or (beside and (why == _DECIMALS or (why == _OTHER and repeats))):
+            yield "column", name, f"the column {name!r}, which {why}"
+    for text in dict.fromkeys(row[n] for row in file.rows for n in counts):
+        if text in markers and not _is_cell(text, file.decimal) and text:
+            yield "marker", text, f"what {text!r} means, which was taken for any count"
 
 
 _EVERYTHING = "*"
@@ -866,40 +986,36 @@ def _groups_of_releases(releases: Mapping[Path, _Marginal]) -> dict[str, dict[st
 
 
 def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
-    counted = [n for n in range(len(file.header)) if looks_counted(file, n)]
-    percents = [n for n in range(1, len(file.header)) if looks_like_percentages(file, n)]
-    whole_numbers = [n for n in counted if n and n not in percents]
+    width = range(len(file.header))
+    percents = [n for n in width if n and looks_like_percentages(file, n)]
+    whole_numbers = [n for n in width if n and n not in percents and looks_counted(file, n)]
     if len(percents) > 1 and len(whole_numbers) == 1:
         return _of_percentages(file, known, percents, file.header[whole_numbers[0]])
     if percents and not whole_numbers:
         raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
-    if not counted:
-        raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
     count = count_column(file)
+    numbers = _crossed_columns(file)
+    if not numbers and not count:
+        raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
+    if count_in(count) is not None and not _YEARS.fullmatch(count):
+        raise InputError(f"{file.name} has a column {count!r}; the first line has to name the columns")
     if count:
-        ignored = beside_counts(file, count)
-        others = tuple(name for name in file.header if name != count and name not in ignored)
-        why = [f"{name!r} is left out: it {reason}" for name, reason in ignored.items()]
-        return TableSpec(others, count=count, ignore=tuple(ignored), why_ignored=ignored), [
+        left_out = beside_counts(file, count)
+        others = tuple(name for name in file.header if name != count and name not in left_out)
+        why = [f"{name!r} is left out: it {reason}" for name, reason in left_out.items()]
+        return TableSpec(others, count=count, ignore=tuple(left_out), why_ignored=left_out), [
             f"{count!r} is the column of counts, the others are attributes",
             *why,
         ]
-    while 0 in counted:  # row labels can be numbers, such as years
-        counted.remove(0)
-    counted = [n for n in counted if n not in percents]
-    across, why_across = _across(known, {file.header[n] for n in counted})
-    attributes = tuple(name for n, name in enumerate(file.header) if n not in counted and n not in percents)
-    ignore = tuple(file.header[n] for n in percents)
-    reasons = [
+    labels = [n for n in width if n not in numbers and n not in percents]
+    left_out = {**dict.fromkeys((file.header[n] for n in percents), _DECIMALS), **_extras(file, labels, numbers[0])}
+    across, why_across = _across(known, {file.header[n] for n in numbers})
+    attributes = tuple(file.header[n] for n in labels if file.header[n] not in left_out)
+    why = [f"left out, since they are percentages, rates or other numbers with decimals: {names([*left_out])}"]
+    return TableSpec(attributes, across=across, ignore=tuple(left_out), why_ignored=left_out), [
         why_across,
-        *(
-            [f"left out, since they are percentages, rates or other numbers with decimals: {names(ignore)}"]
-            if ignore
-            else []
-        ),
+        *(why if left_out else []),
     ]
-    left_out = dict.fromkeys(ignore, _DECIMALS)
-    return TableSpec(attributes, across=across, ignore=ignore, why_ignored=left_out), reasons
 
 
 def _of_percentages(
@@ -929,11 +1045,7 @@ def _named_by(labels: set[str]) -> str:
 
 
 def _markers(file: PublishedFile, table: TableSpec) -> Iterator[tuple[str, Interval, str]]:
-    numbers = (
-        [file.header.index(table.count)]
-        if table.count
-        else [n for n, name in enumerate(file.header) if name not in (*table.attributes, *table.ignore)]
-    )
+    numbers = _columns_of_counts(file, table)
     texts = dict.fromkeys(text for n in numbers for text in file.column(n))
     has_zeros = "0" in texts
     for text in texts:
@@ -953,41 +1065,39 @@ def _rounded(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interv
     exact = {cell.interval[0] for cell in cells if cell.interval[0] == cell.interval[1]} - {0}
     for base in (1000, 100, 50, 20, 10, 5, 3):
         if len(exact) >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
-            because = f"all {len(exact)} different counts are multiples of {base}; random: the widest way to round"
-            return replace(table, base=base, rounding=Rounding.RANDOM), [because]
+            because = f"all {len(exact)} different counts are multiples of {base}; say how they are rounded"
+            return replace(table, base=base, rounding=Rounding.UNKNOWN), [because]
     return table, []
 
 
+def _readings(cells: Iterable[LabelledCell], attributes: Sequence[str]) -> dict[str, LabelReading]:
+    lines: list[dict[tuple[str, ...], dict[str, Interval]]] = [{} for _ in attributes]
+    for cell in cells:
+        for place, label in enumerate(cell.labels):
+            rest = (*cell.labels[:place], *cell.labels[place + 1 :])
+            lines[place].setdefault(rest, {})[label] = cell.interval
+    return {name: read_labels([*of_rest.values()]) for name, of_rest in zip(attributes, lines)}
+
+
 def _attributes(
-    files: Sequence[PublishedFile], tables: Mapping[Path, TableSpec], markers: Mapping[str, Interval]
+    readings: Sequence[Mapping[str, LabelReading]],
 ) -> tuple[dict[str, AttributeSpec], dict[str, list[str]]]:
-    labels: dict[str, dict[str, None]] = {}
-    adding: dict[str, dict[str, tuple[str, ...]]] = {}
-    exceeding: set[str] = set()
-    for file in files:
-        table = tables[file.path]
-        cells = list(labelled_cells(file, table, markers))
-        for place, name in enumerate(table.every_attribute):
-            labels.setdefault(name, {}).update(dict.fromkeys(cell.labels[place] for cell in cells))
-            lines: dict[tuple[str, ...], dict[str, Interval]] = {}
-            for cell in cells:
-                rest = (*cell.labels[:place], *cell.labels[place + 1 :])
-                lines.setdefault(rest, {})[cell.labels[place]] = cell.interval
-            adding.setdefault(name, {}).update(_subtotals([*lines.values()]))
-            if _exceeds([*lines.values()], adding[name]):
-                exceeding.add(name)
     made: dict[str, AttributeSpec] = {}
     why: dict[str, list[str]] = {}
-    for name, column_labels in labels.items():
-        totals = tuple(label for label in column_labels if is_total(label, AttributeSpec()))
-        values = [label for label in column_labels if label not in totals]
+    for name in dict.fromkeys(name for by_name in readings for name in by_name):
+        of_tables = [by_name[name] for by_name in readings if name in by_name]
+        totals = tuple(dict.fromkeys(label for reading in of_tables for label in reading.totals))
+        labels = dict.fromkeys(label for reading in of_tables for label in reading.labels)
+        values = [label for label in labels if label not in totals]
         groups, reason = _number_groups(values)
-        if not groups and adding[name]:
-            groups = {group: parts for group, parts in adding[name].items() if group in values}
+        adding = {group: parts for reading in of_tables for group, parts in reading.groups.items() if group in values}
+        if not groups and adding:
+            groups = adding
             reason = "groups are values that add up to them"
         why[name] = [reason] if groups else []
-        others = name in exceeding or not totals or len(values) == 1
-        if name in exceeding:
+        exceeds = any(reading.exceeds for reading in of_tables)
+        others = exceeds or not totals or len(values) == 1
+        if exceeds:
             why[name].append("others: a total is larger than the values that are listed can be")
         elif others:
             why[name].append(
@@ -995,44 +1105,6 @@ def _attributes(
             )
         made[name] = AttributeSpec(totals, groups, others)
     return made, why
-
-
-def _subtotals(lines: Sequence[Mapping[str, Interval]]) -> dict[str, tuple[str, ...]]:
-    """Labels that are the sum of those that stand right after them, in two or more lines that have something."""
-    order = list(dict.fromkeys(label for line in lines for label in line))
-    result: dict[str, tuple[str, ...]] = {}
-    for place, label in enumerate(order):
-        if is_total(label, AttributeSpec()):
-            continue
-        for end in range(place + 3, min(len(order), place + 30) + 1):
-            parts = order[place + 1 : end]
-            if any(is_total(part, AttributeSpec()) for part in parts):
-                break
-            whole_lines = [
-                line
-                for line in lines
-                if all(
-                    label_or_part in line and line[label_or_part][0] == line[label_or_part][1]
-                    for label_or_part in (label, *parts)
-                )
-                and line[label][0]
-            ]
-            if len(whole_lines) >= 3 and all(
-                line[label][0] == sum(line[part][0] for part in parts) for line in whole_lines
-            ):
-                result[label] = tuple(parts)
-                break
-    return result
-
-
-def _exceeds(lines: Sequence[Mapping[str, Interval]], groups: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a total is surely larger than what is listed beside it."""
-    for line in lines:
-        totals = [given for label, given in line.items() if is_total(label, AttributeSpec())]
-        parts = [given for label, given in line.items() if not is_total(label, AttributeSpec()) and label not in groups]
-        if totals and len(parts) > 1 and sum(most for _, most in parts) < max(least for least, _ in totals):
-            return True
-    return False
 
 
 def _plain(label: str) -> str:
@@ -1051,6 +1123,8 @@ def _number_groups(labels: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], s
         label: _half_open(number_range) for label, number_range in ranges.items() if number_range is not None
     }
     ends = sorted({end for pair in whole_ranges.values() for end in pair})
+    if any(end % 1 for end in ends if end.is_finite()):
+        return {}, ""
     pieces = {}
     for low, high in zip(ends, ends[1:]):
         named = [label for label, pair in whole_ranges.items() if pair == (low, high)]
@@ -1087,32 +1161,45 @@ def _list(texts: Sequence[str]) -> str:
 _COUNTS = re.compile(
     r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"
 )
-_PERCENT_NAME = re.compile(r"(?i).*(%|\bper ?cent|\bpct\b|percentage)")
-_MARKERS = frozenset(
-    {"*", "**", "c", "x", "s", "-", "\u2013", "..", "...", ":", ".", "n/a", "na", "suppressed", "conf", "z", "\u2020"}
-    | {"..c", "c..", "np", "n.p.", "(x)", "(d)", "(s)", "#", "~", "^", "unreliable", "not applicable", "missing", "nr"}
+_SENTINEL = re.compile("-(?:1|9+)")
+_MARKER_LENGTH = 15
+_PERCENT_NAME = re.compile(r".*(%|\bper ?cent|\bpct\b|percentage)", re.IGNORECASE)
+_MARKER = re.compile(
+    r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|\.\.c|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|none|null|<na>|#n/a|conf|confidential"
+    "|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing"
 )
+"""Texts in use for counts that are not shown."""
+
+_YEAR = re.compile(r".*(?:year|jahr|ann[ée]e|\baño|period|month|week|quarter|date)s?\b.*")
+_NO_COUNT = re.compile(f"{_PERCENT_NAME.pattern}|{_YEAR.pattern}", re.IGNORECASE)
+_YEARS = re.compile("(?:19|20)[0-9]{2}")
+_STATUS_NAME = re.compile(r"(?i).*(?:status|flags?\b|suppress|primary|secondary|confid|symbol|withheld|outcome).*")
+_CODE_NAME = re.compile(r"(?i).*(?:code|\bid\b|fips|key|nr|nummer)")
 _DECIMALS = "holds percentages, rates or other numbers with decimals"
+_STATUS = "seems to hold statuses of counts"
+_NUMBERS = "holds other numbers"
 _OTHER = "is another count"
 _SUPPRESSED = 15
 """The largest count that a column shows nothing but suppressed ones of."""
 
 
 def looks_counted(file: PublishedFile, number: int) -> bool:
-    """Whether a column seems to hold counts, some of them suppressed."""
-    filled = [text for text in file.column(number) if text]
-    if not filled or not all(_is_cell(text, file.decimal) for text in filled):
+    """Whether a column seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
+    name, filled = file.header[number], [text for text in file.column(number) if text]
+    counts = sum(count_in(text, file.decimal) is not None for text in filled)
+    unknown = {text for text in filled if not _is_cell(text, file.decimal) and not _SENTINEL.fullmatch(text)}
+    is_label = any(text.lower() in TOTALS or interval(_plain(text)) or len(text) > _MARKER_LENGTH for text in unknown)
+    if not filled or is_label or _NO_COUNT.match(name) or (unknown and 2 * counts < len(filled)):
         return False
-    if any(
-        count_in(text, file.decimal) is not None or text.endswith("%") or text.lower() in _MARKERS for text in filled
-    ):
-        return any(count_in(text, file.decimal) is not None for n in range(len(file.header)) for text in file.column(n))
+    if counts or any(text.endswith("%") or _MARKER.fullmatch(text) for text in filled):
+        is_status = not counts and _STATUS_NAME.fullmatch(name)
+        return not is_status and any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
     return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
 
 
 def looks_like_percentages(file: PublishedFile, number: int) -> bool:
     """Whether a column seems to hold percentages: its name or its texts say so. Counts such as 12.0 are none."""
-    filled = [text for text in file.column(number) if text and text.lower() not in _MARKERS]
+    filled = [text for text in file.column(number) if text and not _MARKER.fullmatch(text)]
     figures = [figure for text in filled if (figure := figure_in(text, file.decimal)) is not None]
     if not filled or len(figures) < len(filled) or not all(0 <= figure.number <= 100 for figure in figures):
         return False
@@ -1122,12 +1209,57 @@ def looks_like_percentages(file: PublishedFile, number: int) -> bool:
 
 def count_column(file: PublishedFile) -> str:
     """The one column of counts of a long table, empty for none."""
-    counted = [n for n in range(len(file.header)) if looks_counted(file, n) and not _PERCENT_NAME.match(file.header[n])]
+    if _is_summed(file, _crossed_columns(file)):
+        return ""
+    counted = [n for n in range(len(file.header)) if looks_counted(file, n)]
     named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
     hidden = [n for n in named if any(text and count_in(text, file.decimal) is None for text in file.column(n))]
     if named:
         return file.header[(hidden or named)[-1]]
     return file.header[counted[0]] if len(counted) == 1 else ""
+
+
+def _crossed_columns(file: PublishedFile) -> list[int]:
+    """The columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
+    numbers = [n for n in range(1, len(file.header)) if looks_counted(file, n) and not looks_like_percentages(file, n)]
+    labels = [n for n in range(len(file.header)) if n not in numbers]
+    needed = next((end for end in range(len(numbers)) if _tells_apart(file, [*labels, *numbers[:end]])), 0)
+    return numbers[needed:]
+
+
+def _is_summed(file: PublishedFile, columns: Sequence[int]) -> bool:
+    """Whether one of three or more columns is the sum of the others in all rows that print all of them."""
+    rows = [[count_in(row[n], file.decimal) for n in columns] for row in file.rows]
+    whole = [[count for count in row if count is not None] for row in rows if None not in row and any(row)]
+    places = range(len(columns)) if len(columns) > 2 and len(whole) > 1 else ()
+    return any(all(2 * row[n] == sum(row) for row in whole) for n in places)
+
+
+def _tells_apart(file: PublishedFile, columns: Sequence[int]) -> bool:
+    return len({tuple(row[n] for n in columns) for row in file.rows}) == len(file.rows)
+
+
+def _extras(file: PublishedFile, columns: Sequence[int], count: int) -> dict[str, str]:
+    """Columns that tell no rows apart and hold statuses of counts, or numbers; and what each does."""
+    left = list(columns)
+    result = {}
+    for number in reversed(columns):
+        why = _STATUS if _is_status(file, number, count) else _NUMBERS if _is_number(file, number) else ""
+        rest = [n for n in left if n != number]
+        if why and rest and _tells_apart(file, rest):
+            left, result[file.header[number]] = rest, why
+    return result
+
+
+def _is_status(file: PublishedFile, number: int, count: int) -> bool:
+    texts = {text.lower() for text in file.column(number)}
+    is_code = number > count and 1 < len(texts) <= 6 and len(file.rows) > 3
+    return is_code or texts <= {"true", "false"} or _STATUS_NAME.fullmatch(file.header[number]) is not None
+
+
+def _is_number(file: PublishedFile, number: int) -> bool:
+    figures = [figure_in(text) for text in file.column(number) if text]
+    return 2 * sum(figure is not None for figure in figures) > len(figures) and len({*figures}) > 1
 
 
 def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
@@ -1148,27 +1280,27 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
             left_out[name] = _DECIMALS
         elif _COUNTS.fullmatch(name.strip()) and looks_counted(file, number):
             left_out[name] = _OTHER
-        elif same is not None:
+        elif same is not None and (_CODE_NAME.match(name) or not _is_number(file, number)):
             left_out[name] = f"tells the same as {file.header[same]!r}"
         else:
             columns.append(number)
-    if len({tuple(row[number] for number in columns) for row in file.rows}) < len(file.rows):
+    if not _tells_apart(file, columns):
         # Numbers that tell rows apart are values of an attribute, such as doses.
         return {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER)}
-    return left_out
+    return left_out | _extras(file, columns, file.header.index(count))
 
 
 def _is_cell(text: str, decimal: str) -> bool:
     return (
         CellTexts(decimal=decimal).interval(text) is not None
         or below(text) is not None
-        or text.lower() in _MARKERS
         or text.endswith("%")
+        or _MARKER.fullmatch(text) is not None
     )
 
 
 def _has_decimals(texts: list[str]) -> bool:
-    figures = [figure_in(text) for text in texts if text and text.lower() not in _MARKERS]
+    figures = [figure_in(text) for text in texts if text and not _MARKER.fullmatch(text)]
     return all(figures) and any(figure is not None and _is_fraction(figure) for figure in figures)
 
 

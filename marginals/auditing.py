@@ -1,18 +1,18 @@
 """What follows for certain from tables that others published."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
 from marginals.arguments import elements_of, path_of, require_whole_number
-from marginals.audited_tables import AuditSpec, PublishedTables, guessed_spec, read_spec, read_tables
+from marginals.audited_tables import AuditSpec, NotExamined, PublishedTables, guessed_spec, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.files import resolved
 from marginals.names import number_of
-from models.arrays import FloatArray
+from models.arrays import BoolArray, FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.contradictions import (
@@ -55,6 +55,12 @@ class AuditedTables:
     together: JointContradiction | None = None
 
     @property
+    def is_printed(self) -> BoolArray:
+        """Whether a table prints the exact count of a cell: shape (cells,)."""
+        printed: BoolArray = self.linked.is_published & (self.linked.lower == self.linked.upper)
+        return printed
+
+    @property
     def undecided(self) -> int:
         """Cells of which more may follow than was found."""
         return 0 if self.bounds is None else int((~self.bounds.decided).sum())
@@ -91,21 +97,21 @@ class Audit:
     def ok(self) -> bool:
         """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
 
-        Joint tables that are too large count as undecided. What else was not examined, `not_examined` says.
+        Joint tables that are too large count as undecided. It is false, too, where something was not understood; what else
+        was not examined, `not_examined` says.
         """
         told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
-        return not told and not unknown
+        return not told and not unknown and not self.spec.doubts
 
     @property
-    def not_examined(self) -> tuple[str, ...]:
-        """Sentences about what nothing was concluded of."""
+    def not_examined(self) -> tuple[NotExamined, ...]:
+        """What nothing was concluded of; first what was not understood, which leaves no all-clear."""
         return tuple(_not_examined(self))
 
-    def printed(self, part: AuditedTables) -> int:
+    def printed_small(self, part: AuditedTables) -> int:
         """Counts from 1 to the largest small one that the tables print themselves."""
-        lower, upper = part.linked.lower, part.linked.upper
-        return int(((lower == upper) & (lower >= 1) & (lower <= self.spec.small) & part.linked.is_published).sum())
+        return int((part.is_printed & (part.linked.lower >= 1) & (part.linked.lower <= self.spec.small)).sum())
 
     def as_json(self) -> dict[str, Any]:
         """All facts with their reasons, contradictions, and how much is decided."""
@@ -140,7 +146,8 @@ class Audit:
                     "tables": list(part.linked.names[: part.linked.table_count]),
                     "cells": len(part.linked),
                     "undecided": part.undecided,
-                    "printed_small": self.printed(part),
+                    "printed": int(part.is_printed.sum()),
+                    "printed_small": self.printed_small(part),
                     "contradictory": part.bounds is None,
                     "contradictions": contradictions,
                     "contradictory_together": None
@@ -153,7 +160,7 @@ class Audit:
                     "facts": facts,
                 }
             )
-        return {"ok": self.ok, "not_examined": list(self.not_examined), "audited": parts}
+        return {"ok": self.ok, "not_examined": [asdict(each) for each in self.not_examined], "audited": parts}
 
 
 def audit(
@@ -218,7 +225,9 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     if not paths:
         return spec
     wanted = {known[resolved(path)] for path in paths}
-    return replace(spec, tables={path: table for path, table in spec.tables.items() if path in wanted})
+    tables = {path: table for path, table in spec.tables.items() if path in wanted}
+    used = {path.name for path in tables}
+    return replace(spec, tables=tables, doubts=tuple(doubt for doubt in spec.doubts if doubt.table in used))
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -344,13 +353,21 @@ _EXISTING = 3
 """Combinations that certainly have people of which so many are listed: there are many, and most tell little."""
 
 
+NO_ALL_CLEAR = (
+    "Not all of the tables was understood, so this is no all-clear, and what follows rests on a guess. "
+    "Write it down with --init and review it."
+)
+
+
 def audit_lines(audit: Audit) -> Iterator[str]:
     """Contradictions or facts of all tables, and what is undecided."""
+    if audit.spec.doubts:
+        yield NO_ALL_CLEAR
     for part in audit.parts:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
         of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
-        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(linked.is_published.sum()):,} of them published"
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(part.is_printed.sum()):,} of them printed"
         if part.bounds is None:
             yield from contradiction_lines(part)
             continue
@@ -358,9 +375,9 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield from undecided_lines(part)
     if audit.ok:
         yield from _nothing_certain(audit)
-    if printed := sum(map(audit.printed, audit.parts)):
+    if printed := sum(map(audit.printed_small, audit.parts)):
         yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
-    yield from audit.not_examined
+    yield from (each.sentence for each in audit.not_examined)
 
 
 def _nothing_certain(audit: Audit) -> Iterator[str]:
@@ -376,24 +393,34 @@ def _nothing_certain(audit: Audit) -> Iterator[str]:
         yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
 
 
-def _not_examined(audit: Audit) -> Iterator[str]:
+def _not_examined(audit: Audit) -> Iterator[NotExamined]:
+    yield from audit.spec.doubts
+    doubted = {(doubt.table, doubt.key) for doubt in audit.spec.doubts}
     for path, table in audit.spec.tables.items():
-        for column in table.ignore:
+        for column in (name for name in table.ignore if (path.name, name) not in doubted):
             why = f"it {table.why_ignored[column]}" if column in table.why_ignored else "the spec ignores it"
-            yield f"Not examined: the column {column!r} of {path.name}; {why}."
+            sentence = f"Not examined: the column {column!r} of {path.name}; {why}."
+            yield NotExamined("column", sentence, path.name, column)
     if not audit.spec.sensitive:
-        yield "Not examined: whether everybody of a group has one sensitive value. Name the attributes with --sensitive."
+        sentence = (
+            "Not examined: whether everybody of a group has one sensitive value. Name the attributes with --sensitive."
+        )
+        yield NotExamined("sensitive", sentence)
     for part in audit.parts:
-        for names in part.linked.left_out:
-            yield f"Not examined, for too many cells: the joint table of {', '.join(names)}."
+        for names in map(", ".join, part.linked.left_out):
+            yield NotExamined(
+                "joint-table", f"Not examined, for too many cells: the joint table of {names}.", key=names
+            )
         for name, unlisted in zip(part.linked.names, part.unlisted):
             if unlisted:
-                yield (
+                sentence = (
                     f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody "
                     "has one of these, more may follow: write complete = true into its section of the spec."
                 )
+                yield NotExamined("unlisted", sentence, name)
     if any(part.linked.table_count > 1 for part in audit.parts):
-        yield "Not examined: combinations of more than three attributes, besides those that all tables have."
+        sentence = "Not examined: combinations of more than three attributes, besides those that all tables have."
+        yield NotExamined("combinations", sentence)
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
@@ -409,7 +436,7 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
 
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
     """Which tables contradict each other."""
-    yield "The tables contradict each other, so nothing follows from them."
+    yield "The tables contradict each other as they are read here, so nothing follows from them."
     for disagreement in part.disagreements:
         one, other = (part.linked.names[table] for table in disagreement.tables)
         whose = cell_name(part.linked, disagreement.cell)

@@ -306,10 +306,10 @@ def audit(
     attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
     The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
-    people exist, when tables contradict each other, and when something is undecided or a joint table is too large. What
-    was not examined is said at the end. The marginals of a release of this program are read as complete where they lie in
-    its folder, or bear the names that they have there and show each attribute at one level, but for those of too many cells:
-    what they do not list has nobody.
+    people exist, when tables contradict each other, and when something was not understood, is undecided, or a joint table
+    is too large. What was not examined is said at the end. The marginals of a release of this program are read as complete
+    where they lie in its folder, or bear the names that they have there and show each attribute at one level, but for those
+    of too many cells: what they do not list has nobody.
 
     \b
     Examples:

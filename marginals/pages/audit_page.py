@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from marginals.auditing import (
     KINDS,
+    NO_ALL_CLEAR,
     Audit,
     AuditedTables,
     because,
@@ -53,7 +54,7 @@ class PartSection:
 
 def audit_html(audit: Audit) -> bytes:
     """The page in UTF-8."""
-    parts = [_part(part, audit.printed(part)) for part in audit.parts]
+    parts = [_part(part, audit.printed_small(part)) for part in audit.parts]
     return page(
         "audit.html",
         ok=audit.ok,
@@ -62,10 +63,11 @@ def audit_html(audit: Audit) -> bytes:
         small=audit.spec.small,
         protection=audit.spec.protection,
         sensitive=audit.spec.sensitive,
-        not_examined=audit.not_examined,
+        no_all_clear=NO_ALL_CLEAR if audit.spec.doubts else "",
+        not_examined=[each.sentence for each in audit.not_examined],
         facts=sum(len(part.facts) for part in audit.parts),
         undecided=sum(part.undecided for part in audit.parts),
-        published=sum(int(part.linked.is_published.sum()) for part in audit.parts),
+        printed=sum(int(part.is_printed.sum()) for part in audit.parts),
         contradictory=any(part.bounds is None for part in audit.parts),
     )
 

@@ -318,6 +318,8 @@ is_percent=False), None)
             if (plain := number_format.plain(text)) is not None and (decimal or number_format.is_shown_by([text])):
                 number = number_format.number(text) or Decimal(0)
                 behind = plain.partition(".")[2] if "e" not in plain.lower() else ""
+                if len(behind) > 5 and abs(number - round(number)) < Decimal("1e-5"):
+                    return Figure(Decimal(round(number)), 0, number_format.percent)  # a sum of floating-point numbers
                 return Figure(number, len(behind), number_format.percent)
     return None
 

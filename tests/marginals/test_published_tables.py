@@ -306,7 +306,7 @@ def test_every_class_of_a_marginal_that_shares_a_value_is_found(
             if len(values) == 1:
                 group = {(NAMES[axis], f"{NAMES[axis]}{code}") for axis, code in zip(others, key)}
                 assert frozenset({*group, ("diag", f"diag{values[0]}")}) in shared_values(found)
-    assert not any("does not list" in line for line in found.not_examined)
+    assert not any("does not list" in each.sentence for each in found.not_examined)
 
 
 TRUTH = np.array([[[5, 4], [0, 6], [0, 7]], [[4, 8], [3, 9], [8, 5]]])
@@ -317,7 +317,8 @@ def test_a_partial_table_tells_nothing_of_what_it_does_not_list_and_that_is_said
     file = marginal(tmp_path, TRUTH, (0, 1, 2), "some of them")
     found = audit(file, sensitive=["diag"])
     assert not shared_values(found)
-    (sentence,) = (line for line in found.not_examined if "some of them.csv does not list 2 combinations" in line)
+    (sentence,) = (each.sentence for each in found.not_examined if each.code == "unlisted")
+    assert "some of them.csv does not list 2 combinations" in sentence
     page = tmp_path / "audit.html"
     said = CliRunner().invoke(main, ["audit", str(file), "--sensitive", "diag", "--report", str(page)]).output
     assert sentence in said
@@ -379,3 +380,139 @@ def test_small_counts_that_tables_print_are_said_to_be_printed(tmp_path: Path) -
     assert found.as_json()["audited"][0]["printed_small"] == 1
     lines = " ".join(CliRunner().invoke(main, ["audit", str(tmp_path / "t.csv")]).output.split())
     assert "print 1 count from 1 to 4" in lines
+
+
+def two_way(rows: str = "", columns: str = "region,sex,count", labels: tuple[str, str] = ("Total", "Total")) -> str:
+    """Three regions by two sexes with totals, women of A withheld; `rows` ends each line, {} of it is u where withheld."""
+    counts = {("A", "f"): "*", ("A", "m"): 18, ("B", "f"): 19, ("B", "m"): 14, ("C", "f"): 10, ("C", "m"): 12}
+    sums = {("A", ""): 20, ("B", ""): 33, ("C", ""): 22, ("", "f"): 31, ("", "m"): 44, ("", ""): 75}
+    lines = [
+        f"{region or labels[0]},{sex or labels[1]},{count}{rows.format('u' if count == '*' else 's')}"
+        for (region, sex), count in {**counts, **sums}.items()
+    ]
+    return "\n".join([columns, *lines, ""])
+
+
+INDENTED = (
+    "area,count\nEngland,712\n  North,412\n    Aurora,*\n    Boone,300\n  South,300\n    Cedar,14\n    Dover,286\n"
+)
+FLAT = "\n".join(map(str.strip, INDENTED.splitlines())) + "\n"
+WITHHELD = two_way(",{}", "region,sex,count,hidden").replace(",u", ",TRUE").replace(",s", ",FALSE").replace("*", "2")
+NESTED = "state,county,count\nX,a,10\nX,b,*\nX,Total,15\nY,c,30\nY,d,9\nY,Total,39\nTotal,Total,54\n"
+ROUNDED = "area,sex,count\n" + "".join(
+    f"a{n},{sex},{35 * n + add}\n" for n in range(5) for sex, add in (("f", 0), ("m", 10))
+)
+STEMS = "geo,count\nDE,712\nDE1,412\nDE11,*\nDE12,300\nDE2,300\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "keys"),
+    [
+        (two_way(",{}", "region,sex,freq,sdcStatus"), "column", {"sdcStatus"}),
+        (two_way(",{},7.3", "region,sex,value,OutStatus,TotalNoise"), "column", {"OutStatus", "TotalNoise"}),
+        (WITHHELD, "column", {"hidden"}),
+        ("region,count,raw\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "column", {"raw"}),
+        ("region,count,freq\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "column", {"freq"}),
+        ("area,deaths,rate\nUlm,*,3.1\nLinz,9,9.2\nGraz,12,12.0\n", "column", {"rate"}),
+        ("town,A,N,Y\nRiver,12,*,25\nLake,11,14,15\nHill,13,22,19\n", "column", {"A", "Y"}),
+        (NESTED, "nested", {"state"}),
+        (two_way().replace("*", "suppr."), "marker", {"suppr."}),
+        (two_way().replace("*", "-999999"), "marker", {"-999999"}),
+        ("area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n", "marker", {"12 e"}),
+        (INDENTED, "indented", {"Aurora"}),
+        (FLAT, "label", {"South"}),
+        (STEMS, "label", {"DE", "DE1"}),
+        ("code,n\n10,100\n10.1,*\n10.2,50\n10.3,30\n11,60\n11.1,60\n", "label", {"10", "11"}),
+        ("area,count\nWien,100\nGraz,40\nLinz,*\nSteyr,12\nAustria,160\n", "label", {"Austria"}),
+        (
+            "kind,count\nFood,*\nTextiles,61\nGoods total,99\nHotels,21\nBanks,33\nServices total,54\nBoth kinds,153\n",
+            "label",
+            {"Goods total", "Services total"},
+        ),
+        (ROUNDED, "rounding", {""}),
+    ],
+)
+def test_what_is_not_understood_is_said_and_leaves_no_all_clear(
+    tmp_path: Path, text: str, code: str, keys: set[str]
+) -> None:
+    path = write(tmp_path / "t.csv", text)
+    found = audit(path)
+    doubts = [each for each in found.not_examined if each.is_doubt]
+    assert (found.ok, {each.key for each in doubts if each.code == code}) == (False, keys)
+    result = CliRunner().invoke(main, ["audit", str(path)])
+    assert result.exit_code == 1
+    assert "no all-clear" in result.output
+    assert all(each.sentence in result.output for each in doubts)
+    guessed(tmp_path, path)
+    assert audit(spec=tmp_path / "audit.toml").as_json() == found.as_json(), "writing the guess down settles nothing"
+
+
+def test_a_guess_that_was_reviewed_gives_the_all_clear(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n")
+    guessed(tmp_path, path)
+    settled, _, _ = (tmp_path / "audit.toml").read_text().partition("[[doubts]]")
+    found = audit(spec=write(tmp_path / "audit.toml", settled))
+    assert found.ok
+    assert found.as_json()["not_examined"][0]["code"] == "sensitive"
+    with pytest.raises(InputError, match="doubts"):
+        audit(spec=write(tmp_path / "audit.toml", settled + "[[doubts]]\ncode = 3\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "cell", "count"),
+    [
+        *(
+            (two_way(labels=labels), ("A", "f"), 2)
+            for labels in (("Tot_Reg", "Tot_Sex"), ("_T", "_T"), ("Austria", "00"))
+        ),
+        *((two_way().replace("*", mark), ("A", "f"), 2) for mark in ("[c]", "[x]", "(D)", "F", "low", "NaN", ":")),
+        ("town,A,N,Y,All\nRiver,12,,25,40\nLake,11,14,15,40\nHill,13,22,19,54\n", ("River", "N"), 3),
+        ("town,cases,births,land\nRiver,12,*,15\nLake,11,14,25\nHill,13,22,35\n", ("River", "births"), 3),
+        ("region,year,f,m,Total\nA,2001,*,18,20\nA,2002,19,14,33\nB,2001,10,12,22\n", ("A", "2001", "f"), 2),
+        ("area,f,m,Total\nUlm,*,31.0000001,32.9999999\nLinz,9,7.9999999,17\n", ("Ulm", "f"), 2),
+        ("sex,age,count\nTotal,Total,30\n,Total,*\nf,Total,12\nm,Total,10\n", ("(blank)",), 8),
+    ],
+)
+def test_totals_columns_markers_and_blanks_are_read_whatever_they_are_called(
+    tmp_path: Path, text: str, cell: tuple[str, ...], count: int
+) -> None:
+    found = audit(write(tmp_path / "t.csv", text))
+    assert proven(found)[cell] == (count, count)
+    assert not any(each.is_doubt for each in found.not_examined)
+    printed = found.as_json()["audited"][0]["printed"]
+    assert printed == sum(low == high for low, high in intervals(found).values())
+    output = CliRunner().invoke(main, ["audit", str(tmp_path / "t.csv")]).output
+    assert f"counts, {printed} of them printed" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("group,count\nAll,712\nEmployed,412\nof which self-employed,*\nUnemployed,300\n", "of which self-employed"),
+        ("area,f,m,All\nUlm,,31,31\nLinz,9,,9\nGraz,12,14,26\nAll,21,45,66\n", "totals of only what it shows"),
+        ('"Total";"Total";75;S\n"A";"m";18;M\n"A";"f";2;U\n', "first line has to name the columns"),
+        ("A,f,2\nA,m,18\nB,f,19\n", "first line has to name the columns"),
+        ("PAR1\x15", "Parquet"),
+    ],
+)
+def test_tables_that_would_be_read_wrong_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        audit(write(tmp_path / "t.csv", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "area, sex, count\nUlm, f, 12\nUlm, m, *\nLinz, f, 7\nLinz, m, 31\n",
+        "class,trade,n\nA,smith,12\nA,baker,7\nB,clerk,*\nC,nurse,31\n",
+        "grade,count\n" + "".join(f"{grade},{30 - grade}\n" for grade in range(5, 12)) + "12,*\n",
+        "rank,count\nI,40\nII,19\nIII,*\nIV,3\nTotal,66\n".replace("IV,3", "IV,*"),
+        "state,county,count\nX,a,10\nX,b,*\nY,c,30\nY,d,9\n",
+        "County,County Code,Deaths,Population\nAdams,001,24,10312\nBoone,003,Suppressed,2203\nClay,005,12,2250\n",
+        "group,count\nWhite,500\nBlack,31\nOther,*\nUnknown,*\n",
+        "year,m,f\n2001,8,9\n2002,*,7\n2003,11,*\n",
+    ],
+)
+def test_ordinary_tables_keep_the_all_clear(tmp_path: Path, text: str) -> None:
+    found = audit(write(tmp_path / "t.csv", text))
+    assert found.ok, found.not_examined
