@@ -419,7 +419,8 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
 def _doubt(section: object) -> NotExamined:
     if not isinstance(section, dict) or {*section} != {*DOUBT_KEYS}:
         raise InputError(f"each of [[doubts]] needs the keys {', '.join(DOUBT_KEYS)}; delete it once it is settled")
-    return NotExamined(*(str(section[key]) for key in DOUBT_KEYS), is_doubt=True)
+    code, sentence, table, key = (str(section[name]) for name in DOUBT_KEYS)
+    return NotExamined(code, sentence, table, key, is_doubt=True)
 
 
 def _check_keys(section: Mapping[str, Any], known: Iterable[str], prefix: str) -> None:
