@@ -1224,15 +1224,19 @@ def _crossed_columns(file: PublishedFile) -> list[int]:
     """The columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
     numbers = [n for n in range(1, len(file.header)) if looks_counted(file, n) and not looks_like_percentages(file, n)]
     labels = [n for n in range(len(file.header)) if n not in numbers]
-    needed = next((end for end in range(len(numbers)) if _tells_apart(file, [*labels, *numbers[:end]])), 0)
-    return numbers[needed:]
+    for needed, number in enumerate(numbers):
+        if _tells_apart(file, [*labels, *numbers[:needed]]):
+            return numbers[needed:]
+        if 2 * len({*file.column(number)}) > len(file.rows):
+            break
+    return numbers
 
 
 def _is_summed(file: PublishedFile, columns: Sequence[int]) -> bool:
-    """Whether one of three or more columns is the sum of the others in all rows that print all of them."""
+    """Whether the first or last of three or more columns is the sum of the others in all rows that print all of them."""
     rows = [[count_in(row[n], file.decimal) for n in columns] for row in file.rows]
     whole = [[count for count in row if count is not None] for row in rows if None not in row and any(row)]
-    places = range(len(columns)) if len(columns) > 2 and len(whole) > 1 else ()
+    places = (0, -1) if len(columns) > 2 and len(whole) > 1 else ()
     return any(all(2 * row[n] == sum(row) for row in whole) for n in places)
 
 
@@ -1273,7 +1277,7 @@ def beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
         texts = file.column(number)
         numbered = [str(line) for line in range(1, len(texts) + 1)]
         same = next((other for other in columns if _same(file.column(other), texts)), None)
-        if len(texts) > 2 and (texts == numbered or texts == ["0", *numbered[:-1]]):
+        if min(len(texts), len(file.header)) > 2 and (texts == numbered or texts == ["0", *numbered[:-1]]):
             left_out[name] = "numbers the rows"
         elif all(text.lower() in TOTALS for text in texts):
             left_out[name] = "is empty, or marks totals"

@@ -415,6 +415,7 @@ STEMS = "geo,count\nDE,712\nDE1,412\nDE11,*\nDE12,300\nDE2,300\n"
         ("region,count,freq\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "column", {"freq"}),
         ("area,deaths,rate\nUlm,*,3.1\nLinz,9,9.2\nGraz,12,12.0\n", "column", {"rate"}),
         ("town,A,N,Y\nRiver,12,*,25\nLake,11,14,15\nHill,13,22,19\n", "column", {"A", "Y"}),
+        ("area,freq,rounded,difference\nA,11,12,1\nB,2,3,1\nC,7,6,-1\nD,5,6,1\n", "column", {"rounded", "difference"}),
         (NESTED, "nested", {"state"}),
         (two_way().replace("*", "suppr."), "marker", {"suppr."}),
         (two_way().replace("*", "-999999"), "marker", {"-999999"}),
@@ -493,6 +494,7 @@ def test_totals_columns_markers_and_blanks_are_read_whatever_they_are_called(
         ('"Total";"Total";75;S\n"A";"m";18;M\n"A";"f";2;U\n', "first line has to name the columns"),
         ("A,f,2\nA,m,18\nB,f,19\n", "first line has to name the columns"),
         ("PAR1\x15", "Parquet"),
+        ("area,f,m\n2020\nUlm,12,*\nLinz,15,17\n2021\nUlm,13,18\nLinz,16,19\n", "two counts"),
     ],
 )
 def test_tables_that_would_be_read_wrong_are_refused(tmp_path: Path, text: str, message: str) -> None:
