@@ -18,7 +18,7 @@ from marginals.attacks import attack as attack
 from marginals.auditing import Audit as Audit
 from marginals.auditing import audit as audit
 from marginals.bundle.imprint import Imprint as Imprint
-from marginals.bundle.verification import verify as verify
+from marginals.release.verification import verify as verify
 from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy

@@ -50,7 +50,7 @@ from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, c
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
 from marginals.estimates import assumption, listed
-from marginals.named_rules import JudgedDemand, JudgedRule
+from marginals.named_rules import JudgedDemand, JudgedRule, rule_names
 from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.tables.people import ANY
 from models.graphs.basis import Basis, Kind
@@ -367,8 +367,8 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _said(judged: JudgedRule) -> str:
-    """The verdict on what was checked; a rule holds only where nothing of it is unchecked."""
-    if judged.verdict is Verdict.HOLDS and judged.rule.unchecked:
+    """The verdict on what was checked; a rule holds if nothing of it is unchecked and its texts are known."""
+    if judged.verdict is Verdict.HOLDS and (judged.rule.unchecked or judged.rule.name not in rule_names()):
         return "all that was checked holds"
     return judged.verdict.value
 

@@ -333,13 +333,13 @@ class Snapshot:
             raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
         return file.content
 
-    def check_report(self) -> None:
-        """Raise BundleError unless the report that the descriptor names, if any, is the one that it names.
+    def report_content(self) -> bytes | None:
+        """The report that the descriptor names; None where it names none. Raises BundleError where it is another one.
 
         Nobody reads numbers from the page, so a bundle opens without this; verifying asks for it.
         """
-        if (report := self.descriptor.report) is not None:
-            self.listed_content(report)
+        report = self.descriptor.report
+        return None if report is None else self.listed_content(report)
 
     @property
     def undeclared(self) -> tuple[str, ...]:

@@ -396,14 +396,17 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
     status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
-    15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, or only one of
-    them calls it sensitive, the joint check is undecided, and each release is checked separately.
+    15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, only one of
+    them calls it sensitive, or two names such as age and Age may be one column, the joint check is undecided, and each
+    release is checked separately.
     Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is
     checked separately, and the check "difference" tests whether comparing two of them reveals a change of fewer than k
     people, where k is the largest k claimed. Values that the releases generalize differently are compared at the finest
     value that both show; where they overlap and no difference is small, the check is undecided. One that holds is no proof
     that nothing else follows.
     Without --key no signature is checked, and the answer says so.
+    The report is made again from the other files. If it differs, nobody judged what it says, and the check "report" is
+    undecided.
     What the publisher attests, since only the table shows it, is listed apart, and neither passes nor fails.
     With --config a single table is checked class by class, also one of the methods sweep and hilbert.
 
@@ -444,7 +447,7 @@ def _verified_table(
     """The findings on a single table, of the config's policy or of what is asked instead."""
     from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
-    from marginals.bundle.verification import asked_claims
+    from marginals.release.verification import asked_claims
     from marginals.tables.attribute import MISSING, Role
 
     if len(files) > 1 or rules or key is not None:

@@ -21,12 +21,12 @@ from marginals import estimates
 from marginals.arguments import elements_of, require
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import over_one_domain, union
-from marginals.bundle.verification import demanded
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Quantity, basis_in, distinctions, marked, told, weakest
 from marginals.published_values import values_meant
 from marginals.release.release import Release
+from marginals.release.verification import demanded
 from marginals.tables.intervals import interval, numbers_of
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.basis import Basis

@@ -742,7 +742,7 @@ class Release(ModelAnalysis):
         """
         if claims is None and not rules:
             return self.published.verify()
-        from marginals.bundle.verification import demanded  # slow to import, and few need it
+        from marginals.release.verification import demanded  # slow to import, and few need it
 
         return demanded(self.published, claims or (), rules_of(rules))
 

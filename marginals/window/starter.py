@@ -29,7 +29,7 @@ _IMPORTED = (
     "marginals.publishing.publishing",
     "marginals.config.release_toml",
     "marginals.release.release",
-    "marginals.bundle.verification",
+    "marginals.release.verification",
     "checks.maxent.maxent_diversity",
     "models.inference.iterative_fitting",
     "pandas",

@@ -117,6 +117,9 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None
         found = json.loads(printed)
         assert (exit_code, found["rules"][0]["verdict"]) == (status, verdict)
         assert "k-link" in {check["criterion"] for check in found["checks"]}
+    own.write_text(OWN.replace('unchecked = ["Who asks"]\n', ""))
+    printed = run("verify", tmp_path / "release", "--rule", own)[1]
+    assert "Rule house-4, all that was checked holds" in printed, "nobody judged the texts of a rule of one's own"
 
 
 def test_without_rules_nothing_speaks_of_them(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ import json, os, signal, socket, sys
 from importlib import import_module
 
 for name in ("marginals.commands.main", "marginals.publishing.publishing", "marginals.config.release_toml",
-             "marginals.release.release", "marginals.bundle.verification", "pandas", "scipy.optimize", "jinja2"):
+             "marginals.release.release", "marginals.release.verification", "pandas", "scipy.optimize", "jinja2"):
     import_module(name)
 channel = socket.socket(fileno=int(sys.argv[1]))
 

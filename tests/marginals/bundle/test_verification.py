@@ -16,7 +16,16 @@ from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, Regis
 from command_line import main, run
 from marginals import Attribute, InputError, Table
 from models import Hierarchy
-from written_bundles import DESCRIPTOR, SEAL, change_package, first_of, put_file, report_of, write_margins
+from written_bundles import (
+    DESCRIPTOR,
+    SEAL,
+    change_descriptor,
+    change_package,
+    first_of,
+    put_file,
+    report_of,
+    write_margins,
+)
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 ROLES = {"job": "quasi-identifier", "town": "quasi-identifier", "ill": "sensitive"}
@@ -307,16 +316,32 @@ def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Call
     """Bundles of other programs that tell nothing of anybody: the page, the attacks, and several of them together."""
     folder = bundle(tmp_path / "one", JOB_ILL, TOWN_ILL)
     change(folder)
-    assert marginals.verify(folder, claims=["k-link=2"]).ok
-    assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
+    unjudged = [marginals.verify(*folders, claims=["k-link=2"]).checks for folders in ([folder], [folder, folder])]
+    assert [[c.criterion for c in checks if not c.holds] for checks in unjudged] == [["report"], ["report"] * 2]
     release = marginals.open_release(folder)
     release.write_report()
     assert marginals.verify(folder, claims=["k-link=2"]).ok
+    assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
     assert marginals.attack(folder).as_json()
     assert release.count([]).expected == release.rows
     if not release.rows:
         assert marginals.verify(folder).ok
         assert release.expected_count({"job": "job1"}) == 0
+
+
+@pytest.mark.parametrize("word", [b"</h1>", b"</html>"])
+def test_a_report_that_promises_more_than_its_files_is_not_judged(tmp_path: Path, word: bytes) -> None:
+    """The page has its hash and the bundle its seal, and whoever made them may have written anything into it."""
+    folder, other = (bundle(tmp_path / name, JOB_ILL) for name in ("one", "other"))
+    assert marginals.verify(folder).ok
+    page = (folder / "report.html").read_bytes().replace(word, b"Differential privacy with epsilon 0.1" + word)
+    change_descriptor(folder, lambda release: put_file(folder, release["report"], page))
+    for folders, stated in (([folder], {}), ([other, folder], {"release": str(folder)})):
+        result = run("verify", *folders, "--json")
+        [open_check] = [check for check in json.loads(result.stdout)["checks"] if not check["holds"]]
+        assert (result.exit_code, open_check["criterion"], open_check["verdict"]) == (1, "report", "undecided")
+        assert open_check["parameters"] == stated
+    assert marginals.open_release(folder).verify().ok, "what it claims is proven all the same"
 
 
 def edited(folder: Path, **release: object) -> Path:

@@ -41,7 +41,7 @@ from marginals.named_rules import JudgedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
-from models.errors import ContradictionError
+from models.errors import ContradictionError, TimeOverError
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -53,6 +53,12 @@ _NOBODY = (
     "an attestation without a checked signature names nobody; whoever made these files can have written it. Verify with the "
     "public key of the publisher: --key PUBLICKEY (in Python key=)"
 )
+_UNLIKE = (
+    "it is not the page that this version of the program makes of these files, so nobody judged what it says. Another "
+    "version or program made it, its time was short, or somebody changed it. To make the page of these files: "
+    "marginals report RELEASE --out report.html"
+)
+_NOT_REMADE = "the time was over before it was made again and compared, so nobody judged what it says"
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
@@ -90,8 +96,8 @@ def verify(
     judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
     of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
     Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
-    or only one calls the attribute sensitive, the joint check is undecided, and each is checked separately, its name
-    among the parameters. key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what
+    only one calls the attribute sensitive, or two names may be of one column, the joint check is undecided, and each is
+    checked separately, its name among the parameters. A report that its files do not give is undecided. key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what
     is not decided by then is undecided; files are read to the end all the same, and each claim has an equal share of what is
     left. rules: named ones, or TOML files with one, whose demands are checked beside the claims given, instead of those of
     the bundles. Raises InputError where there is no bundle, for a claim or key that cannot be read, or where signatures
@@ -115,18 +121,18 @@ def verify(
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
-        bundles = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
-        if len(bundles) > 1:
-            bundles = [(folder, published.as_one()) for folder, published in bundles]
+        contents = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
+        bundles = [(folder, published.as_one()) for folder, published in contents] if len(contents) > 1 else contents
         notes = _notes_on_trust(snapshots, signer)
         asked.require_attributes(bundles)
         judged = _judged(bundles, asked)
+        reports = [*_unlike_reports(snapshots, contents)]
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
     notes += [] if judged.checks else [_UNCLAIMED]
     if judged.attested and signer is None:
         warnings.append(_NOBODY)
-    checks = (integrity(None, notes, signer), *judged.checks)
+    checks = (integrity(None, notes, signer), *judged.checks, *reports)
     return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles))
 
 
@@ -158,9 +164,26 @@ def _contents(
                 f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
                 "than k people"
             )
-        snapshot.check_report()
+        snapshot.report_content()
         snapshot.check_undeclared()
     return bundles
+
+
+def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
+    """An undecided finding for each report that is not the page that its bundle gives: it may promise anything."""
+    for snapshot, (folder, published) in zip(snapshots, bundles):
+        if (page := snapshot.report_content()) is None:
+            continue
+        from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
+
+        try:
+            why = "" if report_html(published) == page else _UNLIKE
+        except TimeOverError:
+            why = _NOT_REMADE
+        why = _NOT_REMADE if why and published.deadline.is_over else why
+        if why:
+            stated = {"release": folder} if len(bundles) > 1 else {}
+            yield Finding("report", Verdict.UNDECIDED, stated, None, (Algorithm.NONE,), 0, why)
 
 
 def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> list[str]:
