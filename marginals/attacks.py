@@ -627,7 +627,7 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
         return _attacks_on_change(tables, truth)
     if tables[0].together is None:
         if truth is not None:
-            why = "the releases generalize attributes differently, or give them other roles"
+            why = "the releases generalize attributes differently, or give them other roles or names"
             raise InputError(f"{why}; with the table that they were made from, attack them one by one")
         apart = {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(bundles)}
         elsewhere = Minimality(note="each release by itself says more; see there")

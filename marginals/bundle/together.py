@@ -9,6 +9,7 @@ from itertools import combinations, pairwise, product
 from math import prod
 from pathlib import Path
 from typing import TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 
@@ -275,9 +276,11 @@ def published_views(collection: Collection, attribute: str) -> list[Levels]:
 def common_refinement(bundles: Bundles) -> CommonRefinement:
     """The bundles over their atoms.
 
-    Raises IncompatibleReleasesError where labels do not tell the atoms of an attribute, or only one bundle calls it
-    sensitive, BundleError when the bundles count different numbers of rows, or contradict each other.
+    Raises IncompatibleReleasesError where labels do not tell the atoms of an attribute, where only one bundle calls it
+    sensitive, and where two names may be of one column; BundleError when the bundles count different numbers of rows, or
+    contradict each other.
     """
+    _check_names(bundles)
     _check_roles(bundles)
     groups = {attribute: _groups(bundles, attribute) for attribute in _attributes(bundles)}
     groups = {attribute: group for attribute, group in groups.items() if len(group) > 1}
@@ -314,6 +317,39 @@ def _check_roles(bundles: Bundles) -> None:
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
                 raise IncompatibleReleasesError(one, other, f"only one calls {attribute!r} sensitive", "the roles")
+
+
+def _check_names(bundles: Bundles) -> None:
+    """Raise IncompatibleReleasesError where two bundles may call one column by two names."""
+    for (one, content), (other, other_content) in combinations(bundles, 2):
+        for pair in _names_apart(content, other_content):
+            if _is_alike(*pair) or not _counts(content, pair[0]).isdisjoint(_counts(other_content, pair[1])):
+                differ = f"what one calls {pair[0]!r} and the other {pair[1]!r} may be one column"
+                raise IncompatibleReleasesError(one, other, differ, "the names")
+
+
+def _names_apart(one: BundleContent, other: BundleContent) -> Iterator[tuple[str, str]]:
+    """Each attribute that only the first of two bundles shows, with each that only the other shows."""
+    shown = [list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other)]
+    return product(*([name for name in shown[side] if name not in shown[1 - side]] for side in (0, 1)))
+
+
+def _is_alike(name: str, other: str) -> bool:
+    """Whether two names differ in case, blanks, punctuation or the composition of their characters at most."""
+    spellings = [normalize("NFKC", text).casefold() for text in (name, other)]
+    first, second = ("".join(filter(str.isalnum, spelling)) or spelling.strip() for spelling in spellings)
+    return first == second
+
+
+def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, int]]]:
+    """The labels of an attribute with their counts, at each level that tells some of them apart."""
+    collection, hierarchy = content.collection, content.domain.hierarchy(attribute)
+    counts = set()
+    for level in range(collection.finest_level(attribute), hierarchy.height):
+        table = collection.cube.table(content.domain.mask({attribute: level}))
+        labels = [hierarchy.labels[level][code] for code in table.codes[0]]
+        counts |= {frozenset(zip(labels, table.counts.tolist()))} if len(labels) > 1 else set()
+    return counts
 
 
 def _attributes(bundles: Bundles) -> list[str]:
@@ -585,7 +621,9 @@ def _one_table(bundles: Bundles) -> OneTable | None:
     if len(totals) > 1 or len(parts) > 1:
         return None
     try:
-        return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
+        together = bundles[0][1] if len(bundles) == 1 else union(bundles)
+        _check_names(bundles)
+        return OneTable(bundles, together)
     except BundleError:
         return None
     except IncompatibleReleasesError:
@@ -649,6 +687,13 @@ class TablePair:
             f"they are of different parts of a table ({'; '.join(named)}), so who is in the one and not in the other "
             "need not have come or left"
         )
+
+    @property
+    def one_column(self) -> tuple[str, str] | None:
+        """A name in each table that may be of one column, as they are spelled alike; None where there are none."""
+        bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
+        apart = (names for one, other in product(*bundles) for names in _names_apart(one, other))
+        return next((names for names in apart if _is_alike(*names)), None)
 
     @property
     def narrowed(self) -> Narrowing:
@@ -719,6 +764,9 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     notes = [worst.note, _ALIKE] if worst.verdict is Verdict.HOLDS else [worst.note]
     if worst.verdict is Verdict.HOLDS and any(table.together is None for table in (pair.earlier, pair.later)):
         why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
+        worst, notes = replace(worst, verdict=Verdict.UNDECIDED), [why]
+    if worst.verdict is Verdict.HOLDS and (names := pair.one_column):
+        why = f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
         worst, notes = replace(worst, verdict=Verdict.UNDECIDED), [why]
     return replace(worst, parameters=pair.parameters, note="; ".join(filter(None, notes)))
 
