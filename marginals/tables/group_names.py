@@ -2,10 +2,10 @@
 
 A name is published, so it is judged like a count (design 4.17). It names all members of its group or none. Members that
 anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur are in the table
-for certain: each is then one that could stand by itself, since a rare value must be named nowhere. Names are made
-for the finest published level; the name of a coarser group is made of the names of the published groups in it, or is that of
-a node of the given hierarchy, so that levels tell nothing beside each other. A name without members (`other job`) stands for
-one group on all levels.
+for certain: each is then one that could stand by itself, since a rare value must be named nowhere. Nor is a rare value of a
+given hierarchy named, which may have been made with the rows. Names are made for the finest published level; the name of a
+coarser group is made of the names of the published groups in it, or is that of a node of the given hierarchy, so that levels
+tell nothing beside each other. A name without members (`other job`) stands for one group on all levels.
 """
 
 import re
@@ -180,8 +180,9 @@ class GroupNaming:
         known = max(told, self._taken_to_occur(members))
         if known and not is_certain and rows - known + 1 < least:
             return None
-        is_by_rows = self.listing is Listing.OCCURRING and not self._is_stretched and not isinstance(listed, str)
-        if is_by_rows and counts.min() < least:
+        is_by_rows = self.listing is not Listing.PUBLIC and not self._is_stretched and not isinstance(listed, str)
+        rare = counts < least if self.listing is Listing.OCCURRING else (counts > 0) & (counts < least)
+        if is_by_rows and rare.any():
             return None
         texts = (listed,) if isinstance(listed, str) else tuple(labels[value] for value in listed)
         return GroupName(texts, has_missing=has_missing, occurring=told)

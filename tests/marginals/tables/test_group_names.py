@@ -55,6 +55,9 @@ FIVES = [tuple("abcde"), tuple("fghij"), tuple("klmno"), tuple("pqrst"), tuple("
         # a node of the given hierarchy has its label, and what is left of it is called after it
         (PLACES, [("F", "I", "S"), ("J",), ("K",)], [4, 9, 9], 4, ["Europe", "J", "K"]),
         (PLACES, [("F", "I"), ("S",), ("J", "K")], [4, 9, 9], 4, ["Asia", "S", "other Europe"]),
+        # what a hierarchy lists beside other nodes is named where each value has no rows or enough
+        (PLACES, [("F",), ("I", "J"), ("S", "K")], [9, [5, 0], [8, 3]], 4, ["F", "I, J", "other job"]),
+        (PUBLIC, [("F",), ("I", "J"), ("S", "K")], [9, [5, 0], [8, 3]], 4, ["F", "I, J", "S, K"]),
         # missing values occur and are named with all others or not at all
         (JOBS, [("clerk",), ("cook", "missing")], [50, [11, 11]], 11, ["clerk", "cook or missing"]),
         (JOBS, [("clerk",), ("cook", "missing")], [50, [90, 10]], 11, ["clerk", "other job"]),
