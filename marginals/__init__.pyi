@@ -18,7 +18,6 @@ from marginals.attacks import attack as attack
 from marginals.auditing import Audit as Audit
 from marginals.auditing import audit as audit
 from marginals.bundle.imprint import Imprint as Imprint
-from marginals.release.verification import verify as verify
 from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy
@@ -47,6 +46,7 @@ from marginals.release.mixture import Mixture as Mixture
 from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
+from marginals.release.verification import verify as verify
 from marginals.risk import RiskAssessment as RiskAssessment
 from marginals.selection import Selection as Selection
 from marginals.selection import fit_model as fit_model

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from marginals.tables.attribute import Role
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
 from checks.finding import FULL, Finding, Verdict
-from checks.labels import ToldByLabels, crowded
+from checks.labels import LabelTells, ToldByLabels, crowded, label_counts
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.tables.attribute import Codebook
-from marginals.tables.group_names import lists_several
+from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 
@@ -205,10 +206,17 @@ class BundleContent:
         return self.collection if isinstance(claim, AttributeClaim) else self.everything
 
     def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
-        """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not."""
+        """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not.
+
+        Undecided if it says nothing, and small counts follow if all values occur that a label seems to list.
+        """
         if not finding.holds or not isinstance(claim, MinCell):
             return finding
         if self.labels is None:
+            listed = label_counts(self.everything, self._seemingly_listed, claim.least_count)
+            if not listed.holds:
+                note = f"the release does not say which of these values occur (release.occurring); if all do, {listed.note}"
+                return replace(finding, verdict=Verdict.UNDECIDED, worst=listed.worst, note=note)
             names = crowded(self.everything, claim.least_count)
             note = (
                 "values below the published ones of {} may have no rows as far as the release says; whoever knows that all "
@@ -222,11 +230,19 @@ class BundleContent:
         note = note.format(listing([*map(repr, names)]))
         return replace(finding, note="; ".join(filter(None, [finding.note, note])))
 
+    @property
+    def _seemingly_listed(self) -> ToldByLabels:
+        """The labels that look as if they listed values, as if all of these occurred."""
+        return {
+            name: {label: LabelTells(n) for label in chain(*h.labels[:-1]) if (n := seemingly_listed(label)) > 1}
+            for name, h in self.domain.items()
+        }
+
     def _rests_on_labels(self, attribute: str) -> bool:
         """Whether labels of an attribute stand for values of which only the release can say whether they occur."""
         is_stated = bool(self.labels and self.labels.get(attribute))
         labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
-        return self.everything.shows(attribute) and (is_stated or any(map(lists_several, labels)))
+        return self.everything.shows(attribute) and (is_stated or any(seemingly_listed(label) > 1 for label in labels))
 
 
 def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVER) -> MarginalModel:

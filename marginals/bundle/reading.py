@@ -780,7 +780,8 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
     deadline = min((published.deadline for _, published in bundles), key=lambda limit: limit.at)
     roles = {attribute: role for _, published in bundles for attribute, role in published.roles.items()}
     people = bundles[0][1].rows_per_person
-    labels = _told_together([published.known_labels for _, published in bundles])
+    is_told = any(published.labels is not None for _, published in bundles)
+    labels = _told_together([published.known_labels for _, published in bundles]) if is_told else None
     return BundleContent(collection, roles, claims, deadline=deadline, rows_per_person=people, labels=labels)
 
 

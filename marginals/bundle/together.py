@@ -412,7 +412,7 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequenc
         collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
         roles=roles,
         claims=claims,
-        labels=labels,
+        labels=None if content.labels is None else labels,
     )
 
 

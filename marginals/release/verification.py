@@ -95,13 +95,14 @@ def verify(
     count different numbers of rows, or otherwise what several of them count, are of a table that changed: each table is
     judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
     of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
-    Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell that,
-    only one calls the attribute sensitive, or two names may be of one column, the joint check is undecided, and each is
-    checked separately, its name among the parameters. A report that its files do not give is undecided. key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what
-    is not decided by then is undecided; files are read to the end all the same, and each claim has an equal share of what is
-    left. rules: named ones, or TOML files with one, whose demands are checked beside the claims given, instead of those of
-    the bundles. Raises InputError where there is no bundle, for a claim or key that cannot be read, or where signatures
-    cannot be checked because minisign is not installed.
+    Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell
+    that, only one calls the attribute sensitive, or two names may be of one column, the joint check is undecided, and
+    each is checked separately, its name among the parameters. A report that its files do not give is undecided. key: the
+    public key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is
+    undecided; files are read to the end all the same, and each claim has an equal share of what is left. rules: named
+    ones, or TOML files with one, whose demands are checked beside the claims given, instead of those of the bundles.
+    Raises InputError where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be
+    checked because minisign is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release

@@ -388,16 +388,16 @@ class _Namer:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
 
 
-_OR_MISSING = re.compile(r".+ or missing(?: \([0-9]+\))?", re.DOTALL)
+_OR_MISSING = re.compile(r"(?<=.) or missing(?: \([0-9]+\))?$", re.DOTALL)
 
 
-def lists_several(label: str) -> bool:
-    """Whether a label looks as if it stood for several values, of which a reader cannot tell whether each occurs.
+def seemingly_listed(label: str) -> int:
+    """How many values a label looks as if it listed, of which a reader cannot tell whether each occurs; 1 for a plain name.
 
-    >>> lists_several("cook, driver"), lists_several("22 or missing"), lists_several("20-24")
-    (True, True, False)
+    >>> [seemingly_listed(label) for label in ("cook, driver and nun", "22 or missing", "20-24")]
+    [3, 2, 1]
     """
-    return ", " in label or " and " in label or bool(_OR_MISSING.fullmatch(label))
+    return 1 + label.count(", ") + label.count(" and ") + len(_OR_MISSING.findall(label))
 
 
 def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:

@@ -233,6 +233,25 @@ def test_a_least_count_that_rests_on_what_a_bundle_says_of_its_labels_says_so(tm
         assert ("'job'" in found.note) is is_said
 
 
+def test_a_bundle_that_does_not_say_which_values_occur_may_be_undecided(tmp_path: Path) -> None:
+    """Three cooks, waiters and nurses are one each if all occur, and only the bundle could say that they need not."""
+    for number, (label, count, verdict) in enumerate(
+        [
+            ("cook, waiter and nurse", T, Verdict.UNDECIDED),
+            ("cook, waiter and nurse", T + 2, Verdict.HOLDS),
+            ("22 or missing", T, Verdict.UNDECIDED),
+            ("other job", T, Verdict.HOLDS),
+        ]
+    ):
+        silent = bundle(tmp_path / f"{number}", {"clerk": 30, label: count}, None)
+        for folders in ([silent], [silent, silent]):
+            found = marginals.verify(*folders).checks[1]
+            assert (found.verdict, found.parameters) == (verdict, {"k": T})
+            assert ("release.occurring" in found.note) is (verdict is Verdict.UNDECIDED)
+        stated = bundle(tmp_path / f"{number} stated", {"clerk": 30, label: count}, {})
+        assert marginals.verify(stated).checks[1].holds
+
+
 SERIES = {"age": {str(age): 8 for age in range(20, 36)} | {"": 6}, "sex": {"F": 67, "M": 67}}
 
 
