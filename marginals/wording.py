@@ -471,13 +471,12 @@ _NAMED = 5
 
 
 def dropped_lines(
-    complete: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None
+    complete: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None, person: str | None = None
 ) -> Iterator[str]:
     """How many rows were dropped, by column, and warnings where they are many, or few enough to be a small count.
 
-    least: the smallest count that may be published or derived; None where there is none.
-
-    complete: rows that lack nothing, also those beyond what counts of a person.
+    complete: rows that lack nothing, also those beyond what counts of a person. least: the smallest count that may be
+    published or derived; None where there is none. person: the column that says whose row it is, if there is one.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
     ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
@@ -493,24 +492,33 @@ def dropped_lines(
     yield (
         f"Dropped {dropped:,} of {complete + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
     )
-    for warning in (dropped_warning(complete, dropped, dropped_in), few_dropped_warning(dropped, dropped_in, least)):
+    many = dropped_warning(complete, dropped, dropped_in, person)
+    for warning in (many, few_dropped_warning(dropped, dropped_in, least, person)):
         if warning:
             yield f"Warning: {warning}"
 
 
-def few_dropped_warning(dropped: int, dropped_in: Mapping[str, int], least: int | None) -> str:
+def few_dropped_warning(
+    dropped: int, dropped_in: Mapping[str, int], least: int | None, person: str | None = None
+) -> str:
     """What readers who know how many rows there were can compute, where fewer rows were dropped than a count may have."""
     if least is None or not 0 < dropped < least or not dropped_in:
         return ""
     column = next(iter(dropped_in))
     return (
         f"fewer than {least:,} rows are dropped. A reader who knows how many rows the table has can compute how many lack a "
-        f"value; the release does not say it, and no check covers it. Count missing values: "
-        f'attributes.{column}.missing = "as a value".'
+        f"value; the release does not say it, and no check covers it. "
+        + (_NOBODY if column == person else f'Count missing values: attributes.{column}.missing = "as a value".')
     )
 
 
-def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int]) -> str:
+_NOBODY = (
+    "Find out whose rows these are: rows of nobody can be more rows of the people who count, so no setting counts them."
+)
+"""What to do about rows without a person."""
+
+
+def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], person: str | None = None) -> str:
     """What is wrong with a release of the rows that are left, and what to do, where more than a twentieth was dropped.
 
     complete: rows that lack nothing, also those beyond what counts of a person.
@@ -518,10 +526,10 @@ def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int]) 
     if dropped <= _MANY * (complete + dropped) or not dropped_in:
         return ""
     column = next(iter(dropped_in))
+    advice = f'Ignore that column, or count its missing values: attributes.{column}.missing = "as a value".'
     return (
         f"{100 * dropped / (complete + dropped):.1f} percent of the rows are dropped, and those that are left may be of "
-        f"another kind. Most lack {column}: ignore that column, or count its missing values: "
-        f'attributes.{column}.missing = "as a value".'
+        f"another kind. Most lack {column}. {_NOBODY if column == person else advice}"
     )
 
 
@@ -1198,7 +1206,7 @@ def register_in_words(readers: RegisterReaders) -> str:
 
     >>> from marginals.register_readers import FROM_FILES, NOT_EXAMINED, RegisterReaders
     >>> print(register_in_words(RegisterReaders("job", FROM_FILES, 220, 1.0, 20, {"A": "a1"}, "cook")))
-    Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 people.
+    Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 rows.
     >>> print(register_in_words(RegisterReaders("job", NOT_EXAMINED, 220, note="it takes too long")))
     Readers with a register, who know the nonsensitive values of everybody: of job not examined; it takes too long.
     """
@@ -1211,7 +1219,7 @@ def register_in_words(readers: RegisterReaders) -> str:
     if readers.largest is None:
         return f"{who}: of {readers.sensitive} not examined; {readers.note}."
     if readers.certain:
-        return f"{who}, know {readers.sensitive} for certain of {readers.certain:,} of {readers.people:,} people."
+        return f"{who}, know {readers.sensitive} for certain of {readers.certain:,} of {readers.people:,} rows."
     cell = ", ".join(f"{attribute}={label}" for attribute, label in readers.labels.items()) or "all"
     return (
         f"{who}, give no value of {readers.sensitive} of anybody a probability above {100 * readers.largest:.1f} percent "

@@ -156,7 +156,8 @@ def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Pat
     from marginals.wording import dropped_lines, left_out_lines, part_lines
 
     least = configured.policy.least("min_cell")
-    yield from dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least)
+    counted, person = table.whole.rows + table.left_out, configured.source.person
+    yield from dropped_lines(counted, table.missing, table.missing_in, least, person)
     yield from map(printable, part_lines(table, ledger))
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
     yield from map(printable, unconfirmed_lines(configured.unconfirmed, roles, config.name))

@@ -20,7 +20,7 @@ from marginals.config.vocabulary import is_recognizable, meaning_of, meaning_of_
 from marginals.errors import InputError
 from marginals.tables.attribute import COUNT, Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import SAMPLING, RepeatingKey
+from marginals.tables.people import SAMPLING, RepeatingKey, other_numbered
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -135,6 +135,8 @@ _REPEATING = 0.8
 """Share of the values that repeat, at least, where no column numbers their rows."""
 _MOST_EACH = 200
 """Rows of one value on average, at most."""
+_EXCEPTIONS = 0.02
+"""Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
 _LOOKED_AT = 50_000
 """Rows by which it is decided: all rows of the values that come first."""
 
@@ -142,11 +144,12 @@ _LOOKED_AT = 50_000
 @dataclass(frozen=True)
 class ContentKeys:
     """keys: columns that number somebody, the one with most values first. numbering: those that number the rows of each
-    value of another column, which number nobody.
+    value of another column, which number nobody. likely: columns that may name somebody, with what says so.
     """
 
     keys: tuple[RepeatingKey, ...]
     numbering: frozenset[str]
+    likely: Mapping[str, str]
 
 
 def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Collection[str]) -> ContentKeys:
@@ -157,9 +160,10 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
     >>> str(found.keys[0]), sorted(found.numbering)
     ("'hid' looks like a key and repeats: 40 values in 120 rows, and no numbers the rows of each", ['no'])
     """
-    candidates = [column for column in columns if len(column.values) > 1 and _may_be_key(column)]
-    if not candidates:
-        return ContentKeys((), frozenset())
+    like_keys = [column for column in columns if len(column.values) > 1 and _repeats_like_key(column)]
+    candidates = [column for column in like_keys if are_numbers_of_things(column)]
+    if not like_keys:
+        return ContentKeys((), frozenset(), {})
     coded = {column.name: factorized(frame[column.name], missing) for column in columns if len(column.values) > 1}
     codes = {name: column_codes for name, (column_codes, _) in coded.items()}
     result: dict[str, tuple[Column, str]] = {}
@@ -185,10 +189,17 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Column], missing: Col
         is_open = column.name not in result and column.name not in numbering
         if is_open and (reason := _agreeing(column, coded[column.name][1], codes)):
             result[column.name] = (column, reason)
+    names = {column.name for column in like_keys if _repeats(column)}
+    likely = {
+        column.name: reason
+        for column in like_keys
+        if column.name in names - result.keys() - numbering and (reason := _likely(column, codes, names))
+    }
     ordered = sorted(result.values(), key=lambda named: -len(named[0].values))
     return ContentKeys(
         tuple(RepeatingKey(column.name, len(column.values), column.rows, why) for column, why in ordered),
         frozenset(numbering),
+        likely,
     )
 
 
@@ -221,15 +232,14 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Column], mis
     return ""
 
 
-def _may_be_key(column: Column) -> bool:
-    """Whether a column may number somebody: whole numbers or codes, many of which repeat, a few times each."""
+def _repeats_like_key(column: Column) -> bool:
+    """Whether a column may be a key of somebody: many of its values repeat, a few times each."""
     distinct, repeated = len(column.values), int((column.counts > 1).sum())
     return (
         repeated >= _FEWEST
         and column.rows <= _MOST_EACH * distinct
         and not column.words & (AGES | TIMES | PLACES | CODES | CATEGORIES | _STRATA | _WEIGHTS)
         and not _is_of_something(column.name)
-        and are_numbers_of_things(column)
         and not has_decimals(column)
         and not _are_amounts(column)
     )
@@ -283,25 +293,41 @@ def _numbers_rows(values_in_rows: IndexArray, other: Column, texts: pd.Series, s
     return bool(np.array_equal(numbers[order], place))
 
 
-def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collection[str]) -> str:
-    """Why the rows of each value are those of one thing at several times, or nothing."""
+def _likely(column: Column, codes: Mapping[str, IndexArray], names: Collection[str]) -> str:
+    """Why a column, of texts too, may name whose row it is, but for few rows; or nothing. names: columns that may be so."""
+    if begin_with_year(column.values) or end_with_year(column.values):
+        return ""
+    if reason := _told_apart(column, codes, names):
+        return reason
+    reason = _told_apart(column, codes, names, _EXCEPTIONS)
+    return reason and f"but for few rows, {reason}"
+
+
+def _told_apart(column: Column, codes: Mapping[str, IndexArray], keys: Collection[str], exceptions: float = 0.0) -> str:
+    """Why the rows of each value are those of one thing at several times, or nothing. exceptions: share of the rows."""
     some = _rows_of_first(codes[column.name])
     column_codes = codes[column.name][some]
     counts = np.bincount(column_codes)
     values, most = int((counts > 0).sum()), int(counts.max())
     times, constant = "", ""
     for name, all_codes in codes.items():
-        other = all_codes[some]
+        other = all_codes[some].astype(np.int64) + 1
         size = int(other.max()) + 1
-        if name == column.name or (other < 0).any() or not len(np.unique(other)) >= 2:
+        is_missing = np.count_nonzero(other == 0) > exceptions * len(column_codes)
+        if name == column.name or is_missing or not len(np.unique(other)) >= 2:
             continue
         pairs = len(np.unique(column_codes.astype(np.int64) * size + other))
-        if pairs == len(column_codes) and len(np.unique(other)) <= 3 * most and name not in keys and not times:
+        if (
+            pairs >= (1 - exceptions) * len(column_codes)
+            and len(np.unique(other)) <= 3 * most
+            and name not in keys
+            and not times
+        ):
             times = name
-        elif pairs == values and len(np.unique(other)) < values and not constant:
+        elif pairs <= values + exceptions * len(column_codes) and len(np.unique(other)) < values and not constant:
             constant = name
     whole = codes[column.name]
-    in_blocks = np.count_nonzero(np.diff(whole)) + 1 == len(np.unique(whole))
+    in_blocks = np.count_nonzero(np.diff(whole)) + 1 <= len(np.unique(whole)) + exceptions * len(whole)
     if not times or not (in_blocks or constant):
         return ""
     beside = f", and {constant} is the same in all rows of each" if constant else ""
@@ -871,9 +897,10 @@ def _identifies(column: Column) -> str:
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     are_numbers_of = says_how_many(column.name) and _look_counted(column)
-    if (by_name := column.words & NUMBERING) and not column.words & CATEGORIES and not are_numbers_of:
+    by_name = " ".join(sorted(column.words & NUMBERING)) or other_numbered(column.name)
+    if by_name and not column.words & CATEGORIES and not are_numbers_of:
         reason = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
-        return f"its name says {' '.join(sorted(by_name))}: {reason}"
+        return f"its name says {by_name}: {reason}"
     if files := _numbers_files(column):
         return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)

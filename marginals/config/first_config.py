@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -198,6 +199,7 @@ class _DescribedTable:
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
     tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
+    likely: columns that may tell whose row it is, with what says so, where no key does.
     said: what the file itself says of a column. rare: values that fewer rows have are named nowhere.
     """
 
@@ -206,6 +208,7 @@ class _DescribedTable:
     columns: Mapping[str, Column]
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
+    likely: Mapping[str, str]
     missing: MissingTokens
     decimal: DecimalSign
     said: Mapping[str, ColumnDescription]
@@ -248,7 +251,7 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     frame, labels = _each_text_once(frame_of(files)), column_labels(source)
     cells = [_column(frame, name) for name in map(str, frame.columns)]
     read = [_without(column, ALWAYS) for column in cells]
-    keys = _people(frame, read) if chosen.person is None else _said_key(read, chosen.person)
+    keys, likely = _people(frame, read) if chosen.person is None else (_said_key(read, chosen.person), {})
     keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
     shared = {} if chosen.person is not None else _shared(frame, keys, read)
     keys = [key for key in keys if key.column not in shared]
@@ -259,7 +262,8 @@ def _described(source: Path, form: CsvForm, rare: int, chosen: Chosen) -> _Descr
     tokens = missing_tokens(read).counted_in(cells)
     said = {name: ColumnDescription(label.description, label.values) for name, label in labels.items()}
     columns = {c.name: _without(c, tokens.texts) for c in read}
-    return _DescribedTable(source.name, frame, columns, keys, shared, tokens, decimal, said, rare)
+    likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
+    return _DescribedTable(source.name, frame, columns, keys, shared, likely, tokens, decimal, said, rare)
 
 
 def _shared(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Column]) -> dict[str, str]:
@@ -290,12 +294,39 @@ def _guesses(table: _DescribedTable, chosen: Chosen) -> tuple[dict[str, Guess], 
     shared = {**table.shared, **({} if table.keys else _shared(frame, keys, list(columns.values())))}
     made |= {name: _of_several_people(sex) for name, sex in shared.items() if name not in chosen.roles}
     person = next((key for key in keys if key.column not in shared), None)
+    if person is None and chosen.person is None:
+        asked = _asked_whose(table, made, shared)
+        made |= {name: guess for name, guess in asked.items() if name not in chosen.roles}
     made = as_one(by_the_others(made, columns, rare), columns, chosen.roles)
     made = without_sampling_design(made, columns, chosen)
     made = by_counting(frame, made, columns, missing, rare, chosen)
     some = frame.iloc[:: max(1, len(frame) // _LOOKED_AT)]
     preferred = [*chosen.wanted, *chosen.roles]
     return within_limit(made, lambda name: Values.of(some[name], missing, table.decimal.sign), preferred), person
+
+
+def _asked_whose(table: _DescribedTable, guesses: Mapping[str, Guess], shared: Collection[str]) -> dict[str, Guess]:
+    """The guesses on columns that may say whose row it is, where none does for sure: one alone, or two of them together.
+
+    shared: columns that number what several people share.
+    """
+    counted = "until then promises count rows, not people"
+    for name, reason in table.likely.items():
+        why = f"it may say whose row it is: {reason}"
+        question = f"{why}; if it does, write person = {quoted(name)} under [data]; {counted}"
+        return {name: Guess(Role.IGNORED, why, question=question)}
+    numbers = [name for name, guess in guesses.items() if guess.role is Role.IDENTIFIER]
+    groups = [name for name in numbers if name in shared or is_called_otherwise(name)]
+    for group, member in product(
+        groups, [name for name in possible_keys(list(table.columns), {}) if name not in shared]
+    ):
+        pairs = len(table.frame[[group, member]].drop_duplicates())
+        if len(table.columns[group].values) < pairs < len(table.frame):
+            both = f"{column_name(group)} and {column_name(member)}"
+            why = f"{both} together may say whose row it is: {pairs:,} pairs in {number_of(len(table.frame), 'row')}"
+            question = f"{why}; if they do, make one column of both and name it as person under [data]; {counted}"
+            return dict.fromkeys((group, member), Guess(Role.IDENTIFIER, why, question=question))
+    return {}
 
 
 def _lacking(table: _DescribedTable, guesses: Mapping[str, Guess]) -> dict[str, BoolArray]:
@@ -431,12 +462,15 @@ def _numbered(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
 
 
-def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> list[RepeatingKey]:
-    """The columns that number people who have several rows, by their names or, where these do not tell, by their values."""
+def _people(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[list[RepeatingKey], Mapping[str, str]]:
+    """The columns that number people who have several rows, by their names or, where these do not tell, by their values;
+    and columns that may do so, with what says so.
+    """
     missing = (*ALWAYS, *WORDS)
     by_content = keys_by_content(frame, columns, missing)
     by_name = [key for key in _keys(frame, {}, missing) if key.column not in by_content.numbering]
-    return by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+    keys = by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+    return keys, {name: why for name, why in by_content.likely.items() if not is_called_otherwise(name)}
 
 
 def _said_key(columns: Sequence[Column], person: str) -> list[RepeatingKey]:
@@ -701,7 +735,8 @@ def _whose(person: RepeatingKey, counted: CountedTable) -> str:
 
 def _each_its_own(table: _DescribedTable, guesses: Mapping[str, Guess]) -> str:
     """That each row is a person of its own, where a key repeats that numbers no people; else nothing."""
-    names = [key.column for key in _keys(table.frame, guesses, table.missing.texts)]
+    keys = _keys(table.frame, guesses, table.missing.texts)
+    names = [key.column for key in keys if not guesses[key.column].question]
     if not names:
         return ""
     line = (
@@ -859,13 +894,14 @@ def _privacy(counted: CountedTable, preset: Preset) -> str:
         "# Each of these can be left out; what is left out is not checked.",
         "[privacy]",
         # No comment repeats a number: the window, or a person, changes the number and leaves the comment.
-        "# So many people at least share each published cell, the sensitive column set aside;",
+        "# So many rows, or people if [data] says whose rows these are, share each published cell at least, the sensitive",
+        "# column set aside;",
         f"k_link = {k}",
     ]
     if not preset.has_further:
         lines += [
             "# for each combination of nonsensitive values, the tables together either rule it out or leave room for at",
-            f"# least so many {'rows' if counted.rows_of_each == 1 else 'people'}; in the data it can be rarer;",
+            "# least so many; in the data it can be rarer;",
             f"k_combinatorial = {k}",
             "# and no published count is below this but 0, sensitive columns counted too, and none follows:",
             f"min_cell = {_LEAST_CELL}",

@@ -490,7 +490,10 @@ def _parts_of(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[A
 
 
 def _parts_of_values(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.LazyFrame[Any]]":
-    """The rows in so many parts where the engine can tell them, equal values of the first column in the same."""
+    """The rows in so many parts where the engine can tell them, equal values of the first column in the same.
+
+    DuckDB has values that are the same number in the same part, too, however they are spelled.
+    """
     import narwhals as nw
 
     native: Any = rows.to_native()
@@ -499,7 +502,9 @@ def _parts_of_values(rows: "nw.LazyFrame[Any]", parts: int) -> "Iterator[nw.Lazy
         return
     for part in range(parts):
         if rows.implementation.is_duckdb():
-            yield nw.from_native(native.filter(f"hash(v0) % {parts} = {part}"))
+            text = "CAST(v0 AS VARCHAR)"
+            number = f"CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR)"
+            yield nw.from_native(native.filter(f"hash(coalesce({number}, {text})) % {parts} = {part}"))
         else:
             yield nw.from_native(native.filter(f"pmod(xxhash64(v0), {parts}) = {part}"))
 

@@ -1,6 +1,7 @@
 """Whose rows these are: the person of each row, keys that look like one, and how many rows of each person count."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from marginals.tables.distinct_rows import (
     concatenated,
     merged,
 )
+from marginals.tables.values import POINT
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 
@@ -147,8 +149,18 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
 
 
 def is_called_otherwise(column: str) -> bool:
-    """Whether a column is called after something that is no person, as `hospital_id`, or after what several can share."""
-    return bool(words_of(column) & {*_NAMES.split(), *_OTHERS.split(), *SAMPLING.split()})
+    """Whether a column is called after something that is no person, as `hospital_id` or `hhid`, or what several share."""
+    is_other = words_of(column) & {*_NAMES.split(), *_OTHERS.split(), *SAMPLING.split()}
+    return bool(is_other or other_numbered(column))
+
+
+def other_numbered(column: str) -> str:
+    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none.
+
+    >>> other_numbered("hhid"), other_numbered("respid"), other_numbered("opioid")
+    ('hhid', '', '')
+    """
+    return " ".join(f"{what}id" for what in _numbered_in(column) & {*_OTHERS.split(), *SAMPLING.split()})
 
 
 def _is_called_after_people(column: str) -> bool:
@@ -163,9 +175,13 @@ def _is_called_after_people(column: str) -> bool:
 
 def _is_number_of_somebody(column: str) -> bool:
     """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
-    words = words_of(column)
-    ends = {word.removesuffix("id") for word in words if word.endswith("id") and word not in _NO_IDS.split()}
-    return bool(words & set(_KEYS.split()) or ends - {*_OTHERS.split(), *SAMPLING.split(), ""})
+    return bool(words_of(column) & set(_KEYS.split()) or _numbered_in(column) - {*_OTHERS.split(), *SAMPLING.split()})
+
+
+def _numbered_in(column: str) -> set[str]:
+    """What one word of a column's name says that it numbers: `hh` of `hhid`, `resp` of `respid`, nothing of `paid`."""
+    ends = {word.removesuffix("id") for word in words_of(column) if word.endswith("id") and word not in _NO_IDS.split()}
+    return ends - {""}
 
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
@@ -342,8 +358,10 @@ class PeopleReader:
 def kept_of_each(rows: DistinctRows, unit: Unit, person: str, name: str) -> CountArray:
     """How many of each of some rows count, all of which have a person: shape (rows,). name: what messages call the table.
 
-    Raises InputError where a person has several rows and nothing says which of them count.
+    Raises InputError where a person has several rows and nothing says which of them count, and where two values are one
+    number.
     """
+    _check_spellings(rows.values[person], person, name)
     people = _ranked(rows.values[person])[rows.codes[person]]
     if unit.needs_order:
         order = np.arange(len(rows)) if unit.one_row == "first" else np.arange(len(rows))[::-1]
@@ -386,6 +404,29 @@ def _drawn(rows: DistinctRows, people: IndexArray, person: str, most: int) -> Co
     place = np.arange(len(order)) - np.repeat(begins, np.diff(np.r_[begins, len(order)]))
     drawn: CountArray = np.bincount(by_content[order[place < most]], minlength=len(rows)).astype(np.int64)
     return drawn
+
+
+def _check_spellings(texts: Values, person: str, name: str) -> None:
+    """Raise InputError where two values are the same number, as 1001 and 1001.0: one person would count as two."""
+    spelled: dict[str, str] = {}
+    for text in texts:
+        if text is None or (other := spelled.setdefault(POINT.canonical(text), text)) == text:
+            continue
+        raise InputError(
+            f"{name}: two values of {person!r} are the same number in two spellings, of the forms {_form(other)!r} and "
+            f"{_form(text)!r} (9 stands for any digit), so one person could count as two; write each person in one way"
+        )
+
+
+def _form(number: str) -> str:
+    """A spelling of a number without its digits, but for zeros that say nothing of it.
+
+    >>> _form("1001"), _form("0450"), _form("1001.00")
+    ('9999', '0999', '9999.00')
+    """
+    head = len(number) - len(number.lstrip("0"))
+    tail = len(number) - len(number.rstrip("0")) if "." in number else 0
+    return "0" * head + re.sub("[0-9]", "9", number[head : len(number) - tail]) + "0" * tail
 
 
 def _ranked(texts: Values) -> IndexArray:

@@ -91,7 +91,7 @@ def _checklist(window: Window) -> Checklist:
         must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
     elif sensitive:
         must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
-    should = [_rows(table, policy.least("min_cell")), _whose(config.source, table)]
+    should = [_rows(table, policy.least("min_cell"), config.source.person), _whose(config.source, table)]
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
         whose = f"{', '.join(undemanded)} {are} among people who agree in other columns"
@@ -125,7 +125,7 @@ def _checklist(window: Window) -> Checklist:
     return Checklist(must, should)
 
 
-def _rows(table: Table | None, least: int | None) -> CheckedItem:
+def _rows(table: Table | None, least: int | None, person: str | None) -> CheckedItem:
     """Which rows count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
@@ -133,7 +133,7 @@ def _rows(table: Table | None, least: int | None) -> CheckedItem:
     left_out = "".join(f" {line}" for line in left_out_lines(table) if line != of_whom)
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
-    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least)
+    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, person)
     return CheckedItem(" ".join(dropped) + left_out, False)
 
 

@@ -166,13 +166,59 @@ def test_keys_of_people_and_nothing_else_are_noticed(
     assert first.config().read_table().rows >= (frame[person].nunique() if person else len(frame))
 
 
-def test_a_number_that_is_missing_once_tells_nothing(tmp_path: Path) -> None:
+def members(rng: np.random.Generator) -> Frame:
+    """Members of a parliament, a row for each year of each."""
+    member, year = panel(300, 2, rng, 20)
+    born = rng.integers(1940, 1990, 300)
+    return {
+        "year": texts(np.array(year) + 2000),
+        "bioguide": [f"K{number:06d}" for number in member],
+        "born": texts(born[member]),
+        "town": texts(rng.choice(["north", "south", "east"], len(member))),
+    }
+
+
+@pytest.mark.parametrize(("doubled", "letters"), [(0, False), (30, False), (0, True), (30, True)])
+def test_a_key_of_texts_or_with_a_few_rows_entered_twice_is_asked_about(
+    tmp_path: Path, doubled: int, letters: bool
+) -> None:
+    """Until somebody says whose rows these are, the column stays out, and nothing is promised of people."""
+    frame = pd.DataFrame(members(np.random.default_rng(3)))
+    frame = pd.concat([frame, frame.sample(doubled, random_state=1)], ignore_index=True)
+    if letters:
+        frame["bioguide"] = frame["bioguide"].str.translate(str.maketrans("0123456789", "abcdefghij"))
+    first = init(frame, tmp_path)
+    if not doubled and not letters:
+        assert first.person == "bioguide"
+        return
+    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, None)
+    assert "So many people" not in first.text
+    assert first.columns["bioguide"]["role"] == "ignored"
+    assert 'person = "bioguide" under [data]' in first.columns["bioguide"]["question"]
+    assert first.config().read_table().rows_per_person is None
+
+
+def test_two_columns_that_number_people_together_are_asked_about(tmp_path: Path) -> None:
+    """A panel of households: each person has a row for each wave."""
+    rng = np.random.default_rng(3)
+    household, person = panel(120, 1, rng, 4)
+    each = {"hhid": texts(np.array(household) + 1), "pid": texts(np.array(person) + 1)}
+    each["sex"] = texts(rng.choice(["f", "m"], len(household)))
+    frame = pd.concat([pd.DataFrame(each).assign(wave=wave) for wave in ("1", "2")], ignore_index=True)
+    first = init(frame, tmp_path)
+    assert first.with_role("identifier") == {"hhid", "pid"}
+    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, None)
+    assert first.columns["hhid"]["question"] == first.columns["pid"]["question"]
+    assert "hhid and pid together may say whose row it is" in first.columns["pid"]["question"]
+
+
+def test_a_number_that_is_missing_once_makes_a_key_a_question(tmp_path: Path) -> None:
     frame = pd.DataFrame(purchases(np.random.default_rng(3)), dtype=object)
     assert "Ketchup.id" in init(frame, tmp_path).columns["Ketchup.hid"]["why"]
     frame.loc[frame.index[-1], "Ketchup.id"] = ""
     first = init(frame, tmp_path)
-    assert "Ketchup.id" not in first.columns["Ketchup.hid"]["why"]
     assert first.person is None
+    assert 'person = "Ketchup.hid"' in first.columns["Ketchup.hid"]["question"]
 
 
 def test_a_key_whose_rows_agree_in_sex_stays_one(tmp_path: Path) -> None:

@@ -126,6 +126,25 @@ def test_dropped_rows_stand_by_column_on_the_page_and_in_what_publish_prints(tmp
         assert ("Warning: " in run(*command).stderr) is is_many
 
 
+@pytest.mark.parametrize(("nobody", "warned"), [(2, "fewer than 3 rows are dropped"), (9, "15.8 percent of the rows")])
+def test_rows_of_nobody_are_never_advised_to_count_without_the_column_of_people(
+    tmp_path: Path, nobody: int, warned: str
+) -> None:
+    """They can be more rows of the people who count; without the column, more rows of a person would be people."""
+    rows = pd.concat([frame.assign(id=[f"p{number}" for number in range(48)]), frame[:nobody].assign(id="")])
+    command = with_config(rows, tmp_path, "min_cell = 3\nk_link = 3\ndiversity = 'none'")
+    config = tmp_path / "release.toml"
+    config.write_text(f'data.person = "id"\n{config.read_text()}')
+    result = run(*command)
+    assert result.exit_code == 0, result.stderr
+    page = " ".join(" ".join(Page((tmp_path / "out-steward.html").read_bytes()).text).split())
+    for told in (result.stderr, page):
+        assert warned in told
+        assert "Find out whose rows these are" in told
+        assert "attributes.id" not in told
+        assert "gnore that column" not in told
+
+
 @pytest.mark.parametrize(("dropped", "is_few"), [(0, False), (1, True), (10, True), (11, False)])
 def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, dropped: int, is_few: bool) -> None:
     """A reader who knows how many rows there are computes how many were dropped; cms-11 speaks of excluded cases."""

@@ -137,6 +137,21 @@ def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_othe
     assert (table.left_out, table.missing) == (expected.left_out, expected.missing)
 
 
+@pytest.mark.parametrize("spelling", ["1001.0", "01001", "1.001e3"])
+@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+def test_a_person_whose_number_has_two_spellings_is_not_two(spelling: str, engine: str, tmp_path: Path) -> None:
+    """Also where people are read some after the others; the refusal shows no number."""
+    ids = [*map(str, range(1001, 1300)), spelling]
+    pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * 150}).to_csv(tmp_path / "visits.csv", index=False)
+    how: dict[str, Any] = {"memory": 60 * CELL} if engine == "duckdb" else {}
+    with pytest.raises(InputError, match="same number in two spellings") as refused:
+        read_table(
+            tmp_path / "visits.csv", {"age": "sensitive"}, engine=engine, person="patient", one_row="random", **how
+        )
+    assert "'9999'" in str(refused.value)
+    assert "1001" not in str(refused.value)
+
+
 def test_a_person_alone_must_have_one_row() -> None:
     frame = visits()
     with pytest.raises(InputError, match=r"'patient' have several rows.* say one_row"):
