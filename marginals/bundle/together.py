@@ -330,8 +330,8 @@ def _check_names(bundles: Bundles) -> None:
 
 def _names_apart(one: BundleContent, other: BundleContent) -> Iterator[tuple[str, str]]:
     """Each attribute that only the first of two bundles shows, with each that only the other shows."""
-    shown = [list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other)]
-    return product(*([name for name in shown[side] if name not in shown[1 - side]] for side in (0, 1)))
+    first, second = (list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other))
+    return product([name for name in first if name not in second], [name for name in second if name not in first])
 
 
 def _is_alike(name: str, other: str) -> bool:

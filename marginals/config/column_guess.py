@@ -897,10 +897,10 @@ def _identifies(column: Column) -> str:
     if distinct < _FEWEST_KEYS or rows < 2 * distinct or not are_numbers_of_things(column) or has_decimals(column):
         return ""
     are_numbers_of = says_how_many(column.name) and _look_counted(column)
-    by_name = " ".join(sorted(column.words & NUMBERING)) or other_numbered(column.name)
-    if by_name and not column.words & CATEGORIES and not are_numbers_of:
+    numbering = " ".join(sorted(column.words & NUMBERING)) or other_numbered(column.name)
+    if numbering and not column.words & CATEGORIES and not are_numbers_of:
         reason = f"it seems to number who the rows are about, {rows / distinct:,.1f} rows each"
-        return f"its name says {by_name}: {reason}"
+        return f"its name says {numbering}: {reason}"
     if files := _numbers_files(column):
         return f"its name says {files}: it seems to number files about people, {rows / distinct:,.1f} rows each"
     is_other = column.words & (AGES | TIMES | _STRATA) or _is_of_something(column.name) or _are_amounts(column)
