@@ -41,7 +41,7 @@ from marginals.named_rules import JudgedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
-from models.errors import ContradictionError, TimeOverError
+from models.errors import ContradictionError, MarginalsError
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -178,12 +178,12 @@ def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator
         from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
 
         try:
-            why = "" if report_html(published) == page else _UNLIKE
-        except TimeOverError:
-            why = _NOT_REMADE
-        why = _NOT_REMADE if why and published.deadline.is_over else why
-        if why:
+            is_alike = report_html(published) == page
+        except MarginalsError:
+            is_alike = False
+        if not is_alike:
             stated = {"release": folder} if len(bundles) > 1 else {}
+            why = _NOT_REMADE if published.deadline.is_over else _UNLIKE
             yield Finding("report", Verdict.UNDECIDED, stated, None, (Algorithm.NONE,), 0, why)
 
 
