@@ -21,7 +21,7 @@ from typing import Any
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, resolved
 from marginals.label_sums import TOTALS, LabelReading, read_labels
-from marginals.messages import installing, suggested
+from marginals.messages import first_few, installing, suggested
 from marginals.tables.intervals import Range, interval
 from marginals.tables.values import Figure, NumberFormat, count_in, figure_in
 from models.errors import DomainMismatchError
@@ -183,7 +183,7 @@ def _text_of(cell: Any) -> str:
 
 def names(values: Sequence[str]) -> str:
     """Some texts in a sentence."""
-    return ", ".join(map(repr, values[:8])) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
+    return first_few(list(map(repr, values)), 8)
 
 
 UNKNOWN: Interval = (0, UNBOUNDED)
@@ -1110,9 +1110,7 @@ def _attributes(
 
 def _plain(label: str) -> str:
     """A label without the words around its numbers: "Aged 18 to 64 years" is 18-64."""
-    text = re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).strip()
-    text = re.sub("(?i)^(\\d+)\\s*(?:to|\u2013|\u2014)\\s*(\\d+)$", r"\1-\2", text)
-    return re.sub(r"(?i)\s+(and over|or more|and older|or over)$", " and over", text)
+    return " ".join(re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).lower().split())
 
 
 def _number_groups(labels: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], str]:

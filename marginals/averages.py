@@ -20,6 +20,7 @@ from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, BoundedQuantity, Certain, Rows, as_margin, axis, basis_in, marked, weakest
 from marginals.label_numbers import LabelNumbers
+from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
@@ -256,7 +257,10 @@ class Amounts:
 
     @cached_property
     def estimated(self) -> "Estimated":
-        """The numbers as the model estimates them. Raises InputError where no row with a number is expected."""
+        """The numbers as the model estimates them.
+
+        Raises InputError if no row with a number is expected, or if rows are whose label cannot be read as numbers.
+        """
         expected = self.model.expected_within({self.attribute: 0}, self.rows.estimated)
         taken = self.scale.taken(self.attribute, self.model)
         points = np.where(np.isnan(taken), self.numbers.points, taken)
@@ -271,10 +275,21 @@ class Amounts:
         values = np.where(spread[codes], np.ceil(self.numbers.low[codes]) + within, points[codes])
         weights = (expected / sizes)[codes]
         known = ~np.isnan(values)
+        self._check_read(np.isnan(points) & self.numbers.may_count & (expected > 0))
         if not weights[known].sum() > 0:
             raise InputError("no row with these values is possible, so there is nothing to average")
         distinct, place = np.unique(values[known], return_inverse=True)
         return Estimated(distinct, np.bincount(place, weights[known]).astype(np.float64))
+
+    def _check_read(self, unread: BoolArray) -> None:
+        """Raise InputError, naming labels, if some of the base values that rows have stand for no number."""
+        if unread.any():
+            labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
+            raise InputError(
+                f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers, and an estimate "
+                f"would leave their rows out; give each a number, middles={{{labels[0]!r}: number}}, or leave them out by "
+                "where="
+            )
 
     @property
     def basis(self) -> Basis:

@@ -12,7 +12,7 @@ import numpy as np
 from marginals.arguments import elements_of, kind_of, require_whole_number
 from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
-from marginals.published_values import known_attribute, meanings, values_meant
+from marginals.published_values import known_attribute, meanings, unjudged_error, values_meant
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
@@ -292,10 +292,10 @@ class Unjudged(NamedTuple):
 class Estimate:
     """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
 
-    expected: None where the time was over before the distribution was fitted.
+    expected: None if the time was over before the distribution was fitted, or if rows may have a value of `unjudged`.
     sharp: whether both bounds are proven to be attained by tables with the published marginals.
     basis: what the expectation rests on. unjudged: values that the condition cannot be judged of; the bounds hold with their
-    rows and without, the expectation is without. cut: published values that a range cuts through, each with its attribute,
+    rows and without. cut: published values that a range cuts through, each with its attribute,
     such as `age 30-39`; the bounds hold with their rows and without, the expectation is of the numbers within the range.
     """
 
@@ -382,7 +382,12 @@ class Rows:
 
     @cached_property
     def estimated(self) -> Box:
-        """As many of each value as it is estimated to hold for; of a value that is no number none."""
+        """As many of each value as it is estimated to hold for.
+
+        Raises UnjudgedError, naming the values, if rows may have values that the condition cannot be judged of.
+        """
+        for attribute, values, _ in self.unjudged:
+            raise unjudged_error(attribute, values)
         return self.model.weighted({attribute: meaning.shares for attribute, meaning in self.meanings.items()})
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
@@ -410,6 +415,17 @@ class Rows:
     def meant(self) -> dict[str, BoolArray]:
         """For each attribute which base values are meant, those that are cut through among them."""
         return {attribute: meaning.surely | meaning.cut for attribute, meaning in self.meanings.items()}
+
+    @cached_property
+    def unjudged(self) -> "tuple[Unjudged, ...]":
+        """The values that the condition cannot be judged of and that rows may have which meet all other conditions."""
+        found = []
+        for attribute, meaning in self.meanings.items():
+            if meaning.unjudged.any():
+                labels = np.array(self.model.domain.hierarchy(attribute).labels[0], dtype=object)[meaning.unjudged]
+                rows = Rows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
+                found.append(Unjudged(attribute, tuple(labels.tolist()), rows.bounds().upper))
+        return tuple(values for values in found if values.rows)
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -535,26 +551,14 @@ def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
     """The number of rows that a condition means.
 
-    The bounds hold with the rows of values that it cannot be judged of, and without. Of those that are no numbers no row is
-    expected, of those that a range cuts through the share of their numbers that lies in it.
+    The bounds hold with the rows of values that it cannot be judged of, and without. If rows may have values that are no
+    numbers, no number is expected. Of values that a range cuts through, the share of their numbers within it is expected.
     """
     rows = Rows.of(model, where)
     bounds = rows.bounds(seconds)
-    unjudged = tuple(_unjudged(model, rows.meanings))
     basis = CERTAIN if bounds.lower == bounds.upper else rows.basis({})
-    return Estimate(
-        _expected(model, rows.estimated, bounds), bounds.lower, bounds.upper, bounds.sharp, basis, unjudged, rows.cut
-    )
-
-
-def _unjudged(model: MarginalModel, judged: Mapping[str, Meaning]) -> Iterator[Unjudged]:
-    """The values that a condition cannot be judged of, and how many rows have them that all else may hold for."""
-    possible = {attribute: meaning.possibly for attribute, meaning in judged.items()}
-    for attribute, meaning in judged.items():
-        if meaning.unjudged.any():
-            labels = np.array(model.domain.hierarchy(attribute).labels[0], dtype=object)[meaning.unjudged]
-            rows = model.box({**possible, attribute: meaning.unjudged}).bounds().upper
-            yield Unjudged(attribute, tuple(labels.tolist()), rows)
+    expected = _expected(model, rows, bounds)
+    return Estimate(expected, bounds.lower, bounds.upper, bounds.sharp, basis, rows.unjudged, rows.cut)
 
 
 def expected_count(model: MarginalModel, where: Where) -> Quantity:
@@ -568,11 +572,13 @@ def _basis(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -
     return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 
-def _expected(model: MarginalModel, box: Box, bounds: CountBounds) -> float | None:
+def _expected(model: MarginalModel, rows: Rows, bounds: CountBounds) -> float | None:
     if bounds.lower == bounds.upper:
         return float(bounds.lower)
+    if rows.unjudged:
+        return None
     try:
-        return model.expected_in(box)
+        return model.expected_in(rows.estimated)
     except TimeOverError:
         return None
 

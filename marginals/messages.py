@@ -71,8 +71,16 @@ def suggested(text: str, known: Sequence[str], otherwise: str) -> str:
     """A question naming what is much alike, or else what is known, after the words `otherwise`."""
     if question := did_you_mean(text, known):
         return question
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"{otherwise} {', '.join(known[:_SHOWN])}{more}"
+    return f"{otherwise} {first_few(known, _SHOWN)}"
+
+
+def first_few(values: Sequence[str], most: int = 3) -> str:
+    """Return the first values, between commas, and how many more there are.
+
+    >>> first_few(["a", "b", "c", "d"])
+    'a, b, c and 1 more'
+    """
+    return ", ".join(values[:most]) + (f" and {len(values) - most} more" if len(values) > most else "")
 
 
 def installing(extra: str = "") -> str:

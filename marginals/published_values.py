@@ -6,7 +6,7 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -38,7 +38,7 @@ from marginals.conditions import (
     parsed,
 )
 from marginals.errors import InputError
-from marginals.messages import LONGEST_WORDS, is_words, suggested
+from marginals.messages import LONGEST_WORDS, first_few, is_words, suggested
 from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
 from marginals.tables.values import POINT, number_text
@@ -66,15 +66,21 @@ def values_meant(
                 f"a range cuts through the value {label!r} of {attribute!r}; give it the ends of published values, or ask "
                 "count() or mean(), whose bounds hold with these rows and without"
             )
-        if count := int(meaning.unjudged.sum()):
-            values = "1 value" if count == 1 else f"{count:,} values"
-            raise UnjudgedError(
-                attribute,
-                f"whether {values} of {attribute!r} lie in the range cannot be judged: such a value is no number; count() "
-                "gives bounds with and without these rows, and values can be named with | between",
-            )
+        if meaning.unjudged.any():
+            labels = domain.hierarchy(attribute).labels[0]
+            raise unjudged_error(attribute, [labels[code] for code in np.flatnonzero(meaning.unjudged)])
         meant[attribute] = meaning.surely
     return meant
+
+
+def unjudged_error(attribute: str, values: Sequence[str]) -> UnjudgedError:
+    """Return the refusal of an answer that would leave out rows with these values."""
+    number = "1 value" if len(values) == 1 else f"{len(values):,} values"
+    return UnjudgedError(
+        attribute,
+        f"whether {number} of {attribute!r} lie in the range cannot be judged: {first_few(list(map(repr, values)))} is no "
+        "number that can be read; count() gives bounds with and without these rows, and values can be named with | between",
+    )
 
 
 def meanings(

@@ -7,6 +7,7 @@ from math import ceil, floor, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
+from marginals.messages import first_few
 from marginals.names import column_name, margin_in_words, number_of, shown_at
 from marginals.tables.attribute import Role
 from marginals.tables.people import RowsPerPerson
@@ -1146,10 +1147,6 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
-_UNJUDGED_NAMED = 3
-"""Values that cannot be judged of which so many are named."""
-
-
 def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
     """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
@@ -1159,24 +1156,24 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
         yield basis_line(estimate.basis, domain)
         return
     best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
-    if estimate.expected is None:
+    if estimate.unjudged:
+        yield "no estimate: it would leave out rows that the condition may hold for"
+    elif estimate.expected is None:
         yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
     else:
         yield f"about {estimate.expected:,.6g} {counted} expected (maximum entropy; not published as such)"
     yield f"between {estimate.lower:,} and {estimate.upper:,} for certain; {best}"
     for attribute, values, rows in estimate.unjudged:
-        named = ", ".join(map(repr, values[:_UNJUDGED_NAMED])) + (
-            f" and {len(values) - _UNJUDGED_NAMED} more" if len(values) > _UNJUDGED_NAMED else ""
-        )
         yield (
-            f"not judged: up to {rows:,} {counted}, whose value of {attribute} is no number ({named}); they are in the "
-            "upper bound and not in the expected number"
+            f"not judged: up to {rows:,} {counted}, whose value of {attribute} cannot be read as a number "
+            f"({first_few(list(map(repr, values)))}); they are in the upper bound only. To leave these values out or "
+            "count them in, name them with | between"
         )
     if estimate.cut:
-        named = ", ".join(estimate.cut[:_UNJUDGED_NAMED]) + (
-            f" and {len(estimate.cut) - _UNJUDGED_NAMED} more" if len(estimate.cut) > _UNJUDGED_NAMED else ""
+        yield (
+            f"cut through by a range: {first_few(estimate.cut)}; their {counted} are in the upper bound and not in the "
+            "lower one"
         )
-        yield (f"cut through by a range: {named}; their {counted} are in the upper bound and not in the lower one")
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)
 

@@ -290,5 +290,5 @@ def _core(rows: Sequence[int], k: int) -> tuple[int, int]:
 
 def _place(label: str) -> Decimal | None:
     """Where a number, or an interval of numbers, stands on its scale."""
-    numbers = interval(label.replace("\u2013", "-"))
+    numbers = interval(label)
     return numbers.low if numbers is not None and numbers.low.is_finite() else None

@@ -17,10 +17,13 @@ from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT
 from models.tables.hierarchy import MISSING, Hierarchy
 
-_RANGE = re.compile(rf"\s*({PLAIN})\s*(?:-|\.\.)(<?)\s*({PLAIN})\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>)\s*({PLAIN})\s*")
-_OPEN = re.compile(rf"\s*({PLAIN})\s*(?:\+| and over)\s*")
-_UNDER = re.compile(rf"\s*under ({PLAIN})\s*")
+_RANGE = re.compile(rf"\s*({PLAIN})\s*(?:[-\u2013\u2014]|\.\.|\bto\b)(<?)\s*({PLAIN})\s*")
+_BRACKETED = re.compile(rf"\s*([\[\](])\s*({PLAIN})\s*[,;]\s*({PLAIN})\s*([\[\])])\s*")
+_BEYOND = re.compile(rf"\s*(<=|>=|<|>|\u2264|\u2265)\s*({PLAIN})\s*")
+_ABOVE = "(?:and|or) (?:over|older|more|above)"
+_OPEN = re.compile(rf"\s*({PLAIN})\s*(?:\+| {_ABOVE})\s*")
+_UNDER = re.compile(rf"\s*(?:under|below|less than) ({PLAIN})\s*")
+_MAY_BE_RANGE = re.compile(r"[-\u2013\u2014,;]|\.\.|\bto\b")
 _INFINITY = Decimal("Infinity")
 
 
@@ -34,21 +37,23 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """The range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
+        """Return the range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
+
+        Between two numbers stands a hyphen, a dash, `..` or `to`.
 
         >>> Range.of("20-39")
         Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
         >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
         (True, None)
+        >>> Range.of("20\u201339") == Range.of("20 to 39") == Range.of("20-39")
+        True
         """
         if match := _RANGE.fullmatch(text):
             return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
         if match := _BEYOND.fullmatch(text):
-            closed = match[1].endswith("=")
-            end = Decimal(match[2])
-            return (
-                cls(-_INFINITY, end, False, closed) if match[1].startswith("<") else cls(end, _INFINITY, closed, False)
-            )
+            closed, end = match[1] not in "<>", Decimal(match[2])
+            is_below = match[1][0] in "<\u2264"
+            return cls(-_INFINITY, end, False, closed) if is_below else cls(end, _INFINITY, closed, False)
         return None
 
     @property
@@ -92,8 +97,8 @@ class Range(NamedTuple):
 def interval(label: str) -> Range | None:
     """The numbers that a label looks like by itself, None where it looks like none.
 
-    Such labels are `37`, `20-24`, `18.5-<25`, `90+`, `90 and over`, `<30`, `under 30`. What a label of a hierarchy stands
-    for, `numbers_of` says.
+    Such labels are `37`, `20-24`, `18.5-<25`, `[20, 25[`, `90+`, `90 and over`, `<30`, `under 30`. What a label of a
+    hierarchy stands for, `numbers_of` says.
     """
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
@@ -101,12 +106,19 @@ def interval(label: str) -> Range | None:
         return Range(Decimal(match[1]), _INFINITY, True, False)
     if match := _UNDER.fullmatch(label):
         return Range(-_INFINITY, Decimal(match[1]), False, False)
-    numbers = Range.of(label)
+    numbers = _looks_like(label)
     return None if numbers is None or numbers.is_empty else numbers
 
 
+def _looks_like(label: str) -> Range | None:
+    """Return the range that a label is written as, which may be empty; brackets may be half-open: `[20, 25[`, `[20, 25)`."""
+    if match := _BRACKETED.fullmatch(label):
+        return Range(Decimal(match[2]), Decimal(match[3]), match[1] == "[", match[4] == "]")
+    return Range.of(label)
+
+
 _OR_MISSING = f" or {MISSING}"
-_AND = re.compile(r", | and (?!over\b)")
+_AND = re.compile(r", | and (?!(?:over|older|more|above)\b)")
 
 
 @lru_cache(maxsize=4096)  # each condition reads all labels of its attribute
@@ -115,8 +127,11 @@ def named_numbers(label: str) -> Range | None:
 
     >>> named_numbers("17, 19 or missing") == Range.of("17-19"), named_numbers("other age"), named_numbers("missing")
     (True, None, None)
+    >>> named_numbers("[18, 25[, [25, 35[") == interval("[18, 35[") == Range.of("18-<35")
+    True
     """
-    read = [interval(part) for part in _AND.split(label.removesuffix(_OR_MISSING))]
+    together = _BRACKETED.sub(lambda match: match[0].replace(", ", ","), label.removesuffix(_OR_MISSING))
+    read = [interval(part) for part in _AND.split(together)]
     known = [numbers for numbers in read if numbers is not None]
     if len(known) < len(read):
         return None
@@ -159,7 +174,7 @@ def are_names(hierarchy: Hierarchy) -> bool:
     >>> are_names(Hierarchy.from_rows([("112", "11", "*"), ("113", "11", "*")])), are_names(Hierarchy.flat(["0-9", "10+"]))
     (True, False)
     """
-    if hierarchy.height < 2 and not any("-" in label or ".." in label for label in hierarchy.labels[0]):
+    if hierarchy.height < 2 and not any(map(_MAY_BE_RANGE.search, hierarchy.labels[0])):
         return False
     read = _read(hierarchy)
     return _are_codes(hierarchy, read) or next(_outside(hierarchy, read), None) is not None
@@ -219,7 +234,7 @@ def _outside(hierarchy: Hierarchy, read: _Read) -> Iterator[tuple[int, int, int]
 
 def _are_codes(hierarchy: Hierarchy, read: _Read) -> bool:
     """Whether base values look like ranges and run backwards, or lie in each other."""
-    backwards = (reading is None and (_RANGE.fullmatch(label)) for reading, label in zip(read[0], hierarchy.labels[0]))
+    backwards = (reading is None and _looks_like(label) for reading, label in zip(read[0], hierarchy.labels[0]))
     if any(backwards):
         return True
     ascending = sorted(reading for reading in read[0] if reading is not None)

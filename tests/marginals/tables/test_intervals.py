@@ -171,3 +171,50 @@ def test_the_numbers_of_a_label_are_those_that_it_states() -> None:
     ):
         counted = release.count(where)
         assert (counted.lower, counted.upper) == (lower, upper + 9), where  # of "?" nothing is known
+
+
+BANDS = {
+    "en dash": ("18\u201324", "25\u201334", "35\u201344", "75+"),
+    "em dash": ("18\u201424", "25\u201434", "35\u201444", "75 or more"),
+    "to": ("18 to 24", "25 to 34", "35 to 44", "75 or older"),
+    "ARX": ("[18, 25[", "[25, 35[", "[35, 45[", "[75, 90["),
+    "pandas": ("(17, 24]", "(24, 34]", "(34, 44]", "(74, 90]"),
+    "mathematics": ("[18, 25)", "[25, 35)", "[35, 45)", "[75, 90)"),
+}
+
+
+@pytest.mark.parametrize("form", BANDS)
+def test_bands_are_read_as_people_write_them(form: str) -> None:
+    """A range that held 702 published rows was answered by "about 0 rows": no label was read."""
+    values = [label for label, rows in zip(BANDS[form], (20, 30, 40, 50)) for _ in range(rows)]
+    release = release_of(values, Attribute("quasi-identifier"), above=False)
+    for where, rows in (("age > 24 and age < 45", 70), ("age >= 75", 50), ("age < 25", 20), ("age < 75", 90)):
+        counted = release.count(where)
+        assert counted.lower <= rows <= counted.upper, where
+        assert counted.expected is not None
+        assert counted.expected > 0
+        assert not counted.unjudged
+    assert release.count("age > 74").exact
+    assert form == "em dash" or release.mean("age", "age < 75").lower > 18
+
+
+def test_an_estimate_never_leaves_out_labels_that_it_cannot_read() -> None:
+    values = ["18-24"] * 20 + ["25-34"] * 30 + ["mid40s"] * 40 + ["refused"] * 50
+    release = release_of(values, Attribute("quasi-identifier"), above=False)
+    counted = release.count("age >= 25")
+    assert (counted.expected, counted.lower, counted.upper) == (None, 30, 120)
+    assert [each.values for each in counted.unjudged] == [("mid40s", "refused")]
+    for ask in (
+        lambda: release.expected_count("age >= 25"),
+        lambda: release.share("ill=a", "age >= 25"),
+        lambda: release.crosstab("age", "ill", where="age >= 25"),
+        lambda: release.mean("age"),
+        lambda: release.total("age"),
+        lambda: release.quantile("age", [0.5]),
+        lambda: release.means("age", by="ill"),
+    ):
+        with pytest.raises(InputError, match="'mid40s', 'refused'"):
+            ask()
+    assert release.count("age >= 25 and age not in mid40s|refused").exact
+    assert release.mean("age", "age not in mid40s|refused").upper < 34
+    assert release.mean("age", middles={"mid40s": 45, "refused": 50}).upper == float("inf")
