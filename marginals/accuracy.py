@@ -144,9 +144,10 @@ class PairCompared:
     """Two attributes in the table and in the release.
 
     kind: what the release says of the two: "published", "supported", "assumed" or "unpublished". total_variation: between
-    their tables at base values. cramers_v: how much they go together, from 0 to 1, less what chance shows. contrast: the
-    two by two groups in which they go together most in the table, as conditions, and their odds_ratio; None where no groups
-    have rows enough. standard_error: of its logarithm. What is called released is that of the release's model.
+    their tables at base values. cramers_v: how much they go together, from 0 to 1, less what chance shows; among the rows
+    that have a value of both, as all that follows. contrast: the two by two groups in which they go together most in the
+    table, as conditions, and their odds_ratio; None where no groups have rows enough. standard_error: of its logarithm.
+    What is called released is that of the release's model.
     """
 
     attributes: tuple[str, str]
@@ -517,21 +518,22 @@ class _Comparing:
         }
 
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
-        basis, rows = self.bases.get(names, CERTAIN), self.cube.total
-        values = (int(np.count_nonzero(counts.sum(axis=1))), int(np.count_nonzero(counts.sum(axis=0))))
+        basis = self.bases.get(names, CERTAIN)
         value_counts = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
         counted = min(((one, other) for one, other in value_counts), key=prod, default=(1, 1))
         places = [self.places[name] for name in names]
         is_ordered = (places[0] is not None, places[1] is not None)
-        orders = [np.arange(n) if p is None else np.argsort(p).astype(np.intp) for n, p in zip(counts.shape, places)]
+        orders = [self._with_values(name, place) for name, place in zip(names, places)]
+        in_order, released_in_order = counts[np.ix_(*orders)], released[np.ix_(*orders)]
+        rows = int(in_order.sum())
+        values = (int(np.count_nonzero(in_order.sum(axis=1))), int(np.count_nonzero(in_order.sum(axis=0))))
         pair_compared = PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
-            float(np.maximum(counts / max(rows, 1) - released, 0.0).sum()),
-            cramers_v(phi_squared(counts.astype(np.float64)), rows, values),
-            cramers_v(phi_squared(released), rows, values, counted),
+            float(np.maximum(counts / max(self.cube.total, 1) - released, 0.0).sum()),
+            cramers_v(phi_squared(in_order.astype(np.float64)), rows, values),
+            cramers_v(phi_squared(released_in_order), rows, values, counted),
         )
-        in_order = counts[np.ix_(*orders)]
         contrast = strongest_contrast(in_order, is_ordered)
         if contrast is None:
             return pair_compared
@@ -547,13 +549,22 @@ class _Comparing:
                 self._condition(names[1], orders[1], contrast.column, in_order.sum(axis=0)),
             ),
             odds_ratio(FourCounts(*cells.ravel().tolist())),
-            odds_ratio(FourCounts(*two_by_two(released[np.ix_(*orders)], contrast, is_ordered).ravel().tolist())),
+            odds_ratio(FourCounts(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist())),
             float(np.sqrt((1 / cells).sum())),
         )
 
     def _values(self, name: str, level: int) -> int:
-        """How many values of a level have rows."""
-        return len(self.cube.table(self.cube.domain.mask({name: level})))
+        """How many values of a level have rows, MISSING not counted."""
+        labels = self.cube.domain.hierarchy(name).labels[level]
+        return sum(
+            labels[code] != MISSING for code in self.cube.table(self.cube.domain.mask({name: level})).codes[0].tolist()
+        )
+
+    def _with_values(self, name: str, place: IndexArray | None) -> IndexArray:
+        """The base values but MISSING, in their order if they have one."""
+        labels = self.cube.domain.hierarchy(name).labels[0]
+        known = np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
+        return known if place is None else known[np.argsort(place[known])]
 
     def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
         """What the first group of a contrast is, as a condition; a number that few rows have, and that may be a key, is not

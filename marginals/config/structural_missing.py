@@ -53,9 +53,12 @@ def structurally_missing(
 
 
 def _says(codes: IndexArray, gone: BoolArray) -> bool:
-    """Whether of the rows with each value all, or none, are among those that are gone."""
+    """Whether of the rows with each value all, or none, are among those that are gone.
+
+    A value must say so: that both columns lack one in the same rows, as questions that the same people skip, says nothing.
+    """
     rows, without = np.bincount(codes + 1), np.bincount(codes[gone] + 1, minlength=int(codes.max()) + 2)
-    return bool(((without == 0) | (without == rows)).all())
+    return bool(((without == 0) | (without == rows)).all() and without[1:].any())
 
 
 def with_structure(
@@ -93,9 +96,10 @@ def with_structure(
 
 
 def together(guesses: Mapping[str, Guess], dependences: Collection[StructurallyMissing]) -> list[tuple[str, str]]:
-    """The columns that belong in one table, since one lacks a value where the other says so."""
-    return [
-        (dependence.by, dependence.column)
+    """The pairs of columns that belong in one table, since one lacks a value where the other says so; none twice."""
+    pairs = {
+        frozenset((dependence.by, dependence.column)): (dependence.by, dependence.column)
         for dependence in dependences
         if guesses[dependence.column].role.is_used and guesses[dependence.by].role is Role.QUASI_IDENTIFIER
-    ]
+    }
+    return list(pairs.values())

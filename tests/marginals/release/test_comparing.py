@@ -182,6 +182,24 @@ def test_attributes_with_one_value_are_compared_too() -> None:
     assert (pair.kind, pair.cramers_v, pair.contrast) == ("published", 0, None)
 
 
+def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
+    """Two questions that the same people skip went together by Cramer's V 0.75, all of it the missing values."""
+    rng = np.random.default_rng(2)
+    asked = rng.random(900) < 0.6
+    rows = pd.DataFrame({name: np.where(asked, rng.choice(["yes", "no"], 900), "") for name in ("window", "early")})
+    roles = {
+        "window": Attribute("quasi-identifier", missing="as a value"),
+        "early": Attribute("sensitive", missing="as a value"),
+    }
+    counted = marginals.read_table(rows.assign(age="30"), {**roles, "age": Attribute("quasi-identifier")}, missing=[""])
+    apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
+    [pair] = [p for p in apart.steward.comparison.compared_pairs if p.attributes == ("window", "early")]
+    assert pair.cramers_v < 0.1
+    assert pair.odds_ratio < 2
+    assert "missing" not in str(pair.contrast)
+    assert pair.total_variation > 0.2, "the release shows neither beside the other"
+
+
 def wide(columns: int = 12) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     first = rng.integers(0, 3, 200)
