@@ -236,6 +236,13 @@ class PandasFrame:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
             raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values") from None
+        for held, holds in (
+            ("durations", values.dtype.kind == "m"),
+            ("numbers of 16 bits", self.frame[column].dtype == np.float16),
+            ("bytes", values.dtype.kind == "O" and any(isinstance(value, bytes) for value in values)),
+        ):
+            if holds:
+                raise unread(f"column {column!r} of {self.name}", held)
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
@@ -290,12 +297,49 @@ def counted(table: "pa.Table", columns: Sequence[str], name: str) -> "pa.Table":
     return plain.group_by(list(columns)).aggregate([([], "count_all")]).rename_columns([*columns, COUNT])
 
 
-def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
-    """The column without dictionaries. Raises InputError for lists and the like."""
+def check_kind(kind: "pa.DataType", where: str) -> None:
+    """Raise InputError for lists and the like, and for a type whose values engines read differently."""
     import pyarrow as pa
 
-    if pa.types.is_nested(column.type):
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_nested(kind):
         raise InputError(f"{where} holds lists or the like, not single values")
+    kinds = (
+        ("durations", pa.types.is_duration(kind) or pa.types.is_interval(kind)),
+        ("numbers of 16 bits", pa.types.is_float16(kind)),
+        ("bytes", "binary" in str(kind)),
+        ("values of an extension type", isinstance(kind, pa.BaseExtensionType)),
+        ("times in a zone that is not known", getattr(kind, "tz", None) and not _is_zone(kind)),
+    )
+    for held, holds in kinds:
+        if holds:
+            raise unread(where, held)
+
+
+def _is_zone(kind: "pa.DataType") -> bool:
+    """Whether the zone of a type of times is known here."""
+    import pyarrow as pa
+
+    try:
+        pa.scalar(0, kind).as_py()
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def unread(where: str, held: str) -> InputError:
+    """Return the refusal of a column of values that engines read differently. held: what it holds."""
+    return InputError(
+        f"{where} holds {held}, which not every engine reads alike; write them as numbers or texts, or leave the column out"
+    )
+
+
+def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
+    """The column without dictionaries. Raises InputError as `check_kind` does."""
+    import pyarrow as pa
+
+    check_kind(column.type, where)
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 

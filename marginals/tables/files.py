@@ -12,7 +12,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -29,6 +29,7 @@ from marginals.messages import installing
 from marginals.tables.distinct_rows import (
     DistinctRows,
     PandasFrame,
+    check_kind,
     counted,
     decoded,
     distinct_rows_of,
@@ -579,10 +580,16 @@ class CsvFiles:
         return self.headers[self.paths[0]]
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, or has twice."""
+        """Raise InputError for a column that some file lacks, or has twice, and for a space before a quoted field."""
         for path, header in self.headers.items():
             for column in columns:
                 _check_column(path, column, header, self.paths[0])
+        if self._spaced:
+            raise self._spaced
+
+    @cached_property
+    def _spaced(self) -> InputError | None:
+        return next((refusal for path in self.paths if (refusal := spaced_quote(path, self.form))), None)
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Rows at the beginning of the first file, at most so many."""
@@ -629,11 +636,15 @@ class ParquetFiles:
         return names
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first."""
+        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first.
+
+        Also for one of a type whose values engines read differently.
+        """
         first, kinds = self.paths[0], dict[str, tuple[Path, str]]()
         for path, schema in self.schemas.items():
             for column in columns:
                 _check_column(path, column, schema.names, first)
+                check_kind(schema.field(column).type, f"column {column!r} of {path.name}")
                 kind = _kind(schema.field(column).type)
                 before, other = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
                 if other != kind:
@@ -816,7 +827,7 @@ def _kind(kind: "pa.DataType") -> str:
         (types.is_integer, "whole numbers"),
         (types.is_floating, "numbers with decimals"),
         (lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t), "text"),
-        (types.is_timestamp, "times"),
+        (types.is_timestamp, f"times in the zone {kind.tz}" if getattr(kind, "tz", None) else "times"),
     )
     return next((name for holds, name in kinds if holds(kind)), str(kind))
 
@@ -1003,6 +1014,46 @@ def _problem(lines: Iterable[str], separator: str) -> tuple[int, str] | None:
     except csv.Error:  # a field longer than any: nothing closes its quote
         return end + 1, _OPEN_QUOTE
     return (begin, _OPEN_QUOTE) if width and _ends_in_quotes(last, separator) else None
+
+
+def spaced_quote(path: Path, form: CsvForm) -> InputError | None:
+    """Return the refusal of a CSV file that has a space before a quoted field, naming the line; else None.
+
+    Some engines take the quotes for part of the value, and some do not. One pass over the bytes finds most files without
+    such a field; only one that may have it is parsed.
+    """
+    try:
+        with reading(path), ExitStack() as held:
+            if not _may_have_spaced_quote(held.enter_context(form.opened(path)), form.separator):
+                return None
+            plain, skipping = (
+                csv.reader(
+                    TextIOWrapper(held.enter_context(form.opened(path)), encoding="utf-8-sig", newline=""),
+                    delimiter=form.separator,
+                    skipinitialspace=skips,
+                )
+                for skips in (False, True)
+            )
+            for fields, others in zip(plain, skipping):
+                if [field.lstrip(" ") for field in fields] != [field.lstrip(" ") for field in others]:
+                    return InputError(
+                        f"line {plain.line_num} of {path.name} has a space before a quoted field, which not every engine "
+                        "reads alike; remove the space"
+                    )
+    except (InputError, csv.Error):  # whoever reads the rows says what is wrong
+        pass
+    return None
+
+
+def _may_have_spaced_quote(stream: BinaryIO, separator: str) -> bool:
+    candidate = re.compile(rb"(?:\A|[\r\n" + re.escape(separator.encode()) + rb']) +"')
+    before = b""
+    while block := stream.read(1 << 20):
+        block = before + block
+        if b' "' in block and candidate.search(block):
+            return True
+        before = block[len(block.rstrip(b" ")) - 1 :] if block.strip(b" ") else block
+    return False
 
 
 def _ends_in_quotes(row: list[str], separator: str) -> bool:

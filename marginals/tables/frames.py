@@ -23,6 +23,7 @@ from marginals.tables.distinct_rows import (
     numbers_of,
     rows_of,
     texts_of,
+    unread,
 )
 from marginals.tables.distinct_rows import counted as counted_table
 from marginals.tables.files import CsvFiles, ParquetFiles, engine_refusals
@@ -379,6 +380,9 @@ class LazyFrame:
         for column in columns:
             if isinstance(schema[column], nw.List | nw.Array | nw.Struct):
                 raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values")
+            if isinstance(schema[column], nw.Duration | nw.Binary):
+                held = "bytes" if isinstance(schema[column], nw.Binary) else "durations"
+                raise unread(f"column {column!r} of {self.name}", held)
         if self.frame.implementation.is_duckdb():
             # By name and not by expression: one of a column called `*` stands for all columns.
             texts = {c for c in columns if isinstance(schema[c], nw.Categorical | nw.Enum)}

@@ -8,8 +8,11 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -287,6 +290,42 @@ def test_dates_that_the_calendar_lacks_are_refused_by_every_reader(tmp_path: Pat
                 read()
 
 
+UNREAD: dict[str, tuple[list[object], Callable[[Any], Any], str]] = {
+    "duration": ([timedelta(days=1), timedelta(days=2)], lambda pa: pa.duration("us"), "durations"),
+    "float16": ([np.float16(0.5), np.float16(1.5)], lambda pa: pa.float16(), "numbers of 16 bits"),
+    "binary": ([b"secret", b"\xff"], lambda pa: pa.binary(), "bytes"),
+    "fixed": ([b"secret", b"public"], lambda pa: pa.binary(6), "bytes"),
+    "zone": ([1, 2], lambda pa: pa.timestamp("us", "+0100"), "times in a zone that is not known"),
+}
+"""Values of a type that engines read differently, the type, and what messages call them."""
+
+
+@every_engine
+@pytest.mark.parametrize("kind", UNREAD)
+def test_types_that_engines_read_differently_are_refused_by_name(tmp_path: Path, engine: str, kind: str) -> None:
+    """Durations were "1 day, 0:00:00" to one engine and 86400000000 to the other."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values, typed, held = UNREAD[kind]
+    table = pa.table({"age": pa.array(values, typed(pa)), "disease": ["flu", "gout"]})
+    pq.write_table(table, tmp_path / "people.parquet")
+    said = f"holds {held}, which not every engine reads alike"
+    assert f"column 'age' of people.parquet {said}" in refusal(tmp_path / "people.parquet", engine)
+    assert f"column 'age' of the table {said}" in refusal(table)
+    assert kind == "zone" or said in refusal(table.to_pandas())
+    assert read_table(tmp_path / "people.parquet", {"disease": "sensitive"}, engine=engine).rows == 2
+
+
+@every_engine
+def test_times_of_several_zones_are_not_one_column(tmp_path: Path, engine: str) -> None:
+    """DuckDB was given one zone for all files."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for file, zone in (("a", "UTC"), ("b", "Europe/Vienna")):
+        values = pa.array([datetime(2000, 1, 1)], pa.timestamp("us", zone))
+        pq.write_table(pa.table({"age": values, "disease": ["flu"]}), tmp_path / f"{file}.parquet")
+    said = "'age' is times in the zone Europe/Vienna in b.parquet and times in the zone UTC in a.parquet"
+    assert said in refusal(tmp_path, engine)
+
+
 @every_engine
 @pytest.mark.parametrize("name", ["*", "a.b", 'a"b', "a b", "v0", "-"])
 def test_a_column_of_any_name_is_that_column(tmp_path: Path, engine: str, name: str) -> None:
@@ -354,6 +393,11 @@ def test_a_header_of_a_hundred_megabytes_is_not_parsed(tmp_path: Path, engine: s
         ("", "cannot be read"),
         ('age,sex,disease\n31,f,"secret', "people.csv"),
         ("age,sex,disease\n31,f,\xe9\n", "UTF-8"),
+        (
+            'age,sex,disease\n31,f,"a, ""secret"""\n32,f, "secret"\n',
+            "line 3 of people.csv has a space before a quoted field",
+        ),
+        ('age,sex,disease\n31,f, "secret, or ""not"""\n', "line 2 of people.csv has a space before a quoted field"),
     ],
 )
 def test_bad_tables_are_refused_without_quoting_a_value(tmp_path: Path, text: str, named: str, engine: str) -> None:
