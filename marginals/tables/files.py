@@ -540,10 +540,11 @@ def frame_of(files: "Files") -> "pd.DataFrame":
     if isinstance(files, ProgramFile):
         return files.frame
     columns = list(files.columns)
-    files.check(columns)
     if isinstance(files, CsvFiles):
+        files.check(columns)
         parts = [chunk for file in files.paths for chunk in _chunks(file, files.form)]
     else:
+        files.check_names(columns)
         parts = [_parquet_frame(file) for file in files.paths]
     return pd.concat([part[columns] for part in parts], ignore_index=True)
 
@@ -636,15 +637,18 @@ class ParquetFiles:
         return names
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first.
+        """Raise InputError as `check_names` does, and for a column of a type whose values engines read differently."""
+        self.check_names(columns)
+        for path, schema in self.schemas.items():
+            for column in columns:
+                check_kind(schema.field(column).type, f"column {column!r} of {path.name}")
 
-        Also for one of a type whose values engines read differently.
-        """
+    def check_names(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first."""
         first, kinds = self.paths[0], dict[str, tuple[Path, str]]()
         for path, schema in self.schemas.items():
             for column in columns:
                 _check_column(path, column, schema.names, first)
-                check_kind(schema.field(column).type, f"column {column!r} of {path.name}")
                 kind = _kind(schema.field(column).type)
                 before, other = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
                 if other != kind:

@@ -221,8 +221,10 @@ def test_missing_values_are_counted_rather_than_the_table_lost(tmp_path: Path) -
 
 
 def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
-    pd.DataFrame({"lists": [[1], [2], [3]] * 10, "sex": ["f", "m", "f"] * 10}).to_parquet(tmp_path / "t.parquet")
-    assert init(tmp_path / "t.parquet", tmp_path).with_role("ignored") == {"lists"}
+    lists, stays, scans = [[1], [2], [3]] * 10, pd.to_timedelta([1, 2, 3] * 10, "D"), [b"a", b"b", b"c"] * 10
+    frame = pd.DataFrame({"lists": lists, "stays": stays, "scans": scans, "sex": ["f", "m", "f"] * 10})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert init(tmp_path / "t.parquet", tmp_path).with_role("ignored") == {"lists", "stays", "scans"}
     with pytest.raises(InputError, match="'lists'"):
         marginals.read_table(tmp_path / "t.parquet", {"lists": "sensitive"})
 
