@@ -1,7 +1,7 @@
 """Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import inf, prod
@@ -62,7 +62,7 @@ from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError, TooManyCellsError
+from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
@@ -549,7 +549,8 @@ class Attacks:
     changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
     published: the published counts by themselves. nonsensitive: what is certain of nonsensitive attributes alone. likely:
     what the fitted model ranks as small. All three None where the releases are apart.
-    register: what somebody believes of each sensitive attribute who knows the nonsensitive values of everybody.
+    register: what somebody believes of each sensitive attribute who knows the nonsensitive values of everybody. unmeasured:
+    what was not measured because the time was over.
     """
 
     attacked: tuple[Attacked, ...]
@@ -565,6 +566,7 @@ class Attacks:
     nonsensitive: NonsensitiveSmall | None = None
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
+    unmeasured: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
@@ -573,17 +575,22 @@ class Attacks:
             "apart": {name: attacks.as_json() for name, attacks in self.apart.items()},
         }
         content |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
-        return (content if self.apart else {}) | {
-            "published": None if self.published is None else self.published.as_json(),
-            "nonsensitive": None if self.nonsensitive is None else self.nonsensitive.as_json(),
-            "attacks": [*map(self._attribute_json, self._attributes())],
-            "thresholds": [threshold.as_json() for threshold in self.thresholds],
-            "left_out": dict(self.left_out),
-            "minimality": self.minimality.as_json(),
-            "composition": [composition.as_json() for composition in self.compositions],
-            "likely": None if self.likely is None else self.likely.as_json(),
-            "register": [readers.as_json() for readers in self.register],
-        }
+        late = {"unmeasured": list(self.unmeasured)} if self.unmeasured else {}
+        return (
+            (content if self.apart else {})
+            | late
+            | {
+                "published": None if self.published is None else self.published.as_json(),
+                "nonsensitive": None if self.nonsensitive is None else self.nonsensitive.as_json(),
+                "attacks": [*map(self._attribute_json, self._attributes())],
+                "thresholds": [threshold.as_json() for threshold in self.thresholds],
+                "left_out": dict(self.left_out),
+                "minimality": self.minimality.as_json(),
+                "composition": [composition.as_json() for composition in self.compositions],
+                "likely": None if self.likely is None else self.likely.as_json(),
+                "register": [readers.as_json() for readers in self.register],
+            }
+        )
 
     def _attributes(self) -> list[str]:
         """The sensitive attributes of which something is known, those that all is known of first."""
@@ -618,41 +625,73 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
-    deadline = within(seconds)
+    found: list[Attacks] = []
+    try:
+        for attacks in _attacks_so_far(folders, truth, within(seconds)):
+            found[:] = [attacks]
+    except TimeOverError:
+        if not found:
+            raise
+    return found[0]
+
+
+_ELSEWHERE = Minimality(note="each release by itself says more; see there")
+
+_TOGETHER = "what is certain together"
+
+
+def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
+    """All that is measured so far, again after each measure."""
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
     tables = by_table(bundles)
     if len(tables) > 1:
-        return _attacks_on_change(tables, truth)
-    if tables[0].together is None:
-        if truth is not None:
-            why = "the releases generalize attributes differently, or give them other roles or names"
-            raise InputError(f"{why}; with the table that they were made from, attack them one by one")
-        apart = {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(bundles)}
-        elsewhere = Minimality(note="each release by itself says more; see there")
+        yield from _attacks_on_change(tables, truth)
+    elif tables[0].together is not None:
+        yield from _attacks(bundles, tables[0].together, truth)
+    elif truth is not None:
+        why = "the releases generalize attributes differently, or give them other roles or names"
+        raise InputError(f"{why}; with the table that they were made from, attack them one by one")
+    else:
+        attacks = Attacks((), (), {}, _ELSEWHERE, (), unmeasured=(*(name for name, _ in bundles), _TOGETHER))
+        parts = ((name, [(name, alone)], alone) for name, alone in _each_in_time(bundles))
+        attacks = yield from _each_apart(attacks, parts)
         try:
             certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
         except (IncompatibleReleasesError, ContradictionError) as reason:
-            return Attacks((), (), {}, elsewhere, (), apart=apart, note=str(reason))
-        return Attacks((), (), {}, elsewhere, (), certain, apart)
-    return _attacks(bundles, tables[0].together, truth)
+            yield replace(attacks, note=str(reason), unmeasured=())
+        else:
+            yield replace(attacks, certain=certain, unmeasured=())
 
 
-def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Attacks:
+def _each_apart(
+    attacks: Attacks, parts: Iterable[tuple[str, Sequence[tuple[str, BundleContent]], BundleContent]]
+) -> Generator[Attacks, None, Attacks]:
+    """The same attacks with those on some releases apart, each by its name, its bundles and what they publish."""
+    for name, bundles, published in parts:
+        left = tuple(other for other in attacks.unmeasured if other != name)
+        for found in _attacks(bundles, published, None):
+            attacks = replace(attacks, apart={**attacks.apart, name: found}, unmeasured=left)
+            yield attacks
+    return attacks
+
+
+def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Iterator[Attacks]:
     """On releases of a table that changed in between."""
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
-    changes = tuple(table_changes(tables))
-    apart: dict[str, Attacks] = {}
+    attacks = Attacks((), (), {}, _ELSEWHERE, (), changes=tuple(table_changes(tables)))
+    yield replace(attacks, unmeasured=tuple(table.name for table in tables))
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
+        later = tuple(other.name for other in tables[number + 1 :])
         if part.together is None:
-            apart |= {name: _attacks([(name, alone)], alone, None) for name, alone in _each_in_time(part.bundles)}
+            parts = [(name, [(name, alone)], alone) for name, alone in _each_in_time(part.bundles)]
         else:
-            apart[part.name] = _attacks(part.bundles, part.together, None)
-    elsewhere = Minimality(note="each release by itself says more; see there")
-    return Attacks((), (), {}, elsewhere, (), apart=apart, changes=changes)
+            parts = [(part.name, part.bundles, part.together)]
+        names = tuple(name for name, _, _ in parts)
+        attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
 
 
 def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:
@@ -666,43 +705,53 @@ def _for_certain(deadline: Deadline) -> float:
     return CERTAIN_SECONDS if deadline.at == inf else deadline.left
 
 
-def _attacks(bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None) -> Attacks:
-    """On what is published; bundles: what it was put together from."""
+def _attacks(
+    bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None
+) -> Iterator[Attacks]:
+    """On what is published, measure by measure; bundles: what it was put together from."""
     model = published.model
     core = MarginalModel(published.collection, published.deadline)
     true = None
     if truth is not None:
         over, truth = over_table(published, truth)
         true = over.model
-    published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
-    readers = register_readers(published, truth)
-    minimality = _minimality(bundles, model if true is None else true, truth)
-    # What is expected of a sensitive attribute its one table tells, whatever tables stand beside the core.
-    release_measures = disclosure_measures(published, core)
-    attacked = []
-    for measures in release_measures.measures:
-        guessing = (
-            None
-            if truth is None or true is None
-            else _guessing(true, measures.sensitive, model.domain.attributes, truth)
-        )
-        attacked.append(Attacked(measures, guessing))
-    together = composition(bundles, published, model) if len(bundles) > 1 else ()
-    likely = _likely(published, model if true is None else true, truth)
-    nonsensitive = _nonsensitive_small(published, model)
+    of_whom = model if true is None else true
+
+    def across_classes() -> dict[str, Any]:
+        # What is expected of a sensitive attribute its one table tells, whatever tables stand beside the core.
+        measured = disclosure_measures(published, core)
+        attacked = []
+        for measures in measured.measures:
+            guessing = (
+                None
+                if truth is None or true is None
+                else _guessing(true, measures.sensitive, model.domain.attributes, truth)
+            )
+            attacked.append(Attacked(measures, guessing))
+        return {"attacked": tuple(attacked), "thresholds": measured.thresholds, "left_out": measured.left_out}
+
     # What is certain is looked for as long as there is time, so it comes last.
-    return Attacks(
-        tuple(attacked),
-        release_measures.thresholds,
-        release_measures.left_out,
-        minimality,
-        together,
-        certainties(published, model, _for_certain(published.deadline)),
+    steps: dict[str, Callable[[], dict[str, Any]]] = {
+        "readers with a register": lambda: {"register": register_readers(published, truth)},
+        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
+        "guesses of sensitive values": across_classes,
+        "what each release adds": lambda: {
+            "compositions": composition(bundles, published, model) if len(bundles) > 1 else ()
+        },
+        "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
+        "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
+        "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
+    }
+    attacks = Attacks(
+        *((), (), {}, Minimality(note="the time was over before it was looked at"), ()),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
-        nonsensitive=nonsensitive,
-        likely=likely,
-        register=readers,
+        unmeasured=tuple(steps),
     )
+    yield attacks
+    published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
+    for step in steps.values():
+        attacks = replace(attacks, **step(), unmeasured=attacks.unmeasured[1:])
+        yield attacks
 
 
 _NONSENSITIVE_SECONDS = 5.0

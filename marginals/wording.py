@@ -1122,6 +1122,7 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         yield (
             f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
             f"be certain that they have {counts_below(beside.least)} rows."
+            + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
         )
     if beside.least > 1 and beside.tables:
         yield (
@@ -1195,7 +1196,15 @@ def attack_lines(attacks: "Attacks") -> Iterator[str]:
             yield from _guessing_lines(attacked)
         for attribute, reason in attacks.left_out.items():
             yield f"Readers who learn across classes, of {attribute}: not examined; {reason}."
-        yield f"Readers who rank small counts by the model: {likely_in_words(attacks.likely)}"
+        if attacks.likely is not None or not attacks.unmeasured:
+            yield f"Readers who rank small counts by the model: {likely_in_words(attacks.likely)}"
+    yield from unmeasured_lines(attacks)
+
+
+def unmeasured_lines(attacks: "Attacks") -> Iterator[str]:
+    """What was not measured because the time was over."""
+    if attacks.unmeasured:
+        yield f"Stopped, since the time was over. Not measured: {', '.join(attacks.unmeasured)}. Give --seconds more."
 
 
 def register_in_words(readers: RegisterReaders) -> str:
@@ -1292,7 +1301,7 @@ def _certain_lines(attacks: "Attacks") -> Iterator[str]:
             yield f"  {shared_in_words(certain.shared)}"
     for attribute, reason in attacks.left_out.items():
         yield f"{attribute}: not examined all together; {reason}"
-    if attacks.published is not None and not attacks.certain:
+    if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         yield "What follows for certain of a sensitive attribute: not examined, since no table shows one."
 
 

@@ -30,6 +30,7 @@ from marginals.commands.options import (
     print_warnings,
     stops_after,
 )
+from marginals.deadline import end_timer
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import printable
 from models.deadline import Deadline
@@ -744,10 +745,11 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release-a release-b
       marginals attack release-2025 release-2026
     """
-    from marginals.wording import attack_lines, change_lines
+    from marginals.wording import attack_lines, change_lines, unmeasured_lines
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)
+    end_timer()  # what was found is told, however long that takes
     if as_json:
         print_json(attacks.as_json())
     else:
@@ -760,5 +762,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
         elif not attacks.changes:
             print_lines(["All together, by what the labels of both mean:"] if attacks.apart else [])
             print_lines(attack_lines(attacks))
+        else:
+            print_lines(unmeasured_lines(attacks))
     if attacks.note:
         click.get_current_context().exit(FAILED)

@@ -110,6 +110,25 @@ def test_what_does_not_end_is_stopped(
     assert result.stderr == f"Error: {said}\n"
 
 
+@pytest.mark.parametrize("late", ["disclosure_measures", "certainties"])
+def test_an_attack_that_is_stopped_tells_what_it_has(late: str, monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
+    """It printed nothing, although all but the last measure was there."""
+
+    def stopped(*_: object) -> None:
+        raise marginals.TimeOverError("as the alarm of --seconds does")
+
+    monkeypatch.setattr(f"marginals.attacks.{late}", stopped)
+    result = run("attack", pairs)
+    assert result.exit_code == 0
+    assert "Published as they are:" in result.stdout
+    assert "Stopped, since the time was over. Not measured: " in result.stdout
+    assert "what is certain. Give --seconds more." in result.stdout
+    assert ("guesses of sensitive values" in result.stdout) == (late == "disclosure_measures")
+    told = json.loads(run("attack", pairs, "--json").stdout)
+    assert told["unmeasured"][-1] == "what is certain"
+    assert told["published"]
+
+
 @pytest.mark.parametrize("base", ["best", "none"])
 def test_publish_without_time_publishes_nothing(base: str) -> None:
     looked = count()
