@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import combinations, groupby, islice, product, repeat
+from itertools import combinations, groupby, product, repeat
 from math import ceil, floor, inf, prod
 from operator import or_
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -278,7 +278,7 @@ FEW_ATTRIBUTES = 10
 _AT_ALL_LEVELS = 3
 """Attributes of a combination, at most, that is looked at at every level that a table shows."""
 
-_CHAINS = 2
+CHAINS = 2
 """Copies of the rows that are exchanged, each by itself, so that two processors take no longer for them than for one."""
 
 _MOVES = 256
@@ -407,6 +407,14 @@ class _Chain:
     rng: np.random.Generator
 
 
+class _Task(NamedTuple):
+    """What a round begins with. waiting: open combinations. tables: the margins whose counts the moves leave as they are."""
+
+    chain: _Chain
+    waiting: "tuple[_OpenMargin | _OpenBlock, ...]"
+    tables: Sequence[Mapping[str, int]]
+
+
 class _Round(NamedTuple):
     """A chain after the moves of a round. stays: of what has waited the longest, which open cells its rows do not clear."""
 
@@ -439,27 +447,29 @@ class Witnessing:
         self._looked_at: set[Mask] = set()
         self._waiting: deque[_OpenMargin | _OpenBlock] = deque()
         self._small = self._made = 0
-        self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(_CHAINS)]
+        self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)]
         self._open(public)
 
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
-        can_move = bool(self._exchanged(self._chains[0]).moves)
+        can_move = bool(ExchangedRows(self._domain, self._finest, self._chains[0].codes, self._tables).moves)
         while self._waiting and can_move and self._made < last and idle < _IDLE and not deadline.is_over:
-            done = self._run(self._round, self._chains)
+            done = self._run(self._round, [_Task(chain, tuple(self._waiting), self._tables) for chain in self._chains])
             self._chains = [one.chain for one in done]
             self._made += 1
             idle = 0 if self._cleared([one.stays for one in done]) else idle + 1
         return Witnesses(self._domain, self._small, self._made, tuple(self._waiting))
 
-    def _round(self, chain: _Chain) -> _Round:
-        rows, rng = self._exchanged(chain), chain.rng
-        aim = _Aim(self._pulls(rng), rows.codes)
+    def _round(self, task: _Task) -> _Round:
+        """Make the moves of a round. Of this search only what stays the same is used: a process may have it as it was."""
+        rng = task.chain.rng
+        rows = ExchangedRows(self._domain, self._finest, task.chain.codes, task.tables)
+        aim = _Aim(self._pulls(task.waiting, rng), rows.codes)
         for place in rng.permutation(len(rows.moves))[:_MOVES].tolist():
             rows.make(rows.moves[place], rng, aim)
         counted = _Counted(self._domain, self._finest, rows.codes)
-        stays = [some.stays(counted, self._k) for some in islice(self._waiting, _LOOKS)]
+        stays = [some.stays(counted, self._k) for some in task.waiting[:_LOOKS]]
         return _Round(_Chain(rows.codes, rng), stays)
 
     def _cleared(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
@@ -473,11 +483,11 @@ class Witnessing:
                 self._waiting.append(some.only(stay))
         return is_any
 
-    def _pulls(self, rng: np.random.Generator) -> "list[_Pull]":
+    def _pulls(self, waiting: "Sequence[_OpenMargin | _OpenBlock]", rng: np.random.Generator) -> "list[_Pull]":
         """Some of the margins whose combinations are open, those with many rather than others."""
-        sizes = np.sqrt([len(some.keys) for some in self._waiting])
+        sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
-        return [self._waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())]
+        return [waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())]
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
@@ -497,9 +507,6 @@ class Witnessing:
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
         """What tables show of attributes that are not sensitive."""
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
-
-    def _exchanged(self, chain: _Chain) -> ExchangedRows:
-        return ExchangedRows(self._domain, self._finest, chain.codes, self._tables)
 
 
 _ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]

@@ -1,6 +1,7 @@
 """Jobs: independent parts of one piece of work, in several processes at once."""
 
 import multiprocessing
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -8,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from marginals.deadline import ENOUGH
 from marginals.errors import InputError, WorkerLostError
 
 Part = TypeVar("Part")
@@ -35,25 +37,48 @@ class Jobs:
         done: told how many parts are done, as far as all before them are. Raises what the work raises for the first part,
         and WorkerLostError when a process was killed. No process is left.
         """
-        count = min(self.count, len(parts))
-        if count < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        with Workers(min(self.count, len(parts))) as workers:
+            return workers(work, parts, done)
+
+
+class Workers:
+    """Processes that do parts of one work until the end of a with statement: forks of this one, made at the first call.
+
+    Fewer than two do the parts in this process, as Jobs does without forks.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count if "fork" in multiprocessing.get_all_start_methods() else 1
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._pool is None:
+            return
+        if kind is not None:
+            for process in dict(getattr(self._pool, "_processes", None) or {}).values():
+                process.kill()  # nobody waits for what the others find
+        self._pool.shutdown()
+
+    def __call__(
+        self, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
+    ) -> list[Answer]:
+        """What the work gives for each part, as Jobs says. work: as it was at the first call."""
+        if self._count < 2:
             return _told(map(work, parts), done)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
-            pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _take, (work,))
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(self._count, multiprocessing.get_context("fork"), _take, (work,))
             try:
                 futures = [
-                    pool.submit(_do, part) for part in parts
+                    self._pool.submit(_do, part) for part in parts
                 ]  # `map` cancels on errors; Python 3.11 fails on both
                 return _told((future.result() for future in futures), done)
             except BrokenProcessPool:
                 raise WorkerLostError from None
-            except BaseException:
-                for process in dict(getattr(pool, "_processes", None) or {}).values():
-                    process.kill()  # nobody waits for what the others find
-                raise
-            finally:
-                pool.shutdown()
 
 
 def _told(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:
@@ -71,7 +96,12 @@ _taken: list[Callable[[Any], Any]] = []
 
 
 def _take(work: Callable[[Any], Any]) -> None:
+    """Take the work, and leave signals to the process that waits for the answer: its handlers came with the fork."""
     _taken[:] = [work]
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            is_others = number in (signal.SIGINT, ENOUGH)  # of a terminal, and of the window
+            signal.signal(number, signal.SIG_IGN if is_others else signal.SIG_DFL)
 
 
 def _do(part: Any) -> Any:

@@ -54,7 +54,7 @@ class FurtherBeside:
     left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
     combinations of fewer rows than `least` that were looked at. rounds: of exchanges between rows that were made in search
     of tables that leave nobody certain of them. least: the rows below which no combination is certain to have its number; 1
-    where that is not claimed. note: why it could not be looked at.
+    where that is not claimed. note: why it could not be looked at. is_late: whether the time limit ended the exchanges.
     """
 
     tables: "tuple[FurtherTable, ...]"
@@ -63,6 +63,7 @@ class FurtherBeside:
     rounds: int = 0
     least: int = 1
     note: str = ""
+    is_late: bool = False
 
     @property
     def masks(self) -> tuple[Mask, ...]:

@@ -7,13 +7,14 @@ might be certain of it, so a further table that has a part in it is left out (de
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from pathlib import Path
 
-from checks.small_combinations import Answer, Part, Witnessing, one_by_one
+from checks.small_combinations import CHAINS, Answer, Part, Runs, Witnessing, one_by_one
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, WorkerLostError
-from marginals.jobs import Jobs
+from marginals.jobs import Workers
 from marginals.publishing.policy import NO_FURTHER, Policy
 from marginals.publishing.searching import Prepared, Progress, Search
 from marginals.steward import FurtherBeside
@@ -27,7 +28,7 @@ from models.tables.hierarchy import Mask
 _ROWS_LOOKED_AT = 700_000
 _FEWEST_ROUNDS, _MOST_ROUNDS = 6, 60
 """Rows of all rounds of exchanges beside all further tables, about a minute of work, and how few and how many rounds these
-may be: numbers, no time, so that a seed gives one release at any speed.
+may be: numbers, no time, so that a seed gives one release at any speed, unless the time limit ends them.
 """
 
 _ROUNDS_MORE = 3
@@ -75,7 +76,8 @@ def further_tables_beside(
 ) -> FurtherBeside | None:
     """The further tables beside the core that a search found; None where none are wanted.
 
-    deadline: when everything ends; without one the choice may take as long as the policy lets the search take.
+    deadline: when everything ends; without one the choice may take as long as the policy lets the search take, and so may
+    the search for witnesses. What is open then is left out.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -86,7 +88,9 @@ def further_tables_beside(
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
     limits = FurtherLimits(len(wanted) if wanted else wish.tables)
-    choosing = deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
+
+    def time() -> Deadline:
+        return deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None
@@ -94,12 +98,18 @@ def further_tables_beside(
     def told(done: int, pairs: int) -> None:
         progress("further tables", done, pairs)
 
-    result = further_tables(core, nonsensitive, allowed, limits, wanted, choosing, told)
-    return _attestable(prepared, core, result, deadline, progress)
+    result = further_tables(core, nonsensitive, allowed, limits, wanted, time(), told)
+    with Workers(CHAINS if table.rows >= _ROWS_WORTH_PROCESSES else 1) as workers:
+        return _attestable(prepared, core, result, time(), progress, partial(_side_by_side, workers))
 
 
 def _attestable(
-    prepared: Prepared, core: Collection, chosen: Sequence[FurtherTable], deadline: Deadline, progress: Progress
+    prepared: Prepared,
+    core: Collection,
+    chosen: Sequence[FurtherTable],
+    deadline: Deadline,
+    progress: Progress,
+    run: Runs,
 ) -> FurtherBeside:
     """Those of the further tables beside which no rare combination stays open, the others left out.
 
@@ -114,28 +124,28 @@ def _attestable(
     attestable, left_out = list(chosen), list[FurtherTable]()
     progress("witnesses", 0, 0)
     try:
-        run = _side_by_side if table.rows >= _ROWS_WORTH_PROCESSES else one_by_one
         witnessing = Witnessing(
             table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed, run
         )
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
     rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
-    witnessed = witnessing.look(rounds, deadline.share(2))
+    witnessed = witnessing.look(rounds, deadline)
     while attestable and not witnessed.clear_all:
         blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in attestable})
         left_out += [chosen_one for chosen_one in attestable if blamed in (chosen_one.mask, None)]
         attestable = [chosen_one for chosen_one in attestable if chosen_one not in left_out]
         progress("witnesses", len(left_out), len(chosen))
         witnessing.keep(_beside(core, attestable))
-        witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
-    return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least)
+        witnessed = witnessing.look(_ROUNDS_MORE, deadline)
+    is_late = bool(left_out) and deadline.is_over
+    return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
 
 
-def _side_by_side(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
+def _side_by_side(workers: Workers, work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
     """Parts of a piece of work, each in a process of its own; in this one where no more can be had, or one is killed."""
     try:
-        return Jobs(len(parts))(work, parts)
+        return workers(work, parts)
     except (WorkerLostError, OSError, ImportError, NotImplementedError):  # some systems have no semaphores
         return one_by_one(work, parts)
 

@@ -114,3 +114,19 @@ def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
 
 def killed(*_: object, **__: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_processes_do_not_answer_to_signals_as_the_program_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They inherited its handlers: a signal to all was an exception in each of them."""
+
+    def told(*_: object, **__: object) -> None:
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        (tmp_path / "handlers").write_text(" ".join(str(signal.getsignal(number)) for number in numbers))
+        killed()
+
+    monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
+    monkeypatch.setattr("models.intervals.proofs.tightened", told)
+    assert run(*blocks(tmp_path, 8), "--jobs", 2).exit_code == 2
+    assert (tmp_path / "handlers").read_text() == "1 0 0", "ignored, and as the system has it"

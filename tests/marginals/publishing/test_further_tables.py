@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from unittest.mock import patch
 
@@ -217,11 +220,11 @@ def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_hol
     assert first.further == second.further
 
 
-def _failing(error: Exception) -> Callable[[int], Callable[..., Any]]:
+def _failing(error: Exception) -> Callable[[int], AbstractContextManager[Callable[..., Any]]]:
     def run(*_: Any) -> Any:
         raise error
 
-    return lambda _: run
+    return lambda _: nullcontext(run)
 
 
 @pytest.fixture(scope="module")
@@ -242,11 +245,44 @@ def beside_uneven(uneven: Table) -> str:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Jobs": _failing(WorkerLostError())}, {"Jobs": _failing(OSError())}]
+    "changed",
+    [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Workers": _failing(WorkerLostError())}, {"Workers": _failing(OSError())}],
 )
 def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str, changed: dict[str, Any]) -> None:
     with patch.multiple("marginals.publishing.further", **changed):
         assert repr(marginals.publish(uneven, POLICY).steward.beside) == beside_uneven
+
+
+LOOK = import_module("checks.small_combinations").Witnessing.look
+POOL = import_module("marginals.jobs").ProcessPoolExecutor
+
+
+def test_all_rounds_share_their_processes_and_the_time_limit(uneven: Table, beside_uneven: str) -> None:
+    """There was a pool a round, and nothing ended the rounds."""
+    with (
+        patch("marginals.jobs.ProcessPoolExecutor", side_effect=POOL) as pools,
+        patch("checks.small_combinations.Witnessing.look", autospec=True, side_effect=LOOK) as looks,
+    ):
+        beside = marginals.publish(uneven, POLICY).steward.beside
+    assert (pools.call_count, repr(beside)) == (1, beside_uneven)
+    assert all(call.args[2].left <= POLICY.time_limit for call in looks.call_args_list)
+
+
+def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
+    spent = [0.0]
+
+    def late(witnessing: Any, *_: Any) -> Any:
+        spent[0] = POLICY.time_limit
+        return LOOK(witnessing, 0)
+
+    with (
+        patch("checks.small_combinations.Witnessing.look", late),
+        patch("marginals.publishing.further.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
+    ):
+        steward = marginals.publish(uneven, POLICY).steward
+    assert steward.beside is not None
+    assert not steward.beside.tables
+    assert "The time limit ended the search for other rows" in steward.page(steward).decode()
 
 
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
