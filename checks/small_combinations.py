@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
@@ -684,7 +684,8 @@ class _OpenMargin:
             keys = np.union1d(keys, _values_of_few(base, margin, others, k))
         every = cls(margin, keys, _NOTHING[1], others)
         counts = every._counts(base)
-        return replace(every, counts=counts).only(_small(counts, k))
+        small = _small(counts, k)
+        return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
 
     def _counts(self, counted: _Counted) -> CountArray:
         counts = counted.cells(self.margin, self.keys)
@@ -734,7 +735,8 @@ class _OpenBlock:
 
     levels: of each attribute those that tables show. keys: of the cells, ascending, in the block that has an axis for each
     attribute and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of
-    which the rows counted have any other value than the cell's.
+    which the rows counted have any other value than the cell's. There can be millions, which go to other processes each
+    round, so the numbers are narrow.
     """
 
     levels: Mapping[str, tuple[int, ...]]
@@ -752,7 +754,7 @@ class _OpenBlock:
         for one in told:
             asked[tuple(block._part(base.domain, a, level) for a, level in one.items())] = True
         keys = np.flatnonzero(_small(counts, k) & asked)
-        return replace(block, keys=keys, counts=counts.ravel()[keys].astype(np.int64))
+        return replace(block, keys=keys.astype(np.int32), counts=counts.ravel()[keys].astype(smallest_code_dtype(k)))
 
     def stays(self, counted: _Counted, k: int) -> BoolArray:
         """Which open cells have between none and k of other rows."""

@@ -77,7 +77,7 @@ def further_tables_beside(
     """The further tables beside the core that a search found; None where none are wanted.
 
     deadline: when everything ends; without one the choice may take as long as the policy lets the search take, and so may
-    the search for witnesses. What is open then is left out.
+    the first look for witnesses, and all later ones together. Tables beside which something is open then are left out.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -89,8 +89,8 @@ def further_tables_beside(
     wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
     limits = FurtherLimits(len(wanted) if wanted else wish.tables)
 
-    def time() -> Deadline:
-        return deadline.share(2) if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
+    def twice() -> Deadline:
+        return deadline if deadline.at < inf else Deadline.after(2 * policy.time_limit, SEARCH_CLOCK)
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None
@@ -98,9 +98,9 @@ def further_tables_beside(
     def told(done: int, pairs: int) -> None:
         progress("further tables", done, pairs)
 
-    result = further_tables(core, nonsensitive, allowed, limits, wanted, time(), told)
+    result = further_tables(core, nonsensitive, allowed, limits, wanted, twice().share(2), told)
     with Workers(CHAINS if table.rows >= _ROWS_WORTH_PROCESSES else 1) as workers:
-        return _attestable(prepared, core, result, time(), progress, partial(_side_by_side, workers))
+        return _attestable(prepared, core, result, twice(), progress, partial(_side_by_side, workers))
 
 
 def _attestable(
@@ -130,14 +130,14 @@ def _attestable(
     except TooManyCellsError as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
     rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
-    witnessed = witnessing.look(rounds, deadline)
+    witnessed = witnessing.look(rounds, deadline.share(2))
     while attestable and not witnessed.clear_all:
         blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in attestable})
         left_out += [chosen_one for chosen_one in attestable if blamed in (chosen_one.mask, None)]
         attestable = [chosen_one for chosen_one in attestable if chosen_one not in left_out]
         progress("witnesses", len(left_out), len(chosen))
         witnessing.keep(_beside(core, attestable))
-        witnessed = witnessing.look(_ROUNDS_MORE, deadline)
+        witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
     is_late = bool(left_out) and deadline.is_over
     return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
 

@@ -272,7 +272,7 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
     spent = [0.0]
 
     def late(witnessing: Any, *_: Any) -> Any:
-        spent[0] = POLICY.time_limit
+        spent[0] = 2 * POLICY.time_limit
         return LOOK(witnessing, 0)
 
     with (
