@@ -11,6 +11,7 @@ from statistics import fmean
 
 from checks.claims import MinCell
 from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
+from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
@@ -166,6 +167,17 @@ def steward_html(report: StewardReport) -> bytes:
         refusals=refusals.most_common(),
         errors=[_errors("one attribute", report.one_way), _errors("two attributes", report.two_way)],
     )
+
+
+def renamed(steward_page: bytes, before: BundleContent, after: BundleContent) -> bytes:
+    """The page of a release as that of another one, which differs in nothing but its imprint."""
+    from markupsafe import escape  # as templates do
+
+    old, new = (identity_of(content).removeprefix("sha256:") for content in (before, after))
+    text = steward_page.decode().replace(old, new).replace(f"<code>{old[:12]}</code>", f"<code>{new[:12]}</code>")
+    for begin, end in (("<title>", ": for the steward"), ("<h1>", "</h1>")):
+        text = text.replace(f"{begin}{escape(before.title)}{end}", f"{begin}{escape(after.title)}{end}", 1)
+    return text.encode()
 
 
 def _in_words(step: Step, domain: Domain) -> Step:

@@ -10,7 +10,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -20,13 +20,15 @@ import tomlkit
 
 import marginals
 from marginals.anonymizers.recoded_file import is_file
-from marginals.bundle.writing import require_replaceable
+from marginals.bundle.writing import identity_of, require_replaceable
 from marginals.config.release_toml import Config
 from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
+from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.release_page import Pair, PairsShown, pairs_shown
-from marginals.release.release import open_release
+from marginals.pages.steward_page import renamed
+from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.preview import Preview
@@ -330,6 +332,13 @@ class Candidate:
         """The config's keys."""
         return tomllib.loads(self.text)
 
+    def fits(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a config with these keys is searched in the same way. Its imprint is only words on a release."""
+        mine, other = (
+            {key: part for key, part in keys.items() if key != "release"} for keys in (self.settings, settings)
+        )
+        return mine == other
+
     @property
     def error(self) -> str:
         """Why nothing was found; empty where something was."""
@@ -457,24 +466,31 @@ class Candidates:
 
     def found(self) -> Candidate | None:
         """What a search under the config as it is found in the files as they are; None where none did."""
-        text = self._config.text
-        same = [job for job in self.all() if job.text == text and not job.error and job.made_of]
+        settings = self._config.plain
+        same = [job for job in self.all() if job.fits(settings) and not job.error and job.made_of]
         made_of = _digest(_inputs(self._config.read())) if same else ""
         return next((candidate for candidate in reversed(same) if candidate.made_of == made_of), None)
 
-    def publish(self, candidate: Candidate, out: str, sign: str | None) -> dict[str, Any]:
+    def publish(self, candidate: Candidate, approved: str, out: str, sign: str | None) -> dict[str, Any]:
         """Write what a search found, with its page for the steward, as publishing under the same config would.
 
-        out, sign: names in the folder of the project. Returns what `marginals publish --json` prints. Raises InputError as
-        that does, BundleError where what was found is no longer whole.
+        approved: the identity of the release that was looked at; only its imprint becomes that of the config. out, sign:
+        names in the folder of the project. Returns what `marginals publish --json` prints. Raises InputError as that does
+        and for another release, BundleError where what was found is no longer whole.
         """
-        folder, reads = self._project.folder, self._config.read().reads
+        folder, config = self._project.folder, self._config.read()
+        reads = config.reads
         key = None if sign is None else folder / sign
         reads = reads if key is None else (*reads, key)
         require_replaceable(folder / out, reads)
         page = StewardFile(beside(folder / out), folder / out, reads)
-        with page.around((candidate.folder / "release-steward.html").read_bytes()):
-            open_release(candidate.folder / "release").write(folder / out, sign=key)
+        found = open_release(candidate.folder / "release")
+        if identity_of(found.published) != approved:
+            raise InputError("this is not the release that you looked at; look at what leaves the house again")
+        published = replace(found.published, title=config.imprint.title, imprint=config.imprint)
+        steward = renamed((candidate.folder / "release-steward.html").read_bytes(), found.published, published)
+        with page.around(steward):
+            Release(published).write(folder / out, sign=key)
         return {**candidate.answer, "out": out, "steward": page.path.name}
 
     def _begun(self) -> list[int]:

@@ -1,8 +1,9 @@
 """What stands at the top of each page: who is protected against whom, and how far the work has come."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from marginals.config.release_toml import Config
 from marginals.names import number_of
@@ -70,10 +71,12 @@ class State(Enum):
     OPEN = "open"
 
 
-def states(project: Project, config: Config, text: str, candidates: Sequence[Candidate]) -> dict[str, State]:
-    """How far each step is, by its key. text: of the config. candidates: what searches found."""
+def states(
+    project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate]
+) -> dict[str, State]:
+    """How far each step is, by its key. settings: the keys of the config. candidates: what searches found."""
     protection, written = Protection.of(config), releases_in(project)
-    fits = any(candidate.text == text and not candidate.error for candidate in candidates)
+    fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
     counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
     has_demand = any(counts) or bool(config.policy.diversity)
     changed = bool(written) and bool(changed_since(project, config, written[0]))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from marginals.bundle.writing import identity_of
 from marginals.names import margin_in_words
 from marginals.pages.release_page import pairs_shown
 from marginals.release.release import Release
@@ -28,11 +29,12 @@ class PreviewedTable:
 class Preview:
     """What a release shows.
 
-    guarantees: what holds of it, a sentence each, with the name of its demand. lacking: columns of which nothing is
-    published, with the reason where it is known. apart: pairs of published columns that no table tells of, the first of
-    them; further: how many more.
+    identity: of the release. guarantees: what holds of it, a sentence each, with the name of its demand. lacking: columns
+    of which nothing is published, with the reason where it is known. apart: pairs of published columns that no table tells
+    of, the first of them; further: how many more.
     """
 
+    identity: str
     tables: tuple[PreviewedTable, ...]
     guarantees: tuple[tuple[str, str], ...]
     lacking: Mapping[str, str]
@@ -59,4 +61,11 @@ class Preview:
             if pair.kind in _ASSUMED and not set(pair.names) & set(lacking)
         ]
         claims = tuple((claim.title(), claim.meaning()) for claim in release.claims)
-        return cls(tables, claims, lacking, tuple(pairs[:_LISTED]), max(len(pairs) - _LISTED, 0))
+        return cls(
+            identity_of(release.published),
+            tables,
+            claims,
+            lacking,
+            tuple(pairs[:_LISTED]),
+            max(len(pairs) - _LISTED, 0),
+        )

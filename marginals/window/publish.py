@@ -31,6 +31,7 @@ from marginals.window.window import Window
 from marginals.wording import dropped_lines, left_out_lines, unit_in_words
 from models.errors import MarginalsError
 
+_LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
 
@@ -47,7 +48,6 @@ def show(window: Window, request: Request) -> Response:
     job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
     changing = window.jobs.latest("ledger")
     result = window.candidates.found()
-    latest = window.candidates.all()[-1:]
     return window.page(
         "publish.html",
         "publish",
@@ -56,7 +56,6 @@ def show(window: Window, request: Request) -> Response:
         checklist=_checklist(window),
         looked=LOOKED,
         result=result,
-        older=latest[0].number if result is None and latest else None,
         preview=None if result is None else result.preview,
         job=job,
         verifying=verifying,
@@ -91,6 +90,13 @@ def _checklist(window: Window) -> Checklist:
         must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
     elif sensitive:
         must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
+    if (found := window.candidates.found()) is None:
+        said = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
+        must.append(CheckedItem(said, False, "/search", "Search"))
+    ledgers = ", ".join(sorted(head_file.parent.name for head_file in folder.glob("*/head.json")))
+    if ledgers:
+        said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
+        must.append(CheckedItem(said, False))
     should = [_rows(table, policy.least("min_cell"), config.source.person), _whose(config.source, table)]
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
@@ -98,7 +104,6 @@ def _checklist(window: Window) -> Checklist:
         said = f"Nothing is demanded, on purpose, of how varied {whose}."
         should.append(CheckedItem(said, False, "/policy", "Demand something"))
     if sensitive:
-        found = window.candidates.found()
         smallest = None if found is None else found.smallest_sensitive_count
         said = (
             f"The smallest count with a sensitive value is {smallest:,}, in what was found under this config."
@@ -114,14 +119,12 @@ def _checklist(window: Window) -> Checklist:
         should.append(CheckedItem(f"The rules {', '.join(rule.name for rule in rules)} are demanded."))
     else:
         should.append(CheckedItem("No agency's rule is demanded.", False, "/policy", "Name one if your house has one"))
-    ledgers = sorted(head_file.parent.name for head_file in folder.glob("*/head.json"))
-    none = (
-        "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
-        "ledger, begun with the first release, keeps account of them. Name a folder for it, such as ledger."
-    )
-    should.append(
-        CheckedItem(f"Ledgers in this folder: {', '.join(ledgers)}.") if ledgers else CheckedItem(none, False)
-    )
+    if not ledgers:
+        said = (
+            "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
+            f"ledger, begun with the first release, keeps account of them. To begin one, {_LEDGER}."
+        )
+        should.append(CheckedItem(said, False))
     return Checklist(must, should)
 
 
@@ -170,16 +173,15 @@ def _unit(person: str | None, most: Any, one_row: str | None) -> str:
 
 
 def publish(window: Window, request: Request) -> Response:
-    """Write the release, as `marginals publish` does."""
-    if (running := window.jobs.latest("publish")) is not None and running.runs:
-        raise InputError("a release is being written already")
+    """Write the release that was looked at; a form that was filled in beside another one is refused."""
     form, config = request.form, window.file.path.name
     out = _folder_name(window, form.get("out", "release").strip() or "release")
     checklist, place = _checklist(window), kept_at(window.project.folder / out)
     checklist.require("looked" in form)
+    result = window.candidates.found()
+    if result is None or result.preview is None or form.get("approved") != result.preview.identity:
+        raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
     command = ["publish", config, "--out", out]
-    if ledger := form.get("ledger", "").strip():
-        command += ["--ledger", _folder_name(window, ledger)]
     sign = _SECRET if form.get("sign") else None
     if sign is not None:
         if not (window.project.folder / _SECRET).is_file():
@@ -193,20 +195,11 @@ def publish(window: Window, request: Request) -> Response:
         change = partial(_entitle, typed=typed)
         window.tell(window.file.edit(form.get("version", ""), change), "Title and imprint are written.")
     window.config().require_collections()
-    told = checklist.text(out, config)
-
-    def kept(job: Job) -> None:
-        if job.status == 0:
-            keep(told, place)
-
-    if not ledger and (result := window.candidates.found()) is not None:
-        job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, out, sign))
-        kept(job)
-        window.say(f"Candidate {result.number} was searched under this config, so it is not searched again.", job.shown)
-    else:
-        job = window.jobs.command("publish", command, kept)
-        window.say("The release is being made.", job.shown)
-    job.done.wait(0.3)
+    approved, told = result.preview.identity, checklist.text(out, config)
+    job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, approved, out, sign))
+    if job.status == 0:
+        keep(told, place)
+        window.say(f"Candidate {result.number} is written as you looked at it.", job.shown)
     return window.back("/publish")
 
 

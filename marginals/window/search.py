@@ -58,7 +58,7 @@ def show(window: Window, _request: Request) -> Response:
     config = window.config()
     candidates = window.candidates.all()
     job = window.jobs.latest("search")
-    text = window.file.text
+    settings = window.file.plain
     grid, rows = window.jobs.latest("frontier"), []
     if grid is not None and grid.state == "done":
         rows = grid.answer.get("rows", [])
@@ -83,7 +83,7 @@ def show(window: Window, _request: Request) -> Response:
         differences={c.number: differing_pairs(c, earlier) for earlier, c in zip(candidates, candidates[1:])},
         kinds=[(kind, SIGNS[kind], told) for kind, told in KINDS_IN_WORDS.items()],
         blocked={c.number: remedies(c) for c in candidates},
-        same={c.number for c in candidates if c.text == text},
+        same={c.number for c in candidates if c.fits(settings)},
         grid=grid,
         rows=rows,
         frontier=frontier_picture(rows, dots) if rows else None,
@@ -346,10 +346,13 @@ def _require_diversity(text: str) -> None:
 
 
 def take(window: Window, request: Request, number: int) -> Response:
-    """Make a candidate's config the config."""
-    candidate = _candidate(window, number)
+    """Make a candidate's config the config, which keeps its imprint."""
+    document = tomlkit.parse(_candidate(window, number).text)
+    document.pop("release", None)
+    if (imprint := window.file.document.get("release")) is not None:
+        document["release"] = imprint
     try:
-        written = window.file.replace(request.form.get("version", ""), candidate.text)
+        written = window.file.replace(request.form.get("version", ""), tomlkit.dumps(document))
     except OlderVersionError as error:
         return window.conflict(request, error)
     window.tell(written, f"The config of candidate {number} is the config now.")

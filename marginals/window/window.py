@@ -332,7 +332,7 @@ class Window:
             config = self.config()
         except MarginalsError:
             return nothing
-        step_states = states(self.project, config, self.file.text, self.candidates.all())
+        step_states = states(self.project, config, self.file.plain, self.candidates.all())
         return {"states": step_states, "protection": Protection.of(config)}
 
     def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:

@@ -75,6 +75,12 @@ class Browser:
         fields = self.fields_of(self.until(address, f'action="/{PLACE}{action}"'), action)
         return self.send(action, {**fields, **(changed or {})})
 
+    def publish(self, **fields: Any) -> str:
+        """Search, publish what was found and the page shows, and return what that is answered."""
+        self.post("/search")
+        self.finish("search")
+        return self.change("/publish", "/publish", {"looked": "yes", **fields})
+
     def finish(self, kind: str) -> jobs.Job:
         """The latest job of a kind, once it is done."""
         job = self.window.jobs.latest(kind)

@@ -65,15 +65,11 @@ def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.
 
 @SCHEMES
 def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search, a frontier and a release that never end, until they are stopped."""
+    """A search that never ends, until it is stopped."""
     never_end(monkeypatch)
     visitor.goto("/search")
     visitor.send("/search")
     visitor.inspect("the search is at work")
-    visitor.goto("/publish")
-    visitor.send("/publish", {"out": "release"})
-    visitor.inspect("the release is being made")
-    visitor.goto("/search")
     visitor.send("/stop", which={"back": "/search"})
     visitor.inspect("the search was stopped")
     assert visitor.found == {}
@@ -91,11 +87,12 @@ def test_forms_that_are_refused(visitor: Visitor, folder: Path) -> None:
     visitor.send("/policy", {"k_link": "7"})
     visitor.inspect("two edits")
     config.write_text(CONFIG.replace("k_link = 5", "k_link = 601"))
-    for action in ("/search", "/publish"):
-        visitor.goto(action)
-        visitor.send(action)
-        visitor.page.get_by_role("button", name="Stop").wait_for(state="detached")
-        visitor.inspect(f"{action} found nothing")
+    visitor.goto("/search")
+    visitor.send("/search")
+    visitor.page.get_by_role("button", name="Stop").wait_for(state="detached")
+    for path in ("/search", "/publish"):
+        visitor.goto(path)
+        visitor.inspect(f"{path} where nothing was found")
     config.write_text(CONFIG.replace('diversity = "entropy:2"', ""))
     visitor.goto("/search")
     visitor.send("/search")
@@ -129,15 +126,12 @@ def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) ->
     if shutil.which("minisign") is not None:
         visitor.send("/publish/key")
         visitor.inspect("a key")
-    visitor.send(
-        "/publish", {"title": "People and what they have", "publisher": "Ulm", "ledger": "ledger", "looked": "yes"}
-    )
+    visitor.send("/publish", {"title": "People and what they have", "publisher": "Ulm", "looked": "yes"})
     visitor.until("The release is written to the folder release")
     visitor.inspect("published")
     for action, said in (
         ("/publish/verify", "Verified from its files alone"),
         ("/publish/attack", "What readers can conclude"),
-        ("/publish/ledger", "The ledger"),
     ):
         visitor.send(action)
         visitor.page.get_by_role("heading", name=said).wait_for()

@@ -27,12 +27,6 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
         yield opened
 
 
-def publish(browser: Browser, **fields: str) -> str:
-    """Publish what the page for that offers, and return the page when it is done."""
-    browser.post("/publish", {"looked": "yes", "out": "release", **fields})
-    return browser.until("/publish", PUBLISHED)
-
-
 def test_a_release_alone_is_explored_where_nothing_can_be_written(
     tmp_path: Path, small_release: marginals.Release
 ) -> None:
@@ -106,14 +100,15 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
     assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
 
 
-def test_what_was_searched_is_published_without_a_second_search(browser: Browser) -> None:
-    """To the byte as by the command; another config, table or ledger is searched again, what was damaged is refused."""
+def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> None:
+    """To the byte as by the command, with the words that were typed; what nobody looked at, or is damaged, is refused."""
     folder, config = browser.window.project.folder, browser.window.file.path
-    browser.post("/search", {})
-    browser.until("/search", "Candidate 1")
-    page = browser.send("/publish", {"looked": "yes", "out": "first"})
-    assert "so it is not searched again" in page
+    words = {"title": "A <b> & 'c'", "publisher": "City of Ulm"}
+    page = browser.publish(out="first", **words)
     assert f"{PUBLISHED} first" in page
+    assert browser.window.config().imprint.title == words["title"]
+    assert [candidate.number for candidate in browser.window.candidates.all()] == [1]
+    assert "this is what Publish writes" in page
     job = browser.finish("publish")
     assert job.process is None
     assert job.shown == "marginals publish release.toml --out first"
@@ -126,21 +121,29 @@ def test_what_was_searched_is_published_without_a_second_search(browser: Browser
     other = folder / "other"
     other.mkdir()
     (other / "note.txt").write_text("mine")
-    assert "other" in problem_of(browser.send("/publish", {"looked": "yes", "out": "other"}))
+    looked = browser.fields_of(browser.page("/publish"), "/publish") | {"looked": "yes"}
+    assert "other" in problem_of(browser.send("/publish", {**looked, "out": "other"}))
     assert (other / "note.txt").read_text() == "mine"
     found = browser.window.candidates.found()
     assert found is not None
-    for file, change in ((folder / "people.csv", b"\n30,f,Aix,flu"), (config, b"\n[population]\nsize = 9999")):
+    for file, change in (
+        (folder / "people.csv", b"\n30,f,Aix,flu"),
+        (config, b"\n[population]\nsampling_fraction = 0.5"),
+    ):
         before = file.read_bytes()
         file.write_bytes(before.rstrip() + change + b"\n")
-        assert browser.window.candidates.found() is None
+        assert "Nothing was searched" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
         file.write_bytes(before)
         assert browser.window.candidates.found() is not None
-    assert "It is the first release of the ledger." in publish(browser, out="noted", ledger="ledger")
-    assert browser.finish("publish").process is not None
+    assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
+    browser.post("/search", {"k_link": "60"})
+    browser.until("/search", "Candidate 2")
+    browser.post("/search/2/take")
+    assert "what you looked at" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
+    browser.post("/search/1/take")
     counts = next((found.folder / "release" / "marginals").iterdir())
     counts.write_bytes(counts.read_bytes() + b"\n")
-    assert counts.name in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
+    assert counts.name in problem_of(browser.send("/publish", {**looked, "out": "third"}))
     assert not (folder / "third").exists()
 
 
@@ -150,7 +153,7 @@ def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> Non
     command = ["minisign", "-G", "-p", folder / "minisign.pub", "-s", folder / "minisign.key"]
     subprocess.run(command, input="open sesame\nopen sesame\n", text=True, check=True, capture_output=True)
     assert 'name="sign" value="yes" disabled' in browser.page("/publish")
-    page = browser.send("/publish", {"looked": "yes", "out": "release", "sign": "yes"})
+    page = browser.publish(sign="yes")
     assert "--sign minisign.key" in problem_of(page)
     assert browser.window.jobs.latest("publish") is None
 
@@ -201,11 +204,16 @@ def test_the_frontier_is_that_of_python(browser: Browser) -> None:
         assert problem_of(browser.send("/search/frontier", bad))
 
 
-def test_a_release_with_a_ledger_and_a_name_with_a_space(browser: Browser) -> None:
-    assert "no key" in browser.send("/publish", {"looked": "yes", "out": "release", "sign": "yes"}).lower()
-    page = publish(browser, out="my release", ledger="ledger")
-    assert "It is the first release of the ledger." in page
-    assert "Ledgers in this folder: ledger." in page
+def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser) -> None:
+    """Beside a ledger other tables are published than were looked at, so that is for the command."""
+    assert "no key" in problem_of(browser.publish(sign="yes"))
+    assert PUBLISHED in browser.publish(out="my release")
+    folder = browser.window.project.folder
+    ran = marginals_command(
+        "publish", browser.window.file.path, "--out", folder / "noted", "--ledger", folder / "ledger"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "a ledger (ledger)" in problem_of(browser.change("/publish", "/publish", {"looked": "yes"}))
     browser.post("/publish/ledger", {"ledger": "ledger"})
     assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
     browser.post("/publish/attack", {"release": "my release"})
@@ -280,9 +288,7 @@ def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> N
 
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
     folder = browser.window.project.folder
-    browser.change("/publish", "/publish", {"looked": "yes", "title": "People", "publisher": "City of Ulm", "sign": ""})
-    assert browser.window.config().imprint.title == "People"
-    page = browser.until("/publish", f"{PUBLISHED} release")
+    page = browser.publish(title="People", publisher="City of Ulm")
     assert "claims proven" in page
     assert "is replaced: release" in page
     told = json.loads((folder / "release" / "datapackage.json").read_text())
@@ -334,7 +340,7 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert checklist.name in problem_of(browser.change("/publish", "/publish", {"looked": "yes"}))
     assert checklist.read_text() == "mine"
     checklist.unlink()
-    page = publish(browser)
+    page = browser.publish()
     assert checklist.stat().st_mode & 0o077 == 0
     assert {"[x]", "[ ]"} == {line[:3] for line in checklist.read_text().splitlines() if line.startswith("[")}
     assert {step_states(page)[step] for step in ("search", "publish", "explore")} == {"done"}
@@ -376,9 +382,7 @@ def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, mo
         with browsing(config) as browser:
             browser.change("/policy", "/policy", {"k_link": "6"})
             browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
-            browser.post("/search", {})
-            browser.until("/search", "Candidate 1")
-            publish(browser)
+            assert PUBLISHED in browser.publish()
     finally:
         os.umask(before)
     assert (tmp_path / "hierarchies" / "age.csv").is_file()

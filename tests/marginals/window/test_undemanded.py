@@ -151,10 +151,11 @@ class Walk:
         self.browser.post("/search", {})
 
     def publish(self) -> None:
-        """Publish what the page for that offers."""
+        """Publish what was found under the config as it is, which the page for that shows."""
+        self.browser.post("/search", {})
         forms = [form for form in Form.all_of(self.page("/publish")) if form.action == "/publish"]
         for form in forms:
-            fields = {**form.fields, "out": ["release"]}
+            fields = {**form.fields, "out": ["release"], "looked": ["yes"]}
             fields.pop("sign", None)
             self.browser.post("/publish", fields)
 
