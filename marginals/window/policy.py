@@ -1,5 +1,6 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -423,13 +424,13 @@ def save_preset(window: Window, request: Request) -> Response:
 
 def save_wanted(window: Window, request: Request) -> Response:
     """Write the pairs that are ticked as wanted analyses; others than pairs stay."""
-    names = list(window.config().source.used)
-    ticked = [
-        (first, second)
-        for i, j in (pair.split("-") for pair in request.form.getlist("pair") if pair.replace("-", "").isdecimal())
-        if int(i) < len(names) and int(j) < len(names)
-        for first, second in [(names[int(i)], names[int(j)])]
-    ]
+    names = set(window.config().source.used)
+    try:
+        ticked = [(str(first), str(second)) for first, second in map(json.loads, request.form.getlist("pair"))]
+    except (ValueError, TypeError, RecursionError):
+        ticked = [("", "")]
+    if not all(len({*pair}) == 2 and {*pair} <= names for pair in ticked):
+        raise InputError("there is no such pair of columns; load the page again")
     return want(window, request, ticked, None, "/policy")
 
 

@@ -195,6 +195,9 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
+_MOST_VERSIONS = 50
+"""Versions of a config, the latest that were shown, of which it is known what an edit changes."""
+
 
 def releases_in(project: Project) -> list[str]:
     """The releases in the folder of a project, by their names; the one that was published last comes first."""
@@ -215,15 +218,50 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
     return [file.name for file in files if file.stat().st_mtime > written]
 
 
+Keys = dict[tuple[str, ...], Any]
+"""Values of keys, by their paths; None where there is no such key."""
+
+
 class OlderVersionError(InputError):
     """An edit was based on a version of the config that is not the one that stands there now.
 
-    now, wanted: the texts.
+    now: the text that stands there. mine, theirs: the keys that the edit changes, and that were changed meanwhile; None
+    where the edit is no change of single keys, or its version is not known any more.
     """
 
-    def __init__(self, now: str, wanted: str) -> None:
+    def __init__(self, now: str, mine: Keys | None = None, theirs: Keys | None = None) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
-        self.now, self.wanted = now, wanted
+        self.now, self.mine, self.theirs = now, mine, theirs
+
+    @property
+    def can_both_stand(self) -> bool:
+        """Whether the edit can be written beside the other one, and takes nothing back of it."""
+        if self.mine is None or self.theirs is None:
+            return False
+        return not any(_meet(one, other) for one in self.mine for other in self.theirs)
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two keys are of one thing: one is in the other, or one is a role and the other is about the roles."""
+    are_roles = {path[:1] == ("attributes",) and path[2:] == ("role",) for path in (one, other)} == {False, True}
+    are_about_roles = any(path[:2] in (("privacy", "diversity"), ("data", "reviewed")) for path in (one, other))
+    return one[: len(other)] == other[: len(one)] or (are_roles and are_about_roles)
+
+
+def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any], above: tuple[str, ...] = ()) -> Keys:
+    """The keys that differ, with their values after.
+
+    >>> changed_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}, "d": {"e": 4}})
+    {('a', 'b'): 3, ('a', 'c'): None, ('d', 'e'): 4}
+    """
+    changes: Keys = {}
+    for key in dict.fromkeys([*before, *after]):
+        old, new = before.get(key), after.get(key)
+        if all(value is None or isinstance(value, Mapping) for value in (old, new)):
+            changes |= changed_keys(old or {}, new or {}, (*above, key))
+        elif old != new or type(old) is not type(new):
+            changes[(*above, key)] = new
+    return changes
 
 
 @dataclass(frozen=True)
@@ -250,6 +288,7 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._kept: tuple[str, Config] | None = None
+        self._shown: dict[str, str] = {}
 
     @property
     def text(self) -> str:
@@ -298,8 +337,12 @@ class ConfigFile:
 
     @property
     def version(self) -> str:
-        """What changes when the config or a hierarchy file that it names does."""
-        return self._version_of(self.text)
+        """What changes when the config or a hierarchy file that it names does. What an edit of it changes is known later."""
+        text = self.text
+        version = self._version_of(text)
+        with self._lock:
+            self._shown = dict([*self._shown.items(), (version, text)][-_MOST_VERSIONS:])
+        return version
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
@@ -318,8 +361,24 @@ class ConfigFile:
         """
         with self._lock:
             document = self.document
+            if version != self._version_of(now := self.text):
+                mine, theirs = self._changes(version, document.unwrap(), change)
+                if mine == {} and not files:
+                    return Edit(self.path.name, "")
+                raise OlderVersionError(now, None if files else mine, theirs)
             change(document)
             return self.replace(version, tomlkit.dumps(document), files)
+
+    def _changes(self, version: str, now: Mapping[str, Any], change: Change) -> tuple[Keys | None, Keys | None]:
+        """The keys that a change of a version changes, and those that differ from it now; None of an unknown version."""
+        if version not in self._shown:
+            return None, None
+        document = _parsed(self._shown[version])
+        before = document.unwrap()
+        change(document)
+        theirs = changed_keys(before, now)
+        mine = changed_keys(before, document.unwrap())
+        return {path: value for path, value in mine.items() if path not in theirs or theirs[path] != value}, theirs
 
     def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> Edit:
         """Write another text in its place, as `edit` does. Raises as that does."""
@@ -327,7 +386,7 @@ class ConfigFile:
             now = self.text
             text = text.replace("\r\n", "\n")
             if version != self._version_of(now):
-                raise OlderVersionError(now, text)
+                raise OlderVersionError(now)
             places = {self.project.inside(name): content for name, content in (files or {}).items()}
             before = {place: place.read_bytes() if place.exists() else None for place in places}
             try:
@@ -353,12 +412,14 @@ def difference(before: str, after: str, name: str) -> str:
 
 
 def section(document: Any, *names: str) -> Any:
-    """The section of a config with this name; made when missing, at the end."""
+    """The section of a config with this name; made when missing, at the end. Raises InputError where it is none."""
     inner = document
     for name in names:
         if name not in inner:
             inner[name] = tomlkit.table(is_super_table=len(names) > 1 and name != names[-1])
         inner = inner[name]
+        if not isinstance(inner, Mapping):
+            raise InputError(f"{name} is no section of the config")
     return inner
 
 
@@ -368,6 +429,12 @@ def put(table: Any, key: str, value: object) -> None:
         table.pop(key, None)
     elif key not in table or table[key] != value or type(table[key]) is bool:
         table[key] = value
+
+
+def put_keys(document: tomlkit.TOMLDocument, keys: Keys) -> None:
+    """Set keys of a config by their paths. Raises InputError where one is in something that is no section."""
+    for (*above, key), value in keys.items():
+        put(section(document, *above), key, value)
 
 
 def drop(table: Any, key: str) -> None:

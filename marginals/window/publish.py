@@ -25,7 +25,7 @@ from marginals.tables.table import Table
 from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Job
-from marginals.window.project import changed_since, put, releases_in, section
+from marginals.window.project import OlderVersionError, changed_since, put, releases_in, section
 from marginals.window.result_cards import CardGroup, ResultCard, cards_of_attacks, cards_of_verdicts, in_groups
 from marginals.window.window import Window
 from marginals.wording import dropped_lines, left_out_lines, unit_in_words
@@ -192,8 +192,11 @@ def publish(window: Window, request: Request) -> Response:
     stated = asdict(window.config().imprint)
     typed = {name: form.get(name, text).strip() for name, text in stated.items()}
     if typed != stated:
-        change = partial(_entitle, typed=typed)
-        window.tell(window.file.edit(form.get("version", ""), change), "Title and imprint are written.")
+        try:
+            written = window.file.edit(form.get("version", ""), partial(_entitle, typed=typed))
+        except OlderVersionError as error:
+            return window.conflict(request, error)
+        window.tell(written, "Title and imprint are written.")
     window.config().require_collections()
     approved, told = result.preview.identity, checklist.text(out, config)
     job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, approved, out, sign))

@@ -414,7 +414,11 @@ class _Form(HTMLParser):
             self._option = len(self.parts), attributes
         elif tag == "input" and attributes.get("type") in ("checkbox", "radio"):
             _mark(attributes, "checked", (attributes.get("value") or "on") in (typed or ()))
-        elif tag == "input" and typed and attributes.get("type") not in _NEVER_REFILLED:
+        elif (
+            tag == "input"
+            and typed
+            and (attributes.get("type") not in _NEVER_REFILLED or attributes["name"] == "version")
+        ):
             attributes["value"] = typed.pop(0)
         self._copy(_tag(tag, attributes))
         if is_refused and tag == "input":

@@ -294,11 +294,8 @@ def mend(window: Window, request: Request) -> Response:
             put(section(document, "search"), "max_attributes", most)
         elif kind == "diversity":
             _ = parse_diversity(form.get("demand", ""))
-            privacy = section(document, "privacy")
-            if name:
-                privacy["diversity"][name] = form["demand"]
-            else:
-                put(privacy, "diversity", form["demand"])
+            place = section(document, "privacy", "diversity") if name else section(document, "privacy")
+            put(place, name or "diversity", form["demand"])
         elif kind == "base":
             put(section(document, "base"), "table", "none")
         elif kind == "time":

@@ -1,6 +1,8 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
@@ -9,9 +11,9 @@ from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
 from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.tables.attribute import Role
-from marginals.window.project import OlderVersionError, put, section
+from marginals.window.project import OlderVersionError, put, put_keys, section
 from marginals.window.rendering import columns_picture
-from marginals.window.window import Window
+from marginals.window.window import STEPS, Window
 from marginals.wording import assessment_lines, reidentification_lines
 from models.errors import MarginalsError
 
@@ -199,6 +201,20 @@ def show_text(window: Window, request: Request) -> Response:
     return window.page("text.html", "table", text=text, problem=problem, around=around)
 
 
+def save_keys(window: Window, request: Request) -> Response:
+    """Write an edit that came too late, on the config as it is now: the keys that it changes, and no others."""
+    try:
+        keys = {tuple(map(str, path)): value for path, value in json.loads(request.form.get("keys", ""))}
+    except (ValueError, TypeError, RecursionError):
+        keys = {}
+    if not keys or not all(keys):
+        raise InputError("an edit names the keys that it changes")
+    back = request.form.get("back", "")
+    allowed = back in {f"/{key}" for key, _ in STEPS}
+    change = partial(put_keys, keys=keys)
+    return window.edit(request, change, back if allowed else "/table", sentence="Your edit is written, too.")
+
+
 def save_text(window: Window, request: Request) -> Response:
     """Write another text in place of the config, if it can be read."""
     text = request.form.get("text", "")
@@ -219,4 +235,5 @@ ROUTES = (
     ("POST", "/table/unit", save_unit),
     ("GET", "/table/text", show_text),
     ("POST", "/table/text", save_text),
+    ("POST", "/table/keys", save_keys),
 )

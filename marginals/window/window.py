@@ -1,6 +1,7 @@
 """A window on a project: its state, what its pages stand on, and counts that are worked out in the background."""
 
 import contextlib
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ from marginals.tables.table import Table
 from marginals.window.gate import Gate
 from marginals.window.jobs import Candidates, Jobs
 from marginals.window.overview import Protection, states
-from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project, difference
+from marginals.window.project import Change, ConfigFile, Edit, Keys, OlderVersionError, Project
 from marginals.window.rendering import FieldError, refilled, refusal_at, rendered
 from marginals.window.starter import import_ahead
 from models.errors import MarginalsError
@@ -379,20 +380,29 @@ class Window:
         self.say(sentence, f"{written.name}\n{written.difference}{files}")
 
     def conflict(self, request: Request, error: OlderVersionError) -> Response:
-        """A page with both edits: what stands there now, and what was wanted."""
-        mine = difference(error.now, error.wanted, self.file.path.name)
-        fields = [(key, value) for key, value in request.form.items(multi=True) if key not in ("form", "version")]
+        """A page with both edits; where both can stand it offers to write the keys that this one changes, and no others."""
+        step = request.path.strip("/").partition("/")[0]
         return self.page(
             "conflict.html",
             "",
             409,
-            mine=mine,
+            mine=_in_lines(error.mine),
+            theirs=_in_lines(error.theirs),
+            keys=json.dumps([*(error.mine or {}).items()], default=str) if error.can_both_stand else "",
             now=error.now,
-            fields=fields,
-            action=request.path,
+            text=request.form.get("text", ""),
+            back=f"/{step}",
             last=list(self.done)[-1:],
         )
 
     def _require_config(self) -> None:
         if self.project.config is None:
             raise InputError("this window is about a release alone; open the table or its release.toml for the rest")
+
+
+def _in_lines(keys: Keys | None) -> list[str]:
+    """The keys that an edit changes, a line each."""
+    changes = {
+        ".".join(path): "removed" if v is None else json.dumps(v, default=str) for path, v in (keys or {}).items()
+    }
+    return [f"{path}: {value}" for path, value in changes.items()]

@@ -113,8 +113,7 @@ def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> N
 
 def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
     fields = browser.fields_of(browser.page("/policy"), "/policy/wanted")
-    names = list(browser.window.config().source.used)
-    pair = f"{names.index('Alter')}-{names.index('性別')}"
+    pair = '["Alter", "性別"]'
     browser.post("/policy/wanted", {**fields, "pair": [*fields["pair"], pair]})
     wanted = {own.attributes: own.weight for own in browser.window.config().policy.analyses}
     assert wanted[("Alter", "disease")] == 10

@@ -243,36 +243,107 @@ def test_any_text_comes_back_in_its_field_and_brings_no_tag(browser: Browser, te
 
 
 def test_wanted_pairs_are_ticked(browser: Browser) -> None:
-    browser.post("/policy/wanted", {"pair": ["0-3", "1-2"]})
+    browser.post("/policy/wanted", {"pair": ['["age", "disease"]', '["sex", "town"]']})
     assert [own.attributes for own in browser.window.config().policy.analyses] == [("age", "disease"), ("sex", "town")]
     assert len(re.findall(r'name="pair"[^>]* checked', browser.page("/policy"))) == 2
-    browser.post("/policy/wanted", {"pair": ["1-2"]})
+    browser.post("/policy/wanted", {"pair": ['["sex", "town"]']})
     assert [own.attributes for own in browser.window.config().policy.analyses] == [("sex", "town")]
     browser.post("/policy/wanted", {})
     assert browser.window.config().policy.analyses == ()
     assert browser.window.file.text.strip() == CONFIG.strip() or "[search]" in browser.window.file.text
 
 
-def test_the_later_of_two_edits_is_refused_with_both_shown(browser: Browser) -> None:
-    """Also where it is on another page, in another tab."""
-    levels = browser.fields_of(browser.page("/levels?attribute=age"), "/levels")
-    old = browser.window.file.version
-    fields = browser.fields_of(browser.page("/policy"), "/policy")
-    browser.post("/policy", {**fields, "k_link": "7"})
-    late = browser.post("/policy", {**fields, "k_link": "9", "version": old})
-    page = late.get_data(as_text=True)
-    assert late.status_code == 409
-    assert "-k_link = 7\n+k_link = 9" in page
-    assert "-k_link = 5\n+k_link = 7" in page
-    assert browser.window.config().policy.k_link == 7
-    browser.post("/policy", browser.fields_of(page, "/policy"))
-    assert browser.window.config().policy.k_link == 9
-    before = browser.window.file.text
-    late = browser.post("/levels", {**levels, "intervals": "20"})
-    assert (late.status_code, browser.window.file.text) == (409, before)
-    browser.post("/levels", browser.fields_of(late.get_data(as_text=True), "/levels"))
-    config = browser.window.config()
-    assert (config.policy.k_link, config.source.attributes["age"].intervals) == (9, (20,))
+def keys_of(browser: Browser) -> set[tuple[str, str]]:
+    """All keys of the config as it is now, by their paths, each with its value."""
+
+    def of(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+        for key, value in settings.items():
+            yield from of(value, f"{above}{key}.") if isinstance(value, dict) else [(f"{above}{key}", str(value))]
+
+    return set(of(browser.window.file.plain))
+
+
+SENSITIVE, CUTS = {"role:town": "sensitive"}, {"attribute": "age", "cuts": "25, 40"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "can_both_stand"),
+    [
+        (("/table/roles", SENSITIVE), ("/table/roles", {"role:sex": "ignored"}), True),
+        (("/policy", {"k_link": "7"}), ("/levels", {"intervals": "20"}), True),
+        (("/policy", {"k_link": "7"}), ("/policy", {"k_link": "9", "min_cell": "4"}), False),
+        (("/policy", {"rules": "cms-11"}), ("/policy", {"rules": "tre-10"}), False),
+        (("/table/roles", SENSITIVE), ("/policy", {"kind:disease": "none"}), False),
+        (("/policy", {"kind:disease": "none"}), ("/table/roles", SENSITIVE), False),
+        (("/table/roles", SENSITIVE), ("/table/roles", {"reviewed": "yes"}), False),
+        (("/table/roles", SENSITIVE), ("/levels/cuts", CUTS), False),
+        (("/table/roles", SENSITIVE), ("/table/text", {"text": CONFIG + "# mine"}), False),
+    ],
+)
+def test_the_later_of_two_edits_takes_nothing_back_of_the_other(
+    browser: Browser, first: tuple[str, dict[str, str]], second: tuple[str, dict[str, str]], can_both_stand: bool
+) -> None:
+    """In two tabs, each loaded before: of the second one the keys are offered that it changes, unless both are about one."""
+    pages = {"/table/roles": "/table", "/policy": "/policy", "/levels": "/levels?attribute=age"}
+    tabs = [
+        (action, {**(browser.fields_of(browser.page(pages[action]), action) if action in pages else {}), **changed})
+        for action, changed in (first, second)
+    ]
+    before, old = browser.window.file.text, {"version": browser.window.file.version}
+    begun = keys_of(browser)
+    browser.post(tabs[1][0], {**tabs[1][1], **old})
+    wanted = keys_of(browser) - begun
+    browser.window.file.path.write_text(before)
+    browser.post(*tabs[0])
+    between = keys_of(browser)
+    late = browser.post(tabs[1][0], {**tabs[1][1], **old})
+    page = html.unescape(late.get_data(as_text=True))
+    assert (late.status_code, keys_of(browser)) == (409, between)
+    assert all(key in page for key, _ in between - begun) or "text" in tabs[1][1]
+    assert ("Write my edit too" in page) == can_both_stand
+    assert ("# mine" in page) == ("text" in tabs[1][1])
+    if can_both_stand:
+        fields = browser.fields_of(late.get_data(as_text=True), "/table/keys")
+        assert "Your edit is written, too." in browser.send("/table/keys", fields)
+        assert keys_of(browser) - between == wanted
+        assert between - begun <= keys_of(browser)
+
+
+def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edit(browser: Browser) -> None:
+    """It comes back with what was typed, which is about the config as it was when its page was loaded."""
+    typed = browser.fields_of(browser.page("/policy"), "/policy") | {"min_cell": "x"}
+    browser.change("/policy", "/policy", {"k_link": "50"})
+    again = browser.fields_of(browser.send("/policy", typed), "/policy")
+    assert (again["k_link"], again["min_cell"]) == (["5"], ["x"])
+    assert browser.post("/policy", {**again, "min_cell": "4"}).status_code == 409
+    assert browser.window.config().policy.k_link == 50
+
+
+@pytest.mark.parametrize(
+    "keys", ["", "3", "{}x", "[[]]", "[[[], 1]]", '[[["data", "path", "x", "y"], 1]]', '[[["privacy"], 1]]']
+)
+def test_keys_that_are_none_are_refused(browser: Browser, keys: str) -> None:
+    assert problem_of(browser.send("/table/keys", {"keys": keys}))
+    assert browser.window.file.text == CONFIG
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        *(
+            ("/policy/wanted", {"pair": pair})
+            for pair in ("999", "0-1", '["age"]', '["age", "age"]', '["age", "hat"]', "{}")
+        ),
+        ("/search/remedy", {"remedy": "diversity", "attribute": "disease", "demand": "recursive:3,2"}),
+        ("/levels/names", {"attribute": "town", "level": "9"}),
+        ("/policy/demand", {"attribute": "hat"}),
+    ],
+)
+def test_a_form_that_no_page_sends_is_refused_in_words(browser: Browser, path: str, fields: dict[str, str]) -> None:
+    page = browser.send(path, fields)
+    assert problem_of(page)
+    assert "a fault of the program" not in page
+    assert browser.window.file.text == CONFIG
 
 
 def test_a_hierarchy_file_that_changed_is_a_later_edit_too(browser: Browser) -> None:
