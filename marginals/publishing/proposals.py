@@ -22,17 +22,13 @@ NO_DIVERSITY = "none"
 PROPOSED = "recursive:3,4"
 """The diversity that is proposed where nobody has demanded one."""
 
-WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
-"""That, and weaker ones for attributes that do not satisfy it, the strongest first."""
+WEAKER = (PROPOSED, "recursive:3,3", "recursive:3,2", "recursive:10,2", "recursive:30,2", "distinct:2")
+"""That, and weaker ones for attributes that do not satisfy it, the strongest first: whoever keeps one keeps all after it."""
 
 
-WITH_ROOM = {
-    PROPOSED: "recursive:1.5,4",
-    WEAKER[1]: "recursive:1.5,3",
-    WEAKER[2]: "recursive:1.5,2",
-    WEAKER[3]: "recursive:5,2",
-    "recursive:30,2": "recursive:15,2",
-}
+WITH_ROOM = dict(
+    zip(WEAKER, ("recursive:1.5,4", "recursive:1.5,3", "recursive:1.5,2", "recursive:5,2", "recursive:15,2"))
+)
 """What all rows together satisfy where classes may differ from them: of each demand one that is twice as strong."""
 
 

@@ -11,7 +11,7 @@ from checks.diversity.registry import parse_diversity
 from marginals.config.presets import Preset, preset_of
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
-from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, WITH_ROOM, proposed_diversity
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.errors import MarginalsError
@@ -19,7 +19,7 @@ from models.errors import MarginalsError
 _MOST_PAIRS = 300
 """Pairs of columns that are counted to say what a choice means for a table."""
 
-_PROPOSALS = frozenset((*WITH_ROOM, *WEAKER, NO_DIVERSITY))
+_PROPOSALS = frozenset((*WEAKER, NO_DIVERSITY))
 """Diversities that a choice replaces; any other was typed by somebody, and stays."""
 
 
@@ -59,9 +59,14 @@ class PolicyChoice:
         return demands
 
     def _proposed(self, table: Table | None, name: str) -> str:
+        """What the table can bear; not less than that of the public file where k is larger, nor more where it is smaller."""
         if table is None or name not in table.sensitive:
             return PROPOSED
-        return proposed_diversity(table, name, self.least_cell, with_room=self.has_room) or PROPOSED
+        own, public = (
+            WEAKER.index(proposed_diversity(table, name, choice.least_cell, with_room=choice.has_room) or PROPOSED)
+            for choice in (self, CHOICES[0])
+        )
+        return WEAKER[min(own, public) if self.k > CHOICES[0].k else max(own, public)]
 
     def policy(self, before: Policy, demands: Mapping[str, str]) -> Policy:
         """The policy that it makes of another. demands: its diversities. Raises as `Policy` does."""

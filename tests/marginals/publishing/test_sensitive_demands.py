@@ -171,8 +171,8 @@ def test_verify_repeats_of_the_files_alone_that_missing_is_no_sensitive_value(tm
     assert "leaving out missing" in str(asked)
 
 
-PROPOSED = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "distinct:2")
-"""The criteria that a first config proposes."""
+PROPOSED = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "recursive:30,2", "distinct:2")
+"""The criteria that a first config proposes, the strongest first."""
 
 
 def graded(rows: int = 400) -> Table:
@@ -212,6 +212,12 @@ def test_dividing_values_leaves_no_criterion_of_shares_worse(values: list[list[i
     coarse, fine = [sum(own) for own in values], [rows for own in values for rows in own]
     if sum(coarse) and criterion.decide(coarse):
         assert criterion.decide(fine)
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=5))
+def test_whoever_keeps_a_proposed_criterion_keeps_the_weaker_ones(values: list[int]) -> None:
+    kept = [parse_diversity(name).decide(values) for name in PROPOSED if sum(values)]
+    assert kept == sorted(kept)
 
 
 def test_all_divisions_of_small_classes() -> None:

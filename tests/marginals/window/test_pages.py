@@ -491,6 +491,39 @@ def test_a_choice_leaves_no_sensitive_column_without_a_demand(tmp_path: Path, ch
         assert [each for each in CHOICES if is_in_force(each, page)] == [choice]
 
 
+PROPOSED = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "recursive:30,2", "distinct:2")
+"""The strongest first."""
+
+
+@pytest.mark.parametrize("preset", ["joint-proof", "more-pairs"])
+def test_no_choice_demands_less_of_a_column_than_a_looser_one(tmp_path: Path, preset: str) -> None:
+    """Of columns with a frequent value, with rare ones that only groups of them can be shown with."""
+    rng = np.random.default_rng(0)
+    shares = {"hiv": [929, 60, 11], "tests": [960, 40], "rare": [500, 480, 10, 10], "few": [496, 489, 9, 6],
+              "alike": [250, 250, 250, 250], "last": [968, 32], "tight": [985, 15]}  # fmt: skip
+    frame = pd.DataFrame({"town": rng.choice(list("abc"), 1000), "sex": rng.choice(["f", "m"], 1000)})
+    for name, counts in shares.items():
+        frame[name] = np.repeat([f"{name}{number}" for number in range(len(counts))], counts)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run_init(tmp_path / "t.csv", "--sensitive", ",".join(shares), "--preset", preset).exit_code == 0
+    path = tmp_path / "release.toml"
+    for name in ("rare", "few"):
+        rows = "".join(f"{name}{number};{'few' if number > 1 else 'many'};*\n" for number in range(4))
+        (tmp_path / f"{name}.csv").write_text(rows)
+        path.write_text(
+            path.read_text().replace(f"[attributes.{name}]", f'[attributes.{name}]\nhierarchy = "{name}.csv"')
+        )
+    with browsing(path) as browser:
+        browser.window.counting.table(20)
+        demands = {}
+        for choice in ("research", "public", "strict"):
+            browser.post("/policy/choice", {"choice": choice})
+            demanded = browser.window.config().policy.diversity
+            assert isinstance(demanded, dict)
+            demands[choice] = [PROPOSED.index(demanded[name]) for name in shares]
+        assert all(x >= y >= z for x, y, z in zip(*demands.values())), demands
+
+
 def test_a_demand_that_somebody_typed_stays(browser: Browser) -> None:
     browser.post("/policy/choice", {"choice": "strict"})
     assert browser.window.config().policy.diversity == "entropy:2"
