@@ -31,6 +31,11 @@ class _OfClasses(NamedTuple):
     diversity: Diversity
 
 
+def too_many_margins(limit: int) -> str:
+    """Why a collection with more margins of a sensitive attribute is refused."""
+    return f"more than {limit} margins with a sensitive attribute"
+
+
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
@@ -134,7 +139,7 @@ class PrivacyConstraint(PruningConstraint):
             shown[0] |= steps
         if not shown[limit]:
             return None
-        return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
+        return Refusal(too_many_margins(limit), RefusalScope.LONGER)
 
     def of_margin(self, clique: Mask) -> Refusal | None:
         """What a margin is refused for by itself, and with it everything that shows it."""

@@ -1,5 +1,8 @@
 """What the mathematics refuses, as one family of exceptions."""
 
+from collections.abc import Mapping
+from typing import Self
+
 
 class MarginalsError(Exception):
     """Root of every error this project raises on purpose; its text is one sentence for the user.
@@ -11,6 +14,14 @@ class MarginalsError(Exception):
     ...     print(error)
     row 1 does not end in *
     """
+
+    remedies: Mapping[str, Mapping[str, str]] = {}
+    """What may help, by code, with its parameters, for programs that offer it: no program reads the sentence."""
+
+    def helped_by(self, **remedies: Mapping[str, str]) -> Self:
+        """Note what may help, and return the error."""
+        self.remedies = remedies
+        return self
 
 
 class HierarchyError(MarginalsError, ValueError):
@@ -126,6 +137,8 @@ class TimeOverError(MarginalsError):
         ...
     models.errors.TimeOverError: the time was over before this was decided
     """
+
+    remedies: Mapping[str, Mapping[str, str]] = {"time": {}}
 
 
 class ExtensionError(MarginalsError, ValueError):

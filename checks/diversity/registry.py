@@ -246,7 +246,7 @@ def _refused(name: str, _plain: str, text: str) -> Diversity:
             f"; if {name!r} is a criterion of somebody's own, register its class first, with "
             "marginals.register_diversity, or install the package that declares it"
         )
-    raise CriterionError(refusal)
+    raise CriterionError(refusal).helped_by(form={})
 
 
 def _criterion(name: str) -> type[Diversity] | None:

@@ -96,11 +96,12 @@ class _UnforeseenError(Exception):
     """Its cause is what nobody foresaw."""
 
 
-def _refusal(ctx: click.Context, kind: type[click.ClickException], problem: str) -> click.ClickException:
-    """The error to end with; where JSON was asked for, its sentence is printed as JSON first."""
-    problem = printable(problem)
+def _refusal(ctx: click.Context, kind: type[click.ClickException], error: MarginalsError | str) -> click.ClickException:
+    """The error to end with; where JSON was asked for, its sentence is printed as JSON first, with what may help."""
+    problem = printable(str(error))
     if "--json" in ctx.obj:
-        print_json({"error": problem})
+        remedies = error.remedies if isinstance(error, MarginalsError) else {}
+        print_json({"error": problem} | ({"remedies": remedies} if remedies else {}))
     return kind(problem)
 
 
@@ -184,9 +185,9 @@ class _Commands(click.Group):
             answer = super().invoke(ctx)
             sys.stdout.flush()
         except NothingPublishableError as error:
-            raise _refusal(ctx, _FailedError, str(error)) from None
+            raise _refusal(ctx, _FailedError, error) from None
         except MarginalsError as error:
-            raise _refusal(ctx, _UnusableError, str(error)) from None
+            raise _refusal(ctx, _UnusableError, error) from None
         except MemoryError:
             raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
         except LostOutputError:

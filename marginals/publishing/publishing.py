@@ -273,7 +273,7 @@ def require_demanded(table: Table, policy: Policy) -> None:
         f"so readers could learn the value of single people: add {key} = {json.dumps(demand)} {where}"
         + (", or a weaker one that all rows together satisfy" if None in proposed else "")
         + f", or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
-    )
+    ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": demand})
 
 
 def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:

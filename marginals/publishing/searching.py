@@ -91,7 +91,7 @@ def chosen_base(
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(whole)}{with_sensitive}"
-            raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive)
+            raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
     return BaseTables.of(table.cube, masks)
 
 
@@ -132,11 +132,13 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     shown_levels = {name: level for name, level in levels.items() if level is not None}
     if len(shown_levels) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
         return shown_levels
-    if any(part.class_size is not None and part.class_size > table.rows for part in parts):
+    is_too_small = any(part.class_size is not None and part.class_size > table.rows for part in parts)
+    if is_too_small:
         advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
     else:
         advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
-    raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}")
+    remedies: dict[str, dict[str, str]] = {} if is_too_small else {"base": {}}
+    raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}").helped_by(**remedies)
 
 
 def best_base(
@@ -584,7 +586,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
             '(base "none")'
-        ) from None
+        ).helped_by(base={}, time={}) from None
 
 
 def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope: Scope) -> MarginLimits:
@@ -621,7 +623,8 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     if envelope and is_whole and all(any(not m & ~envelope_margin for envelope_margin in envelope) for m in required):
         return replace(free, kept=envelope)
     if not Collection.of(table.cube, required).is_decomposable:
-        raise InputError("what must be published, with the base table, is not decomposable; name larger margins")
+        named = "what must be published, with the base table, is not decomposable; name larger margins"
+        raise InputError(named).helped_by(**({"base": {}} if base else {}))
     if refusal := constraint(required, 0):
         obstacles = Obstacles(table, wish.requirements, constraint)
         for margin in policy.must_publish:
@@ -630,7 +633,8 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
                 raise obstacles.refusal(mask, f"must_publish {as_written(margin)}")
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(required) > 1 else ""
-        raise NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
+        error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
+        raise error.helped_by(**({"base": {}} if base else {}))
     problem = replace(free, kept=tuple(required))
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)

@@ -304,7 +304,7 @@ def _require_diversity(name: str, text: str) -> None:
             example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(
                 form
             )
-            is_unread = example is not None and "is not of the form" in str(error)
+            is_unread = example is not None and "form" in error.remedies
             raise FieldError(
                 f"number:{name}", f"type {example}, for the {kind} of {name}" if is_unread else str(error)
             ) from None

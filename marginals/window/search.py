@@ -11,10 +11,11 @@ from werkzeug.wrappers import Request, Response
 from checks.claims import LEAST_DEMAND
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
+from checks.privacy_constraint import too_many_margins
 from marginals.errors import InputError
 from marginals.pages.release_page import SIGNS
 from marginals.publishing.policy import Policy, base_names, strategy_names
-from marginals.publishing.proposals import WEIGHT
+from marginals.publishing.proposals import SENSITIVE_MARGINS, WEIGHT
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Candidate, Job
@@ -32,6 +33,7 @@ from marginals.window.rendering import (
     rendered,
 )
 from marginals.window.window import Window
+from models.search.problem import too_many_attributes
 
 _GRID = 60
 """Policies of a frontier at most."""
@@ -217,9 +219,9 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[tuple[str, dict[str, 
         blocked.append((f"Nothing is published of {name}: {reason}", _for_attribute(settings, name)))
     for reason, moves in list((candidate.answer.get("binding") or {}).items())[:4]:
         moved = "move that would tell more was" if moves == 1 else "moves that would tell more were"
-        blocked.append((f"{moves:,} {moved} refused at the end: {reason}", _for_reason(settings, reason)))
+        blocked.append((f"{moves:,} {moved} refused at the end: {reason}", _for_reason(settings, reason, {})))
     if candidate.error:
-        blocked.append((candidate.error, _for_reason(settings, candidate.error)))
+        blocked.append((candidate.error, _for_reason(settings, candidate.error, candidate.answer.get("remedies", {}))))
     for table in candidate.answer.get("wanted", []):
         if table.get("obstacle"):
             blocked.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", []))
@@ -246,25 +248,28 @@ def _for_attribute(settings: Mapping[str, Any], name: str) -> list[tuple[str, di
     return buttons
 
 
-def _for_reason(settings: Mapping[str, Any], reason: str) -> list[tuple[str, dict[str, str]]]:
-    """Buttons for what a sentence of a search names. None of them weakens a demand of privacy by itself."""
-    buttons = []
-    most = settings.get("search", {}).get("max_sensitive_margins", 3)
-    if re.search(r"max_sensitive_margins|more than \d+ margins", reason):
+def _for_reason(
+    settings: Mapping[str, Any], reason: str, remedies: Mapping[str, Mapping[str, str]]
+) -> list[tuple[str, dict[str, str]]]:
+    """Buttons for why a search went no further. None of them weakens a demand of privacy by itself.
+
+    reason: a sentence, which may end with that of a limit. remedies: by code, those of an error.
+    """
+    buttons, limits = [], settings.get("search", {})
+    most, more = limits.get("max_sensitive_margins", SENSITIVE_MARGINS), limits.get("max_attributes")
+    if reason.endswith(too_many_margins(most)):
         buttons.append(
             (f"Allow {most + 2} tables with a sensitive attribute", {"remedy": "sensitive", "most": str(most + 2)})
         )
-    if (limit := re.search(r"more than (\d+) attributes", reason)) is not None:
-        more = int(limit[1]) + 1
-        buttons.append((f"Allow tables of {more} attributes", {"remedy": "attributes", "most": str(more)}))
-    if (proposed := re.search(r"no diversity is demanded.* add (\S+) = \"([^\"]+)\"", reason)) is not None:
-        about = "" if proposed[1] == "diversity" else proposed[1]
-        fields = {"remedy": "diversity", "attribute": about, "demand": proposed[2]}
-        buttons.append((f"Demand {proposed[2]}{f' of {about}' if about else ''}", fields))
-    if "base" in reason:
+    if more is not None and reason.endswith(too_many_attributes(more)):
+        buttons.append((f"Allow tables of {more + 1} attributes", {"remedy": "attributes", "most": str(more + 1)}))
+    if proposed := remedies.get("diversity"):
+        about = f" of {proposed['attribute']}" if proposed["attribute"] else ""
+        buttons.append((f"Demand {proposed['demand']}{about}", {"remedy": "diversity", **proposed}))
+    if "base" in remedies:
         buttons.append(("Search without a base table", {"remedy": "base"}))
-    if "time" in reason:
-        seconds = 2 * float(settings.get("search", {}).get("time_limit", 60.0))
+    if "time" in remedies:
+        seconds = 2 * float(limits.get("time_limit", 60.0))
         buttons.append((f"Search for {seconds:g} seconds", {"remedy": "time", "seconds": f"{seconds:g}"}))
     return buttons
 
@@ -335,10 +340,9 @@ def _require_diversity(text: str) -> None:
     try:
         parse_diversity(text)
     except CriterionError as error:
-        sentence = str(error)
-        unread = "is not of the form" in sentence
+        unread = "form" in error.remedies
         raise FieldError(
-            "diversity", "type a diversity such as entropy:2 or recursive:3,2" if unread else sentence
+            "diversity", "type a diversity such as entropy:2 or recursive:3,2" if unread else str(error)
         ) from None
 
 

@@ -366,6 +366,11 @@ class Unconstrained(PruningConstraint):
         return None
 
 
+def too_many_attributes(limit: int) -> str:
+    """Why a margin of more attributes is refused."""
+    return f"a margin of more than {limit} attributes"
+
+
 @dataclass(frozen=True)
 class MarginLimits(PruningConstraint):
     """Bounds on each margin, looked at before another constraint.
@@ -429,7 +434,7 @@ class MarginLimits(PruningConstraint):
 
     def _excess(self, clique: Mask) -> str | None:
         if self.max_attributes is not None and len(self.domain.margin(clique)) > self.max_attributes:
-            return f"a margin of more than {self.max_attributes} attributes"
+            return too_many_attributes(self.max_attributes)
         if self.max_cells is not None and self.domain.cell_count(clique) > self.max_cells:
             return f"a margin of more than {self.max_cells} cells"
         for withheld in self.withheld:

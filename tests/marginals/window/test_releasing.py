@@ -12,8 +12,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import marginals
+from command_line import main
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import Browser, browsing, problem_of
 
@@ -180,6 +182,52 @@ def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> Non
     ):
         assert problem_of(browser.send("/search/remedy", bad))
         assert browser.window.file.text == before
+
+
+REMEDIES = (
+    ('[base]\ntable = "none"\n[search]\nmust_publish = [{ baseline = 0 }]', None, set()),
+    ("[base]\ntable = { baseline = 0 }", None, {"base"}),
+    ("[population]\nsampling_fraction = 0.5", {"k_link": 5000}, set()),
+    ("", {"diversity": None}, {"diversity"}),
+    ("[search]\nmax_sensitive_margins = 2", "more than 2 margins with a sensitive attribute", {"sensitive"}),
+    ("[search]\nmax_attributes = 3", "a margin of more than 3 attributes", {"attributes"}),
+    ("[search]", "a class of fewer than 5 rows of more than 3 attributes, baseline and time", set()),
+)
+"""What a config says besides, or instead; the refusal of a move, unless the program itself says why it ends; remedies."""
+
+
+@pytest.mark.parametrize(("more", "what", "wanted"), REMEDIES)
+def test_remedies_are_of_what_stood_in_the_way_and_not_of_how_columns_are_called(
+    tmp_path: Path, more: str, what: object, wanted: set[str]
+) -> None:
+    path = write_config(tmp_path)
+    for name, new in {"age": "baseline", "town": "time", "disease": "more than 3 margins"}.items():
+        for file in (path, tmp_path / "people.csv"):
+            file.write_text(re.sub(rf"\b{name}\b", f'"{new}"' if file == path else new, file.read_text(), count=1))
+    text = f"{path.read_text()}{more}\n"
+    if isinstance(what, dict):
+        for key, value in what.items():
+            text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}" if value else "", text)
+    path.write_text(text)
+    if isinstance(what, str):
+        answer = {"kl_divergence": 1.0, "margins": [], "binding": {what: 2}}
+    else:
+        answer = json.loads(
+            CliRunner().invoke(main, ["publish", str(path), "--out", str(tmp_path / "out"), "--json"]).stdout
+        )
+        assert answer["error"]
+    with browsing(path) as browser:
+        folder = browser.window.project.private / "candidate-1"
+        folder.mkdir()
+        (folder / "found.json").write_text(json.dumps({"config": text, "answer": answer, "seconds": 1.0}))
+        page = browser.page("/search")
+        offered = set(re.findall(r'name="remedy" value="(\w+)"', page))
+        assert offered == wanted, problem_of(page)
+        if offered:
+            form = page[page.index('action="/where-nobody-looks/search/remedy"') :].partition("</form>")[0]
+            browser.post("/search/remedy", dict(re.findall(r'name="(\w+)" value="([^"]*)"', form)))
+            assert browser.window.file.text != text
+            browser.window.config()
 
 
 def test_the_frontier_is_that_of_python(browser: Browser) -> None:
