@@ -197,7 +197,10 @@ _WHOLE = 30.0
 """Seconds that a whole request may take to arrive, however steadily it trickles in."""
 
 _MOST = 100
-"""Connections that are answered at once."""
+"""Connections at once."""
+
+_TRIES = 10
+"""How often room is made for another one."""
 
 
 class _Arriving(io.RawIOBase):
@@ -231,6 +234,7 @@ class _Arriving(io.RawIOBase):
 class _QuietHandler(WSGIRequestHandler):
     """Logs nothing: an address may hold the token, and what was asked about people."""
 
+    server: "_Server"
     server_version, sys_version = "marginals", ""
     timeout = _PATIENCE
 
@@ -244,7 +248,13 @@ class _QuietHandler(WSGIRequestHandler):
     def handle_one_request(self) -> None:
         """Answer a request, for whose whole there is so much time."""
         self._arriving.begin()
+        self.server.idle[self.connection] = None
         super().handle_one_request()
+
+    def run_wsgi(self) -> None:
+        """Answer a request whose head is there, unless its connection was closed for another one."""
+        if self.server.idle.pop(self.connection, False) is None:
+            super().run_wsgi()
 
     def log_request(self, code: Any = "-", size: Any = "-") -> None:
         """Say nothing."""
@@ -268,19 +278,31 @@ class _Server(ThreadedWSGIServer):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._room = threading.BoundedSemaphore(_MOST)
+        self.idle: dict[Any, None] = {}
+        """Connections that have not brought a request yet, or none since the last one; the first has waited longest."""
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin to answer in a thread; where too many are answered already, close the connection."""
-        if self._room.acquire(blocking=False):
+        """Begin to answer in a thread. Where there are too many connections, an idle one is closed; else this one."""
+        if self._room.acquire(blocking=False) or any(self._made_room() for _ in range(_TRIES)):
+            self.idle[request] = None
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
+
+    def _made_room(self) -> bool:
+        """Whether there is room soon, now that the connection is closed that has been idle for longest."""
+        for idle in list(self.idle)[:1]:
+            if self.idle.pop(idle, False) is None:
+                with contextlib.suppress(OSError):
+                    idle.shutdown(socket.SHUT_RDWR)
+        return self._room.acquire(timeout=0.1)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer, in the thread, and make room again."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.idle.pop(request, None)
             self._room.release()
 
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it

@@ -366,6 +366,21 @@ def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.Monke
             raise AssertionError
 
 
+def test_idle_connections_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they say nothing, begin a request, or were answered and stay; the one that has waited longest makes room."""
+    monkeypatch.setattr(server, "_MOST", 3)
+    with served(write_config(tmp_path), monkeypatch) as address:
+        port = int(address.split(":")[2].split("/")[0])
+        with contextlib.ExitStack() as held:
+            for begin in (b"", b"GET / HTTP/1.1\r\nX: ", b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n") * 2:
+                connection = held.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+                connection.sendall(begin)
+                if begin.endswith(b"\r\n\r\n"):
+                    assert connection.recv(9) == b"HTTP/1.1 "
+                with urllib.request.urlopen(address, timeout=20) as answer:
+                    assert answer.status == 200
+
+
 def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that trickles in, byte by byte, never silent for long, is closed."""
     monkeypatch.setattr(server, "_WHOLE", 1.0)
