@@ -9,8 +9,10 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -218,6 +220,11 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
         # It would be replaced under the feet of whoever stands in it.
         raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
     made_folder(target.parent, mode)
+    with only_writer(target.parent):
+        _replace_folder(target, files, mode)
+
+
+def _replace_folder(target: Path, files: Mapping[str, bytes], mode: int) -> None:
     remove_leftovers(target)
     fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
     try:
@@ -368,6 +375,48 @@ def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[N
         yield
     finally:
         os.close(descriptor)
+
+
+_WAITED = 60.0
+"""Seconds that a run waits for another one to have written."""
+
+_WRITING: ContextVar[frozenset[Path]] = ContextVar("_WRITING", default=frozenset())
+"""The folders in which this thread is the only writer."""
+
+
+@contextmanager
+def only_writer(*folders: Path) -> Iterator[None]:
+    """While this lasts no other run that asks for it writes in these folders: what one half wrote, another would remove.
+
+    Another run is waited for. Raises InputError where that takes too long. A system without such locks goes on without.
+    """
+    wanted = sorted({*folders} - _WRITING.get())  # in one order, so that no two wait for each other
+    with ExitStack() as held_folders:
+        for folder in wanted:
+            held_folders.enter_context(_locked(folder))
+        token = _WRITING.set(_WRITING.get() | {*wanted})
+        try:
+            yield
+        finally:
+            _WRITING.reset(token)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with ExitStack() as opened:
+        with suppress(OSError):
+            number = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            opened.callback(os.close, number)
+            end = time.monotonic() + _WAITED
+            while fcntl is not None:
+                try:
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        raise InputError(f"another run is writing in {folder}; try again when it has ended") from None
+                    time.sleep(0.02)
+        yield
 
 
 def prefix(target: Path) -> str:

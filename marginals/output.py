@@ -89,8 +89,9 @@ def require_place(path: Path, folder: Path) -> None:
     """Raise InputError or OSError unless there is this folder and it takes a new file, which writing begins with."""
     if not folder.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {folder}")
-    with tempfile.NamedTemporaryFile(prefix=prefix(resolved(path)), dir=folder):
-        pass
+    descriptor, name = tempfile.mkstemp(prefix=prefix(resolved(path)), dir=folder)
+    os.close(descriptor)
+    Path(name).unlink(missing_ok=True)  # another run may have taken it for what a killed one left
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.bundle.writing import output_file, release_at
 from marginals.errors import BundleError, InputError
-from marginals.files import PRIVATE, made_folder, replace_file, replaced_meanwhile, resolved
+from marginals.files import PRIVATE, made_folder, only_writer, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import keep_apart, refusals, require_place
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
@@ -142,16 +142,15 @@ class StewardFile:
         page: in HTML, with the mark of such pages. It is for its owner alone to read. Where the release does not come about
         an older page is there again. Raises InputError where it cannot be written.
         """
-        before = _descriptor(self.release)
-
-        def is_out() -> bool:
-            return _descriptor(self.release) != before
-
         with ExitStack() as held:
             with refusals(self.path):
-                if resolved(self.path).parent == resolved(self.release).parent:
-                    made_folder(resolved(self.release).parent)  # as for a release, which others may read
-                held.enter_context(replaced_meanwhile(self.path, page, is_out, PRIVATE))
+                place, release = resolved(self.path).parent, resolved(self.release).parent
+                if place == release:
+                    made_folder(release)  # as for a release, which others may read
+                held.enter_context(only_writer(place, release))
+                before = _descriptor(self.release)
+                meanwhile = replaced_meanwhile(self.path, page, lambda: _descriptor(self.release) != before, PRIVATE)
+                held.enter_context(meanwhile)
             yield
 
 

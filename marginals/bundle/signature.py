@@ -19,7 +19,7 @@ from pathlib import Path
 
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import made_folder, open_regular, prefix, remove_leftovers, resolved
+from marginals.files import made_folder, only_writer, open_regular, prefix, remove_leftovers, resolved
 from marginals.messages import printable
 
 SIGNATURE = "datapackage.json.minisig"
@@ -104,22 +104,27 @@ def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
     _can_be_asked(key)
     target = resolved(target)
     made_folder(target.parent)
-    remove_leftovers(target)
-    with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
-        signed, signature = Path(folder) / DESCRIPTOR, Path(folder) / SIGNATURE
-        signed.write_bytes(descriptor)
-        comments = ["-c", _COMMENT, "-t", _COMMENT]
-        status = _run(["-S", "-s", str(key.path), *comments, "-x", str(signature), "-m", str(signed)], key.has_password)
-        if status or not signature.is_file():
-            why = "the password was wrong, or " if key.has_password else ""
-            problem = f"minisign did not sign with {key.path} (exit status {status})"
-            raise InputError(printable(f"{problem}: {why}the key cannot be used") + "; nothing was written")
-        content = signature.read_bytes()
+    with only_writer(target.parent):
+        remove_leftovers(target)
+        with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
+            content = _signed(descriptor, key, Path(folder))
     try:
         signer_of(content)
     except BundleError:
         raise InputError("what minisign wrote is not a signature as it is written since version 0.8") from None
     return content
+
+
+def _signed(descriptor: bytes, key: SecretKey, folder: Path) -> bytes:
+    signed, signature = folder / DESCRIPTOR, folder / SIGNATURE
+    signed.write_bytes(descriptor)
+    comments = ["-c", _COMMENT, "-t", _COMMENT]
+    status = _run(["-S", "-s", str(key.path), *comments, "-x", str(signature), "-m", str(signed)], key.has_password)
+    if status or not signature.is_file():
+        why = "the password was wrong, or " if key.has_password else ""
+        problem = f"minisign did not sign with {key.path} (exit status {status})"
+        raise InputError(printable(f"{problem}: {why}the key cannot be used") + "; nothing was written")
+    return signature.read_bytes()
 
 
 def signer_of(signature: bytes) -> bytes:

@@ -34,7 +34,16 @@ from marginals.bundle.snapshot import (
     own_leftovers,
 )
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PUBLIC, csv_text, open_regular, remove_leftovers, replace_file, replace_folder, resolved
+from marginals.files import (
+    PUBLIC,
+    csv_text,
+    only_writer,
+    open_regular,
+    remove_leftovers,
+    replace_file,
+    replace_folder,
+    resolved,
+)
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
 from marginals.tables.attribute import COUNT, Role, in_known_order
@@ -305,16 +314,17 @@ class OutputFolder:
 def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:
     """Raise InputError unless a bundle made from these files may be written to a folder, and nothing else is lost."""
     _ = OutputFolder(folder, reads)
-    if not holds_bundle(folder):
-        return
-    try:
-        snapshot = Snapshot.of(folder)
-        unfinished = {*own_leftovers(folder, snapshot.undeclared), *([] if snapshot.is_signed else [REPORT])}
-        others = [path for path in snapshot.undeclared if path not in unfinished]
-    except BundleError as error:
-        raise InputError(
-            f"{folder} holds a release that cannot be read, {error}; remove it, or choose a new folder"
-        ) from None
+    with only_writer(resolved(folder).parent):
+        if not holds_bundle(folder):
+            return
+        try:
+            snapshot = Snapshot.of(folder)
+            unfinished = {*own_leftovers(folder, snapshot.undeclared), *([] if snapshot.is_signed else [REPORT])}
+            others = [path for path in snapshot.undeclared if path not in unfinished]
+        except BundleError as error:
+            raise InputError(
+                f"{folder} holds a release that cannot be read, {error}; remove it, or choose a new folder"
+            ) from None
     if others:
         raise InputError(
             f"{folder} holds {printable(others[0])} beside a release, which would be lost with it; move it away"

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -311,6 +312,24 @@ def test_an_old_folder_that_was_already_moved_away_comes_back_where_the_next_wri
         replace_folder(target, {"x" * 300: b"new"})
     assert names(tmp_path) == ["target"]
     assert contents(target) == {"a": b"old"}
+
+
+def test_of_runs_that_write_one_release_at_once_each_is_whole_and_the_last_one_stays(tmp_path: Path) -> None:
+    """With its page beside it, which is of no other release; nothing of any is left."""
+    release = tmp_path / "release"
+    mark = b'<meta name="marginals-page" content="steward">'
+
+    def write(run: bytes) -> None:
+        for turn in range(4):
+            with StewardFile(tmp_path / "page.html", release).around(mark + run):
+                replace_folder(release, {"datapackage.json": run * (turn + 1), "a/b": run})
+
+    with ThreadPoolExecutor(4) as runs:
+        for run in [runs.submit(write, bytes([number])) for number in b"abcd"]:
+            run.result()
+    assert names(tmp_path) == ["page.html", "release"]
+    assert (tmp_path / "page.html").read_bytes() == mark + (release / "a" / "b").read_bytes()
+    assert set((release / "datapackage.json").read_bytes()) == set((release / "a" / "b").read_bytes())
 
 
 def test_only_what_was_left_for_this_target_is_swept_away(tmp_path: Path) -> None:
