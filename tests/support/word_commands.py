@@ -1,234 +1,21 @@
 # ruff: noqa: E501 - lines of commands and configs are whole
-"""Commands, each with its usual outcomes and with those that warn, fail or are refused."""
+"""Commands, each with its usual outcomes and with those that warn, fail or are refused.
+
+Most of the commands stand once, in tests/words/terminal.txt: a line `$ marginals ...` there is a new case, to which
+`make words` adds what is said.
+"""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from command_line import main
 from word_releases import Variant, people, write_inputs
-from words import Case, Stage, changed
+from words import Case, Stage, changed, typed
 
 _QUASI = 'role = "quasi-identifier"'
-
-ANALYSES: Sequence[str] = (
-    "--version",
-    "--help",
-    "hello",
-    "publish",
-    "publish nowhere.toml --out out",
-    "publish release.toml",
-    "publish release.toml --out .",
-    "publish release.toml --out full",
-    "publish release.toml --out people.csv",
-    "publish release.toml --out not/there",
-    "publish release.toml --out out --seconds 0",
-    "publish release.toml --out out --sign none.key",
-    "publish release.toml --out out --steward out/page.html",
-    "publish release.toml --out out --steward full",
-    "publish release.toml --out out --steward release.toml",
-    "publish release.toml --out out",
-    "publish release.toml --out out --json",
-    "publish strict.toml --out strict",
-    "publish strict.toml --out strict --json",
-    "publish coarse.toml --out coarse",
-    "publish part.toml --out part",
-    "publish persons.toml --out persons",
-    "publish further.toml --out further",
-    "verify out",
-    "verify out --json",
-    "verify out --check k-link=400",
-    "verify out --check k-combinatorial=3 --check min-cell=3 --check no-small-certain=3 --check min-published-cell=3",
-    "verify out --check diversity=distinct:2 --check register=distinct:2 --check relaxed=0.2,2 --check odds=1.05",
-    "verify out --check diversity=recursive:0.1,4 --check register=entropy:3.9 --check odds=9",
-    "verify out --check k-link",
-    "verify out --check k-link=0",
-    "verify out --check hat=3",
-    "verify out --check diversity=entropy",
-    "verify out --check 'diversity={ hat = \"distinct:2\" }'",
-    "verify out --check relaxed=2,2",
-    "verify out --check difference=10",
-    "verify out --rule cms-11",
-    "verify out --rule all-of-us-21 --rule mine.toml",
-    "verify out --rule cms",
-    "verify out --rule none.toml",
-    "verify out --key RWx",
-    "verify out --key none.pub",
-    "verify out --seconds 0",
-    "verify out coarse",
-    "verify out part",
-    "verify out part --check difference=10",
-    "verify out other",
-    "verify out out",
-    "verify persons",
-    "verify further",
-    "verify nowhere",
-    "verify people.csv",
-    "verify full",
-    "verify people.csv --config release.toml",
-    "query out age=20-29 disease=flu",
-    "query out age=20-29 disease=flu --json",
-    "query out age=22 disease=flu",
-    "query out town=Ulm disease=flu",
-    "query out sex=f disease=flu",
-    "query out sex=f age=20-29",
-    "query out",
-    "query out 'age in 20-39' 'sex=m|f'",
-    "query out hat=x",
-    "query out town=Ulmm",
-    "query out age=45-52",
-    "query out 'age >'",
-    "query out disease=flu disease=cold",
-    "query nowhere age=20-29",
-    "query part age=20-29",
-    "query part 'age>=30'",
-    "query persons disease=flu",
-    "query further sex=f job=cook",
-    "sample out --rows 3 --seed 1",
-    "sample out --rows 30 --seed 1 --out rows.csv",
-    "sample out --rows 30 --seed 1 --out rows.csv",
-    "sample out --rows 30 --seed 1 --out rows.csv --force --json",
-    "sample out --rows -1",
-    "sample out --rows 3 --out out/rows.csv",
-    "sample nowhere --rows 3",
-    "sample further --rows 3 --seed 1",
-    "attack out",
-    "attack out --truth release.toml",
-    "attack out --truth other.toml",
-    "attack out --truth nowhere.toml",
-    "attack out coarse",
-    "attack out part",
-    "attack out other",
-    "attack further",
-    "attack cells",
-    "attack persons",
-    "attack nowhere",
-    "compare release.toml out",
-    "compare release.toml out --json",
-    "compare other.toml out",
-    "compare release.toml nowhere",
-    "compare further.toml further",
-    "report out",
-    "report out --out page.html",
-    "report out --out page.html",
-    "report out --out out/page.html",
-    "report nowhere",
-    "replace out coarse --date 2026-02-01",
-    "replace out out",
-    "replace out nowhere",
-    "replace coarse out",
-    "verify out",
-    "ledger nowhere",
-    "ledger full",
-)
-"""On releases of the same people, one after the other."""
-
-SINGLE: Sequence[str] = (
-    "assess release.toml",
-    "assess release.toml --json",
-    "assess release.toml --levels age=2",
-    "assess release.toml --levels age=9",
-    "assess release.toml --levels hat=1",
-    "assess release.toml --levels age",
-    "assess release.toml --levels age=1,age=2",
-    "assess nowhere.toml",
-    "assess persons.toml",
-    "assess visits.toml",
-    "assess part.toml",
-    "assess population.toml",
-    "assess fraction.toml",
-    "assess several.toml",
-    "assess functional.toml --eligible",
-    "anonymize release.toml",
-    "anonymize release.toml --all",
-    "anonymize release.toml --json",
-    "anonymize release.toml --out table.csv",
-    "anonymize release.toml --out table.csv",
-    "anonymize release.toml --out table.csv --force --suppression 0.2",
-    "anonymize release.toml --out thinned.csv --leave-out 0.02",
-    "anonymize release.toml --suppression 2",
-    "anonymize release.toml --suppression 0.1 --leave-out 0.1",
-    "anonymize release.toml --levels age=0,sex=0,town=0 --out levels.csv",
-    "anonymize release.toml --levels age=3,sex=1,town=1 --out levels.csv",
-    "anonymize release.toml --levels age=3,sex=1,town=1",
-    "anonymize functional.toml --method sweep --out swept.csv",
-    "anonymize functional.toml --method sweep --all",
-    "anonymize functional.toml --method sweep",
-    "anonymize functional.toml --method hilbert --out hilbert.csv",
-    "anonymize distinct.toml --method hilbert --out hilbert.csv",
-    "anonymize distinct.toml --method sweep --out no.csv",
-    "anonymize strict.toml",
-    "anonymize strict.toml --out no.csv",
-    "anonymize nothing.toml --out no.csv",
-    "anonymize population.toml",
-    "anonymize several.toml",
-    "verify swept.csv --config functional.toml",
-    "verify table.csv --config release.toml",
-    "verify table.csv --config strict.toml",
-    "risk few.toml",
-    "risk few.toml --json",
-    "risk few.toml --levels age=2,town=1",
-    "risk few.toml --levels age=9",
-    "risk few.toml --utility 4",
-    "risk few.toml --utility 99",
-    "risk few.toml --utility 4 --on-average",
-    "risk few.toml --on-average",
-    "risk few.toml --utility 4 --minimax",
-    "risk few.toml --minimax",
-    "risk few.toml --loss 0.05",
-    "risk few.toml --loss 0.05 --on-average",
-    "risk few.toml --loss 0",
-    "risk few.toml --price 0.01",
-    "risk few.toml --attributes 2",
-    "risk few.toml --attributes 9",
-    "risk few.toml --utility 4 --loss 1",
-    "risk few.toml --frontier",
-    "risk few.toml --plot frontier.txt",
-    "risk few.toml --utility 4 --out disclosed.csv --seed 1",
-    "risk few.toml --utility 4 --out disclosed.csv --seed 1",
-    "risk few.toml --out x.csv --keep-order --seed 1",
-    "risk release.toml out",
-    "risk release.toml out out-coarse",
-    "risk release.toml nowhere",
-    "risk harm.toml",
-    "risk harm.toml --utility 2",
-    "risk harm.toml --attributes 2",
-    "risk linkage.toml",
-    "risk linkage.toml --utility 4",
-    "risk linkage.toml --frontier",
-    "risk similar.toml",
-    "risk visits.toml",
-    "risk few.toml --report risk.html",
-    "risk release.toml out --report risk2.html",
-    "risk few.toml --utility 4 --report risk3.html",
-    "risk few.toml --loss 0.05 --report risk4.html",
-    "risk few.toml --price 0.01 --report risk5.html",
-    "risk few.toml --report risk.html",
-    "disclose release.toml --out d.csv",
-    "disclose rules.toml --out d.csv --seed 1",
-    "disclose rules.toml --out d.csv --seed 1",
-    "disclose rules.toml --out e.csv --keep-order",
-    "disclose rules.toml --out e.csv --force --keep-order --json",
-    "disclose wrong.toml --out f.csv",
-    "publish population.toml --out p",
-    "init people.csv --out i.toml",
-    "init people.csv --out i.toml",
-    "init people.csv --out i.toml --force --json",
-    "init people.csv --out more.toml --preset more-pairs",
-    "init people.csv --out w.toml --wanted disease,age",
-    "init people.csv --out w2.toml --wanted hat,age",
-    "init visits.csv --out v.toml",
-    "init visits.csv --out v2.toml --person patient --sensitive disease,pay --ignore name,left --quasi-identifiers age,sex",
-    "init people.csv --out x.toml --sensitive hat",
-    "init people.csv --out x.toml --sensitive age --ignore age",
-    "init people.csv --out x.toml --person hat",
-    "init odd.csv --out odd.toml --rare 3",
-    "init empty.csv --out x.toml",
-    "init nowhere.csv --out x.toml",
-)
-"""On single tables, one after the other."""
 
 
 def _write_configs(folder: Path) -> None:
@@ -298,8 +85,7 @@ def analyses(stage: Stage) -> Iterator[Case]:
     """Publish, verify, query, sample, attack, compare, report and replace."""
     with stage.entered() as folder:
         _write_configs(folder)
-        yield stage.shortened(stage.command("publish other.toml --out other"))
-        for line in ANALYSES:
+        for line in typed("terminal", "analyses", "$ marginals "):
             yield stage.shortened(stage.command(line))
         marginal = sorted((folder / "out" / "marginals").iterdir())[0]
         marginal.write_bytes(marginal.read_bytes().replace(b",1", b",2"))
@@ -311,9 +97,7 @@ def single_tables(stage: Stage) -> Iterator[Case]:
     """Assess, anonymize, risk, disclose and init."""
     with stage.entered() as folder:
         _write_configs(folder)
-        yield stage.shortened(stage.command("publish release.toml --out out"))
-        yield stage.shortened(stage.command("publish coarse.toml --out out-coarse"))
-        for line in SINGLE:
+        for line in typed("terminal", "single tables", "$ marginals "):
             yield stage.shortened(stage.command(line))
         for name in ("i", "more", "v", "v2", "odd"):
             yield stage.shortened(
@@ -400,10 +184,8 @@ def audits(stage: Stage) -> Iterator[Case]:
         "ill.csv": "area,flu,HIV,Total\nUlm,0,<5,3\nLinz,7,<5,*\n",
         "one.csv": "area,count\nUlm,9\nLinz,8\nTotal,17\n",
         "two.csv": "area,f,m,Total\nUlm,3,4,7\nLinz,4,*,8\nTotal,*,*,15\n",
-        "safe.csv": "area,count\nUlm,30\nLinz,80\n",
-        "rates.csv": "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n",
-        "words.csv": "area,f\nUlm,many\nLinz,few\n",
-        "empty.csv": "",
+        "safe.csv": "area,count\nUlm,30\nLinz,80\n", "rates.csv": "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n",
+        "words.csv": "area,f\nUlm,many\nLinz,few\n", "empty.csv": "",
         "rounded.csv": "area,f,m,Total\nUlm,5,5,10\nLinz,10,15,30\n",
     }  # fmt: skip
     specs = {
@@ -417,20 +199,11 @@ def audits(stage: Stage) -> Iterator[Case]:
         "marker.toml": '[markers]\n"<5" = "few"\n[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\n',
         "range.toml": '[markers]\n"<5" = [4, 1]\n[tables."one.csv"]\nattributes = ["area"]\ncount = "count"\n',
     }
-    lines = (
-        "by_age.csv by_sex.csv", "by_age.csv by_sex.csv --json", "by_age.csv by_sex.csv --init", "by_age.csv --init",
-        "by_age.csv --out x.toml", "--init", "", "by_age.csv by_sex.csv --report audit.html", "ill.csv --sensitive group --protection 9",
-        "ill.csv --sensitive illness", "one.csv two.csv", "safe.csv", "safe.csv --small 40", "rates.csv", "words.csv", "empty.csv",
-        "nowhere.csv", "rounded.csv", "--spec bad.toml", "--spec none.toml", "--spec hat.toml", "--spec type.toml",
-        "--spec complete.toml", "--spec apart.toml", "--spec marker.toml", "--spec range.toml", "--spec nowhere.toml",
-        "safe.csv --jobs 0", "safe.csv --small 0", "safe.csv --spec bad.toml", "--spec audit.toml",
-    )  # fmt: skip
     with stage.entered() as folder:
         for name, text in {**tables, **specs}.items():
             (folder / name).write_text(text, encoding="utf-8")
-        for line in lines:
-            options = f"audit {line} --jobs 1" if "--jobs" not in line else f"audit {line}"
-            yield stage.shortened(stage.command(options))
+        for line in typed("terminal", "audits", "$ marginals "):
+            yield stage.shortened(stage.command(line))
         yield stage.page("report", "audit.html", (folder / "audit.html").read_bytes())
         yield Case("audit.toml, as --init wrote it", (folder / "audit.toml").read_text("utf-8"), "terminal")
 

@@ -1,62 +1,12 @@
-# ruff: noqa: E501 - lines of commands and configs are whole
 """The window: its pages in their states, and what forms that cannot be taken are answered."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from small_release import CONFIG, write_config
 from window_clients import Browser, browsing
-from words import Case, Stage
-
-FORMS: Sequence[tuple[str, str, dict[str, object]]] = (
-    ("/policy", "/policy", {"k_link": "-1"}),
-    ("/policy", "/policy", {"k_link": "x"}),
-    ("/policy", "/policy", {"number:disease": "x"}),
-    ("/policy", "/policy", {"kind:disease": "recursive"}),
-    ("/policy", "/policy", {"number:disease": "0.5"}),
-    ("/policy", "/policy", {"odds": "0.5"}),
-    ("/policy", "/policy", {"odds": "x"}),
-    ("/policy", "/policy/search", {"time_limit": "x"}),
-    ("/policy", "/policy/search", {"seed": "x"}),
-    ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}),
-    ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}),
-    ("/policy", "/policy", {"k_link": "7", "min_cell": "4", "kind:disease": "recursive", "number:disease": "3,2", "rules": ["cms-11"]}),
-    ("/table", "/table/roles", {"role:disease": "ignored"}),
-    ("/table", "/table/roles", {"role:disease": "sensitive"}),
-)  # fmt: skip
-"""A page, the address of one of its forms, and fields that are changed in it."""
-
-POSTS: Sequence[tuple[str, dict[str, object]]] = (
-    ("/table/unit", {"person": "", "keep": "one"}),
-    ("/table/unit", {"person": "", "keep": "rows"}),
-    ("/table/unit", {"person": "age", "keep": "first"}),
-    ("/table/text", {"text": CONFIG + "[more]\n"}),
-    ("/table/text", {"text": "[data"}),
-    ("/table/text", {"text": CONFIG}),
-    ("/levels/cuts", {"attribute": "age", "cuts": "x"}),
-    ("/levels/cuts", {"attribute": "age", "cuts": "25, 40"}),
-    ("/levels/cuts", {"attribute": "hat", "cuts": "25, 40"}),
-    ("/levels/names", {"attribute": "town", "level": "0", "name:Aix": "", "name:Ulm": "x"}),
-    ("/levels", {"attribute": "hat"}),
-    ("/policy/wanted", {"pair": ['["age", "disease"]', '["sex", "town"]']}),
-    ("/policy/wanted", {"pair": ["999"]}),
-    ("/policy/wanted", {}),
-    ("/policy/preset", {"preset": "more-pairs"}),
-    ("/policy/preset", {"preset": "none"}),
-    ("/policy/choice", {"choice": "99"}),
-    ("/policy/demand", {"name": "hat"}),
-    ("/policy", {"k_link": "9", "version": "old"}),
-    ("/search/remedy", {"remedy": "none"}),
-    ("/search/9/take", {}),
-    ("/publish", {"out": "release"}),
-    ("/publish", {"looked": "yes", "out": "../x"}),
-    ("/publish/key", {"password": "x"}),
-    ("/publish/replace", {"old": "nowhere"}),
-    ("/publish/ledger", {"ledger": "nowhere"}),
-    ("/hat", {}),
-)  # fmt: skip
-"""Addresses, and the fields that are sent there."""
+from words import Case, Stage, typed
 
 
 def window(stage: Stage) -> Iterator[Case]:
@@ -74,11 +24,16 @@ def window(stage: Stage) -> Iterator[Case]:
             yield _page(stage, address, browser.until(address, said))
         for attribute in ("age", "town", "disease"):
             yield _page(stage, f"/levels of {attribute}", browser.until(f"/levels?attribute={attribute}&level=1", ""))
-        for page, action, fields in FORMS:
-            sent = {**browser.fields_of(browser.until(page, action), action), **fields}
-            yield _page(stage, f"{action} with {fields}", browser.post(action, sent).get_data(as_text=True))
-        for action, fields in POSTS:
-            yield _page(stage, f"{action} with {_shown(fields)}", browser.post(action, fields).get_data(as_text=True))
+
+        def form(page: str, action: str, fields: dict[str, object]) -> str:
+            """Send a form of a page with some fields changed."""
+            return post(action, {**browser.fields_of(browser.until(page, action), action), **fields})
+
+        def post(action: str, fields: dict[str, object]) -> str:
+            return browser.post(action, fields).get_data(as_text=True)
+
+        for source in typed("window", "window", ">>> "):
+            yield _page(stage, f">>> {source}", eval(source, {"form": form, "post": post, "CONFIG": CONFIG}))
         browser.post("/table/text", {"text": CONFIG})
         browser.window.counting.table(60)
         yield from _searched(stage, browser, folder)
@@ -109,11 +64,6 @@ def _searched(stage: Stage, browser: Browser, folder: Path) -> Iterator[Case]:
     browser.post("/publish/verify", {"out": "release"})
     yield _page(stage, "/publish/verify", browser.until("/publish", "holds"))
     assert (folder / "release").is_dir()
-
-
-def _shown(fields: dict[str, object]) -> str:
-    text = str(fields)
-    return text if len(text) < 100 else f"{text[:60]}..."
 
 
 def _page(stage: Stage, heading: str, page: str) -> Case:

@@ -1,6 +1,7 @@
 """Sentences for people, as text files: cases of one surface, each a heading and what the program says then.
 
-A file of `tests/words` holds all sentences of a surface once, in parts. `make words` writes the files; their diff is read.
+A file of `tests/words` holds all sentences of a surface once, in parts, and most of what is typed to get them (`typed`).
+`make words` writes the files; their diff is read.
 Elsewhere tests assert verdicts, codes, keys and numbers.
 """
 
@@ -56,6 +57,12 @@ def _sections(surface: str) -> dict[str, str]:
         return {}
     named = re.split(r"^== (.*) ==\n\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {name: text.rstrip("\n") for name, text in zip(named[::2], named[1::2])}
+
+
+def typed(surface: str, part: str, prompt: str) -> list[str]:
+    """What is typed after a prompt in a part of a golden file, where it stands once; cases with a note are left out."""
+    lines = _sections(surface).get(part, "").splitlines()
+    return [line.removeprefix(prompt) for line in lines if line.startswith(prompt) and "    # " not in line]
 
 
 def renew(part: str, texts: Mapping[str, str], parts: Sequence[str]) -> None:
