@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from command_line import main
-from marginals.tables import engines, files, workbook
+from marginals import TooLittleMemoryError
+from marginals.tables import engines, files, frames, workbook
 
 WAYS = (
     "pandas",
@@ -66,6 +67,7 @@ CELL = 2 * 128
 """Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
 
 LIMITS = {
+    **dict.fromkeys(["_FIRST", "_FEW", "_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames),
     "LARGE": engines,
     "_CHUNK": files,
     "MOST_UNPACKED": workbook,
@@ -76,10 +78,24 @@ LIMITS = {
 """Sizes from which files are read otherwise or refused, with the modules that hold them."""
 
 
-def set_limit(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
+def set_limit(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
     """Have the readers of tables take another way, or refuse, from this size on."""
     assert hasattr(LIMITS[name], name)
     monkeypatch.setattr(LIMITS[name], name, value)
+
+
+def run_out_of_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
+    """Have the engine run out of memory where it counts more than so many rows; returns what is asked from now on."""
+    collected, asked = frames._collected, []
+
+    def short_of_memory(rows: Any, name: str) -> Any:
+        asked.append(name)
+        if len(collected(rows.select(rows.collect_schema().names()[0]), name)) > most:
+            raise TooLittleMemoryError(name)
+        return collected(rows, name)
+
+    monkeypatch.setattr(frames, "_collected", short_of_memory)
+    return asked
 
 
 def run_init(table: Path, *options: str) -> Result:

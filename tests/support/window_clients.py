@@ -32,6 +32,9 @@ from marginals.window.window import Counting, CountingResult, Window
 PORT = 5000
 PLACE = "where-nobody-looks"
 BASE = f"http://127.0.0.1:{PORT}/{PLACE}"
+PAGES = sorted({path for method, path, _ in ROUTES if method == "GET" and "<" not in path})
+FORMS = sorted({path.replace("<int:number>", "1") for method, path, _ in ROUTES if method == "POST"})
+"""The addresses of all pages, and those that forms are sent to."""
 
 PATHS = sorted({path for _, path, _ in ROUTES} | {"/", "/style.css", "/window.js", "/jobs/1/stop"})
 """What a browser can ask for."""
@@ -135,6 +138,12 @@ def browsing(path: Path) -> Iterator[Browser]:
             window.close()
 
 
+def client_of_another_gate(browser: Browser) -> tuple[Client, Gate]:
+    """A client at a window on the same project with secrets of its own, which has none of them; and its gate."""
+    gate = Gate(PORT)
+    return Client(Application(Window(browser.window.project, gate))), gate
+
+
 def problem_of(page: str) -> str:
     """What a page says that is wrong."""
     found = re.search(r'said problem"[^>]*>\s*(?:<p>)?(.*?)</', page, re.DOTALL)
@@ -142,8 +151,8 @@ def problem_of(page: str) -> str:
 
 
 @contextmanager
-def serving(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Window]]:
-    """A window on a path and its address, served in a thread until this ends."""
+def serving(path: Path, monkeypatch: pytest.MonkeyPatch, show: bool = False) -> Iterator[tuple[str, Window]]:
+    """A window on a path and its address, served in a thread until this ends. show: whether a browser is opened."""
     windows: list[Window] = []
     begin = Window.begin
     monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
@@ -154,7 +163,7 @@ def serving(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
         address.append(told)
         ready.set()
 
-    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": False}, daemon=True)
+    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": show}, daemon=True)
     thread.start()
     assert ready.wait(30)
     try:
