@@ -36,7 +36,7 @@ pytestmark = [
         shutil.which("R") is None
         or bool(subprocess.run(["R", "-s", "-e", "library(MASS)"], capture_output=True).returncode),
         reason="R with MASS is not installed (apt install r-base-core r-cran-mass)",
-    ),
+    )
 ]
 
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
 from checks import MostUtility
-from command_line import main
+from command_line import run
 
 CONFIG = """
 [data]
@@ -40,10 +39,6 @@ TABLE = pd.DataFrame(
 )
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 def project(folder: Path, risk: str = "", **tables: pd.DataFrame) -> Path:
     for name, frame in {"table": TABLE, **tables}.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
@@ -67,18 +62,12 @@ def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
         "worst_case_risk": 1.0,
         "dictionaries": [
             {
-                "name": "the table's quasi-identifiers",
-                "risk": 1.0,
-                "largest_loss": 1.0,
-                "identification_probability": 1.0,
-                "identified": 8,
-                "identified_right": 8,
-                "fewest_consistent": 1,
-                "is_upper_bound": True,
-                "linked_risk": None,
+                "name": "the table's quasi-identifiers", "risk": 1.0, "largest_loss": 1.0,
+                "identification_probability": 1.0, "identified": 8, "identified_right": 8, "fewest_consistent": 1,
+                "is_upper_bound": True, "linked_risk": None,
             }
         ],
-    }
+    }  # fmt: skip
     generalized = answer(config, "--levels", "age=2")["table"]
     # 20-39 in A: 3 people, in B: 1; 40-59 in B: 4.
     assert generalized["bayes_risk"] == pytest.approx((1 + 1 + 1) / 8)
@@ -194,10 +183,6 @@ PUBLIC = pd.DataFrame(
 )
 
 
-BOTH = 'dictionaries = ["public.csv", "public.csv"]\n'
-LINKED = '[risk.linkage]\ntable = "public.csv"\n'
-
-
 @pytest.mark.parametrize("identified", [True, False])
 def test_records_are_linked_with_public_ones_first(tmp_path: Path, identified: bool) -> None:
     """Worked by hand. Shown are 20-39 in A (rows 0-2; three fit), in B (row 3; p3 fits), 40-59 in B (nobody fits).
@@ -249,14 +234,6 @@ def test_who_alone_fits_may_be_somebody_else(tmp_path: Path) -> None:
     assert "one entry fits 2\n" in run("risk", config).output
 
 
-def test_what_leaves_linkage_aside_says_so(tmp_path: Path) -> None:
-    config = project(tmp_path, LINKAGE, public=PUBLIC)
-    assert "without linkage" in run("risk", config).output
-    assert run("risk", config, "--utility", 1, "--frontier").output.count("without linkage") > 1
-    config.write_text(CONFIG)
-    assert "without linkage" not in run("risk", config, "--utility", 1, "--frontier").output
-
-
 @pytest.mark.parametrize("attributes", [63, 64, 70])
 def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) -> None:
     """2 to that power is beyond what 64 bits hold."""
@@ -270,24 +247,13 @@ def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) ->
     assert f"a frontier over {2**attributes:,} combinations" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize("option", ["--utility", "--loss", "--price"])
-@pytest.mark.parametrize(("value", "said"), [("nan", "nan is not a number"), ("inf", "finite")])
-def test_what_is_chosen_by_is_finite(tmp_path: Path, option: str, value: str, said: str) -> None:
-    result = run("risk", project(tmp_path), option, value)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr.splitlines()[-1]
-
-
 @pytest.mark.parametrize(
     ("section", "known", "bound"),
     [
-        ("", {}, True),
-        ("", {"town": ["*"] * 8}, True),
-        ("missed = 2.0", {}, False),
-        ("", {"id": [f"q{i}" for i in range(8)]}, False),
-        ("", {"id": ["p0"] * 8}, False),
+        ("", {}, True), ("", {"town": ["*"] * 8}, True), ("missed = 2.0", {}, False),
+        ("", {"id": [f"q{i}" for i in range(8)]}, False), ("", {"id": ["p0"] * 8}, False),
     ],
-)
+)  # fmt: skip
 def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
     tmp_path: Path, section: str, known: dict[str, list[str]], bound: bool
 ) -> None:
@@ -304,14 +270,6 @@ def test_the_demo_config_has_an_example(demo: Path) -> None:
     assert low <= found["risk"] <= high
 
 
-def test_a_dictionary_value_that_no_hierarchy_has_is_not_quoted(tmp_path: Path) -> None:
-    voters = pd.DataFrame({"age": ["21", "unknowable"]})
-    result = run("risk", project(tmp_path, '\n[risk]\ndictionaries = ["voters.csv"]\n', voters=voters))
-    assert result.exit_code == 2
-    assert "column 'age' of voters.csv: the value in row 2" in result.stderr
-    assert "unknowable" not in result.stderr
-
-
 def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Path) -> None:
     config = project(tmp_path)
     each, mean = (answer(config, "--utility", 4, *more)["optimum"] for more in ([], ["--on-average"]))
@@ -322,24 +280,6 @@ def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Pat
     refused = run("risk", config, "--price", 1, "--on-average")
     assert (refused.exit_code, "--on-average" in refused.stderr) == (2, True)
     assert "the most is" in run("risk", config, "--utility", 40, "--on-average").stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--utility", 3, "--loss", 1), "choose one of"),
-        (("--attributes", 1, "--utility", 2), "choose one of"),
-        (("--utility", 99), "a utility of 99; the most is"),
-        (("--plot", "f.txt"), "svg"),
-        (("nowhere",), "nowhere"),
-        (("--levels", "age=9"), "not 9"),
-        (("--minimax",), "--minimax goes with --utility"),
-    ],
-)
-def test_options_that_exclude_each_other(tmp_path: Path, options: tuple[object, ...], said: str) -> None:
-    result = run("risk", project(tmp_path), *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
 
 
 def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
@@ -366,74 +306,6 @@ def test_rows_may_count_more_than_once(tmp_path: Path) -> None:
             assert one["frontier"] == [pytest.approx(point) for point in many["frontier"]]
     assert "mean utility" in run("risk", weighted, "--report", tmp_path / "risk.html").stdout
     assert "as often as its <code>often</code> says" in (tmp_path / "risk.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("section", "said"),
-    [
-        ("weight = 1", "unknown key risk.weight"),
-        ("prior = [0.5, 0.5]", "risk.prior"),
-        ("prior = [nan]", "risk.prior"),
-        (BOTH + "prior = [0.5, 0.6]", "prior"),
-        (BOTH + "prior = [2.0, -1.0]", "prior"),
-        ('dictionaries = "voters.csv"', "risk.dictionaries must be a list"),
-        ('sensitivity = "cubic"', "risk.sensitivity"),
-        ("weights = { age = -1 }", "risk.weights.age"),
-        ("weights = { height = 1 }", "'height'"),
-        ("weights = { illness = {} }", "risk.weights.illness"),
-        ("weights = { illness = { a = -1.0 } }", "risk.weights.illness.a"),
-        ("weights = { illness = { nothing = 1.0 } }", "risk.weights.illness gives a weight to 'nothing'"),
-        ("step_utility = { town = inf }", "risk.step_utility.town must be a finite number"),
-        ("step_utility = { nobody = 1.0 }", "'nobody', which is no attribute"),
-        ("missed = nan", "risk.missed"),
-        ("missed = -1", "risk.missed"),
-        ('missed = "lost"', "risk.missed"),
-        ('weights = { town = 1 }\nmissed = "lost"', "'lost'"),
-        ('dictionaries = ["nowhere.csv"]', "nowhere.csv"),
-        ('dictionaries = ["odd.csv"]', "nobody could be found"),
-        ('personal_weights = "odd.csv"', "each person once"),
-        ('personal_weights = "nobody.csv"', "'id', which identifies people"),
-        ('weights = { town = 1.0 }\npersonal_weights = "w.csv"', "column 'town' of w.csv: the weight in row 2"),
-        ('row_weight = "absent"', "'absent', which is no column"),
-        ('row_weight = "town"', "the weight in row 1"),
-        ("row_weight = 2", "risk.row_weight"),
-        ('clusters = ["age"]', "risk.clusters must be a list of lists"),
-        ('clusters = [["age", "town"], ["age"]]', "risk.clusters must name each attribute once"),
-        ('clusters = [["height"]]', "'height', which is no attribute"),
-        ('similar = ["car"]', "'car', which is no attribute"),
-        ("threshold = 0.9", "risk.threshold goes with risk.similar"),
-        *((f'similar = ["town"]\nthreshold = {wrong}', "risk.threshold") for wrong in (80, 0.0, -1.0, 1.01, "nan")),
-        ('[[risk.rules]]\nattribute = "age"\ncondition = "height > 3"', "height > 3"),
-        ('[[risk.rules]]\nattribute = "age"\nlevel = 7', "levels 0 to 3"),
-        ("[[risk.rules]]\nlevel = 1", "risk.rules.attribute"),
-        ('[[risk.interactions]]\nattributes = ["age"]\nweight = 1', "two or more"),
-        ("[risk.linkage]\ncolumns = ['car']", "risk.linkage.table"),
-        (LINKED + "columns = 'car'", "risk.linkage.columns must be a list"),
-        (LINKED + "columns = ['town']", "'town', which the table has"),
-        (LINKED + "columns = ['boat']", "'boat', which is no column"),
-        (LINKED + "columns = ['none']", "'none', of which the linked table has no value"),
-        (LINKED.replace("public", "odd") + "columns = ['x']", "odd.csv has no column of the table's"),
-        (LINKED.replace("public", "nowhere"), "nowhere.csv"),
-        ("weights = { car = 3.0 }\n" + LINKED, "'car', which is no attribute"),
-        (LINKED + "colums = ['car']", "unknown key risk.linkage.colums"),
-    ],
-)
-def test_what_a_section_cannot_mean_is_one_sentence(tmp_path: Path, section: str, said: str) -> None:
-    odd = pd.DataFrame({"id": ["p1", "p1"], "x": [1, 2]})
-    config = project(
-        tmp_path, f"\n[risk]\n{section}\n", odd=odd, nobody=odd[["x"]], public=PUBLIC.assign(none=""),
-        w=pd.DataFrame({"id": ["p1", "p2"], "town": ["1", "-1"]}),
-    )  # fmt: skip
-    result = run("risk", config, "--json")
-    assert result.exit_code == 2, result.output
-    assert said in json.loads(result.stdout)["error"]
-    assert "Traceback" not in result.output
-
-
-def test_a_section_that_is_none_is_one_sentence(tmp_path: Path) -> None:
-    config = project(tmp_path)
-    config.write_text("risk = 3\n" + CONFIG)
-    assert "section" in json.loads(run("risk", config, "--json").stdout)["error"]
 
 
 def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from models import Hierarchy
 
 COLUMNS = ["person_id", "age", "postcode", "sex", "education", "marital_status", "occupation", "diagnosis"]
@@ -19,7 +18,7 @@ CORRECTABLE = {"education", "marital_status", "occupation", "diagnosis"}
 
 
 def simulate(folder: Path, *options: object) -> dict[str, Any]:
-    answer = CliRunner().invoke(main, ["demo", str(folder), *map(str, options), "--json"])
+    answer = run("demo", folder, *options, "--json")
     assert answer.exit_code == 0, answer.output
     return dict(json.loads(answer.stdout))
 
@@ -78,16 +77,11 @@ def test_the_config_names_every_column_and_coarsens_what_the_census_holds(
 @pytest.mark.parametrize(
     ("first", "second", "at_least"),
     [
-        ("age", "marital_status", 0.15),
-        ("age", "education", 0.05),
-        ("age", "occupation", 0.2),
-        ("education", "occupation", 0.1),
-        ("sex", "occupation", 0.03),
-        ("sex", "diagnosis", 0.01),
-        ("age", "diagnosis", 0.05),
-        ("occupation", "diagnosis", 0.03),
+        ("age", "marital_status", 0.15), ("age", "education", 0.05), ("age", "occupation", 0.2),
+        ("education", "occupation", 0.1), ("sex", "occupation", 0.03), ("sex", "diagnosis", 0.01),
+        ("age", "diagnosis", 0.05), ("occupation", "diagnosis", 0.03),
     ],
-)
+)  # fmt: skip
 def test_attributes_depend_on_each_other(census: pd.DataFrame, first: str, second: str, at_least: float) -> None:
     assert information(census[first], census[second]) > at_least
 
@@ -121,7 +115,7 @@ def test_two_percent_of_the_patients_change_each_month_beside_a_ledger(tmp_path:
         assert set(changed.columns[changed.any()]) <= CORRECTABLE
     config = tomllib.loads((folder / "release-02.toml").read_text())
     assert (config["privacy"]["turnover"], config["data"]["path"]) == ("known", "census-02.csv")
-    listed = CliRunner().invoke(main, ["ledger", str(folder / "ledger"), "--json"])
+    listed = run("ledger", folder / "ledger", "--json")
     assert [release["out"] for release in json.loads(listed.output)["releases"]] == [True] * 3
     simulate(other, "--months", 2, "--rows", 3000)
     assert (other / "census-02.csv").read_bytes() == (folder / "census-02.csv").read_bytes(), "the same seed"

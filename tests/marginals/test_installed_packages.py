@@ -194,8 +194,3 @@ def test_a_base_that_fails_the_policy_is_refused() -> None:
     policy = marginals.Policy(k_link=4, diversity="entropy:2", base=lambda _table, _requirements: {"age": 0, "sex": 0})
     with pytest.raises(marginals.NothingPublishableError, match="the base table"):
         marginals.publish(table, policy)
-
-
-def test_a_test_of_significance_is_no_objective_of_a_policy() -> None:
-    with pytest.raises(InputError, match="a rule for stopping a search"):
-        marginals.Policy(k_link=4, objective="likelihood-ratio")

@@ -164,16 +164,6 @@ def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Pat
     assert {path.name for path in tmp_path.iterdir()} == {file.name}, "nothing else is left beside it"
 
 
-def test_what_cannot_be_written_is_refused_before_anything_is(bundle: Path, tmp_path: Path) -> None:
-    release = marginals.open_release(bundle)
-    with pytest.raises(marginals.InputError, match=r"ends in \.csv or \.parquet, not to rows\.xlsx"):
-        interchange.write_rows(release, tmp_path / "rows.xlsx", 3, seed=0)
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(marginals.InputError, match="taken cannot be written"):
-        interchange.write_uai(release_of("chain", tmp_path), tmp_path / "taken")
-    assert [path.name for path in (tmp_path / "taken").iterdir()] == []
-
-
 def test_a_database_has_every_table_and_levels_that_join_them(tmp_path: Path) -> None:
     release = marginals.example.release
     pytest.importorskip("duckdb")

@@ -12,14 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import marginals
-from command_line import main
-from marginals import InputError, files
+from command_line import output as done
+from command_line import run
+from marginals import InputError
 from marginals.example import frame, release
-from marginals.files import PRIVATE, PUBLIC, fresh_file, made_folder, private_folder, replace_file, replace_folder
-from marginals.steward import MARK, StewardFile
 from small_release import write_config
 
 CONFIG = """
@@ -50,10 +48,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 def contents(folder: Path) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
@@ -69,11 +63,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MADE_FROM_THE_TABLE = [
-    ("disclose", "release.toml", "--out"),
-    ("anonymize", "release.toml", "--method", "sweep", "--out"),
-    ("risk", "release.toml", "--out"),
-    ("risk", "release.toml", "--report"),
-]
+    ("disclose", "release.toml", "--out"), ("anonymize", "release.toml", "--method", "sweep", "--out"),
+    ("risk", "release.toml", "--out"), ("risk", "release.toml", "--report"),
+]  # fmt: skip
 MADE_FROM_THE_RELEASE = [("report", "rel", "-o"), ("sample", "rel", "-o")]
 
 
@@ -119,12 +111,10 @@ def test_what_is_read_is_never_replaced(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("rel/report.html", "lies in the release"),
-        ("rel/marginals/new.csv", "lies in the release"),
-        ("link/new.csv", "lies in the release"),
-        ("nodir/new.csv", "there is no folder"),
+        ("rel/report.html", "lies in the release"), ("rel/marginals/new.csv", "lies in the release"),
+        ("link/new.csv", "lies in the release"), ("nodir/new.csv", "there is no folder"),
     ],
-)
+)  # fmt: skip
 def test_nothing_is_written_into_a_bundle_and_no_folder_is_made(
     folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
 ) -> None:
@@ -304,33 +294,43 @@ def test_a_zipped_release_is_to_be_unzipped(command: str) -> None:
     assert run(command, "people.csv").exit_code == 2
 
 
-def test_the_steward_page_is_a_regular_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (Path("/dev/null"), tmp_path / "pipe"):
-        with pytest.raises(InputError, match="device or pipe"):
-            StewardFile(path, tmp_path / "release")
+def test_the_steward_page_is_a_regular_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(folder / "pipe")
+    no_work(monkeypatch)
+    for path in ("/dev/null", "pipe"):
+        result = run("publish", "release.toml", "--out", "new", "--steward", path)
+        assert (result.exit_code, "device or pipe" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("old", [None, "old"])
+@pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), InputError("no")])
 def test_a_steward_page_is_in_place_before_its_release_and_goes_where_that_does_not_come_about(
-    tmp_path: Path, error: BaseException, old: str | None
+    tmp_path: Path, error: BaseException, old: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "release-steward.html"
+    config, out, page = write_config(tmp_path), tmp_path / "out", tmp_path / "out-steward.html"
     if old:
-        place.write_text(MARK + old)
-    page = StewardFile(place, tmp_path / "release")
-    with pytest.raises(type(error)), page.around(b"new"):  # noqa: PT012 - what is done meanwhile
-        assert place.read_bytes() == b"new", "what is private is there first"
-        raise error
-    assert (place.read_text() if old else place.exists()) == (MARK + old if old else False)
-    assert [path.name for path in tmp_path.iterdir()] == (["release-steward.html"] if old else [])
-    with pytest.raises(type(error)), page.around(b"new"):  # noqa: PT012 - what is done meanwhile
-        (tmp_path / "release").mkdir()
-        (tmp_path / "release" / "datapackage.json").write_text("{}")
-        raise error
-    assert place.read_bytes() == b"new", "the release is out, so its page stays"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["release", "release-steward.html"]
+        done("publish", config, "--out", out)
+    config.write_text(config.read_text().replace("k_link = 5", "k_link = 6"))
+    before, flushed = contents(tmp_path), os.fsync
+
+    def publish_until(file: Path, kind: Callable[[int], bool]) -> dict[Path, bytes]:
+        """What is there after writing failed: at the first file or folder after this one is in its place."""
+
+        def fsync(number: int) -> None:
+            if file.exists() and file.read_bytes() != before.get(file) and kind(os.fstat(number).st_mode):
+                raise error
+            flushed(number)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", fsync)
+            assert run("publish", config, "--out", out).exit_code != 0
+        return contents(tmp_path)
+
+    assert publish_until(page, stat.S_ISREG) == before, "what is private is there first"
+    if not isinstance(error, OSError):
+        after = publish_until(out / "datapackage.json", stat.S_ISDIR)
+        assert after[page] != before.get(page), "the release is out, so its page stays"
+        assert [path for path in after if path.name.startswith(".")] == []
 
 
 def test_rows_that_cannot_be_written_leave_no_file_of_their_pairs(tmp_path: Path) -> None:
@@ -356,12 +356,6 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     os.umask(before)
 
 
-def done(*arguments: object) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -373,54 +367,36 @@ def wide(path: Path) -> Path:
     return path
 
 
-def test_a_private_file_is_that_also_where_a_wide_one_or_a_wide_folder_was(tmp_path: Path, umask: int) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    replace_file(wide(shared / "old.html"), b"new", PRIVATE)
-    replace_file(shared / "deep" / "er" / "new.html", b"new", PRIVATE)
-    assert mode(shared / "old.html") == mode(shared / "deep" / "er" / "new.html") == 0o600
-    assert mode(shared / "deep") == mode(shared / "deep" / "er") == 0o700
-    replace_file(shared / "public" / "page.html", b"new", PUBLIC)
-    assert mode(shared / "public" / "page.html") == 0o666 & ~umask
-    assert mode(shared / "public") == 0o777 & ~umask
-
-
 @pytest.mark.parametrize("nameless", [True, False])
-def test_nothing_can_be_read_while_it_is_written(
+def test_nothing_private_can_be_read_while_it_is_written(
     tmp_path: Path, umask: int, nameless: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not nameless:
-        monkeypatch.setattr(files, "are_possible", lambda: False)
-    with fresh_file(tmp_path / "page.html", PRIVATE) as fresh:
-        fresh.write_text("new")
-        assert mode(fresh) == 0o600
-        assert [mode(path) for path in tmp_path.iterdir()] == ([] if nameless else [0o600])
-    seen: list[int] = []
-    flushed = os.fsync
-    monkeypatch.setattr(
-        os, "fsync", lambda number: (seen.extend(map(mode, tmp_path.glob(".folder*"))), flushed(number))
-    )
-    replace_folder(tmp_path / "folder", {"a": b"1", "b/c": b"2"}, PRIVATE)
-    assert set(seen) == {0o700}
-    modes = {str(path.relative_to(tmp_path)): mode(path) for path in sorted((tmp_path / "folder").rglob("*"))}
-    assert modes == {"folder/a": 0o600, "folder/b": 0o700, "folder/b/c": 0o600}
-    assert mode(tmp_path / "folder") == 0o700
+        monkeypatch.setattr("marginals.files.are_possible", lambda: False)
+    config, ledger = write_config(tmp_path), tmp_path / "ledger"
+    seen, flushed = set(), os.fsync
+
+    def watched(number: int) -> None:
+        there = {*tmp_path.glob("*steward*"), *tmp_path.glob("*ledger*"), *ledger.glob("*")}
+        seen.update((mode(path), path.name.startswith(".")) for path in there)
+        flushed(number)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    done("publish", config, "--out", tmp_path / "out", "--ledger", ledger)
+    assert {found for found, _ in seen} == {0o600, 0o700}
+    assert ((0o600, True) in seen) is not nameless, "files that are not whole have a name only where they need one"
     assert os.umask(umask) == umask  # is as it was
 
 
-def test_the_umask_is_found_where_the_system_does_not_tell_it(
-    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_release_is_for_others_and_its_stewards_page_is_not(
+    tmp_path: Path, umask: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_STATUS", tmp_path / "none")
-    made_folder(tmp_path / "a" / "b")
-    replace_file(tmp_path / "a" / "c", b"")
-    assert (mode(tmp_path / "a" / "b"), mode(tmp_path / "a" / "c")) == (0o777 & ~umask, 0o666 & ~umask)
-
-
-def test_a_release_is_for_others_and_its_stewards_page_is_not(tmp_path: Path, umask: int) -> None:
-    config = write_config(tmp_path)
-    done("publish", config, "--out", tmp_path / "new" / "release", "--ledger", tmp_path / "ledger")
+    """Also where the system does not tell the umask."""
+    if not is_told:
+        monkeypatch.setattr("marginals.files._STATUS", tmp_path / "none")
+    config, ledger = write_config(tmp_path), tmp_path / "above" / "ledger"
+    done("publish", config, "--out", tmp_path / "new" / "release", "--ledger", ledger)
     release = tmp_path / "new" / "release"
     for path in (release, *release.rglob("*")):
         assert mode(path) == (0o777 if path.is_dir() else 0o666) & ~umask, path
@@ -431,8 +407,7 @@ def test_a_release_is_for_others_and_its_stewards_page_is_not(tmp_path: Path, um
     done("publish", config, "--out", release, "--steward", tmp_path / "steward.html")
     done("publish", config, "--out", release)
     assert mode(page) == mode(tmp_path / "steward.html") == 0o600
-    ledger = tmp_path / "ledger"
-    assert mode(ledger) == 0o700
+    assert mode(ledger.parent) == mode(ledger) == 0o700
     assert {mode(path) for path in ledger.rglob("*") if path.is_file()} == {0o600}
     assert {mode(path) for path in ledger.rglob("*") if path.is_dir()} == {0o700}
 
@@ -444,10 +419,8 @@ def test_a_ledger_that_begins_in_a_folder_that_is_there_makes_it_private(tmp_pat
     ledger.chmod(0o777)
     done("publish", write_config(tmp_path), "--out", tmp_path / "release", "--ledger", ledger)
     assert mode(ledger) == 0o700
-    ledger.chmod(0o750)
-    assert (
-        f"chmod 700 {ledger}" in run("ledger", ledger).output
-    )  # what others may have read, they have: it is said, not mended
+    ledger.chmod(0o750)  # what others may have read, they have: it is said, not mended
+    assert f"chmod 700 {ledger}" in run("ledger", ledger).output
 
 
 RULES = """
@@ -489,17 +462,3 @@ def test_a_first_config_and_its_hierarchies_name_values_and_are_private(tmp_path
         assert mode(path) == 0o600
     if (tmp_path / "hierarchies").exists():
         assert mode(tmp_path / "hierarchies") == 0o700
-
-
-@pytest.mark.usefixtures("umask")
-def test_a_private_folder_is_that_also_where_a_wide_one_was_and_no_file_becomes_one(tmp_path: Path) -> None:
-    (tmp_path / "wide").mkdir()
-    (tmp_path / "wide").chmod(0o777)
-    for folder in (tmp_path / "wide", tmp_path / "above" / "new", tmp_path / "above" / "new"):
-        private_folder(folder)
-        assert mode(folder) == 0o700
-    assert mode(tmp_path / "above") == 0o700
-    file = wide(tmp_path / "file")
-    with pytest.raises(FileExistsError):
-        private_folder(file)
-    assert (file.read_text(), mode(file)) == ("old", 0o666)

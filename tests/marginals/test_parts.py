@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from marginals import InputError, NothingPublishableError
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
@@ -37,7 +36,7 @@ def table(frame: pd.DataFrame, where: str | None = None, **options: object) -> m
 
 def listed(ledger: Path) -> list[dict[str, object]]:
     """The releases of a ledger, as the command lists them."""
-    return list(json.loads(CliRunner().invoke(main, ["ledger", str(ledger), "--json"]).stdout)["releases"])
+    return list(json.loads(run("ledger", ledger, "--json").stdout)["releases"])
 
 
 def cells(folder: Path) -> list[tuple[dict[str, int], pd.DataFrame]]:
@@ -132,29 +131,6 @@ def test_parts_of_the_same_size_are_not_taken_for_one_table(tmp_path: Path) -> N
     assert marginals.verify(tmp_path / "women", tmp_path / "a").checks[-1].criterion == "difference"
 
 
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("height >= 3", "no attribute 'height'"),
-        ("ill == 'flu'", "which is sensitive"),
-        ("sex == 'x'", "names a value that 'sex' does not have"),
-        ("age >= 90", "names a value that 'age' does not have"),
-        ("sex == 'f' or ward == 'a'", "has 'or' over conditions on 'sex' and 'ward'"),
-        ("age >= 30 and age < 30", "no value of 'age' meets all conditions"),
-        ("", "a part is said in one line"),
-        ("age", "a condition is NAME=LABEL"),
-        ("band >= 65", "cuts through the value '30-99' of 'band'"),
-        ("ward == 'd' and sex == 'f'", "no row of the table is in the part"),
-    ],
-)
-def test_what_no_part_is_is_refused_in_a_sentence(where: str, said: str) -> None:
-    frame = people(100).assign(band="30-99")
-    frame.loc[frame.ward == "d", "sex"] = "m"
-    bands = marginals.Attribute("quasi-identifier", marginals.Hierarchy.flat(["0-29", "30-99"]))
-    with pytest.raises(InputError, match=said):
-        marginals.read_table(frame, {**ATTRIBUTES, "band": bands}, where=marginals.Part(where))
-
-
 def test_a_part_of_few_people_is_not_published() -> None:
     with pytest.raises(NothingPublishableError):
         marginals.publish(table(people(9), "ward == 'a'"), POLICY)
@@ -207,20 +183,3 @@ def test_rows_one_by_one_are_refused() -> None:
     source = marginals.TableSource(origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f"))
     with pytest.raises(InputError, match=r"data\.where is for tables of counts"):
         source.rows()
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [('"age >= 30"', None), ("3", r"data\.where"), ('"age >= 131"', r"release\.toml: .*'age'")],
-)
-def test_the_config_names_the_part(tmp_path: Path, where: str, said: str | None) -> None:
-    people(300).to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "release.toml").write_text(
-        f'[data]\npath = "people.csv"\nwhere = {where}\n[attributes]\nsex.role = "quasi-identifier"\n'
-        'age = { role = "quasi-identifier", intervals = [5, 15] }\n[privacy]\nk_link = 5\n'
-    )
-    if said is None:
-        assert marginals.read_config(tmp_path / "release.toml").read_table().part is not None
-    else:
-        with pytest.raises(InputError, match=said):
-            marginals.read_config(tmp_path / "release.toml").read_table()

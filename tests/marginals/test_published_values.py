@@ -4,7 +4,6 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,17 +46,11 @@ def unjudged(where: Where) -> list[str]:
 @pytest.mark.parametrize(
     ("condition", "open_values"),
     [
-        ("wage>=10", ["?"]),
-        ("not wage >= 10", ["?"]),
-        ("wage>=10 and wage < 20", ["?"]),
-        ("wage>=10 or wage=?", []),
-        ("wage>=10|?", []),
-        ("wage>=10 and wage=10-19", []),
-        ("wage>=10 and wage in high", []),
-        ("wage=high", []),
-        ("wage not in high", []),
+        ("wage>=10", ["?"]), ("not wage >= 10", ["?"]), ("wage>=10 and wage < 20", ["?"]),
+        ("wage>=10 or wage=?", []), ("wage>=10|?", []), ("wage>=10 and wage=10-19", []),
+        ("wage>=10 and wage in high", []), ("wage=high", []), ("wage not in high", []),
     ],
-)
+)  # fmt: skip
 def test_of_a_value_that_is_no_number_a_range_cannot_be_judged(condition: str, open_values: list[str]) -> None:
     assert unjudged(condition) == open_values
     if open_values:
@@ -140,36 +133,6 @@ def test_a_range_that_cuts_a_published_value_means_it_possibly(
             values_meant(DOMAIN, PUBLISHED, condition)
 
 
-@pytest.mark.parametrize(
-    ("condition", "message"),
-    [
-        ("agee=33", "'agee'; did you mean 'age' or 'wage'"),
-        ("height in 3-4", "there is no attribute 'height'; there are age, sex, income"),
-        ("SEX=Female", "there is no attribute 'SEX'; did you mean 'sex'\\?"),
-        ("sex=Femal", "'sex' has no published value 'Femal'; did you mean 'Female'\\?"),
-        ("sex=1", "'sex' has no published value '1'; the finest that are published, at level 0, are Female, Male"),
-        ("sex=Female|Mal", "'sex' has no published value 'Mal'"),
-        ("sex>=A", "'sex' cannot be asked for '>=A': ranges are of numbers"),
-        ("age=90-99", "no value of 'age' lies in the range '90-99'"),
-        ("region=top@7", "'region' has no published value 'top@7'"),
-        ("sex", "a condition is NAME=LABEL"),
-        ("sex != Female", "no attribute 'Female' to compare 'sex' with; if it is a value, write it between quotes"),
-        ("age == sex", "a query cannot compare 'age' with 'sex'"),
-        ("age > 30 or sex == 'Female'", "all must hold; this one has 'or' over conditions on 'age' and 'sex'"),
-        ("not (age > 30 and sex=Female)", "this one has 'not' over conditions on 'age' and 'sex'"),
-        ("age >= '30'", "'age' cannot be asked for '>=30': ranges are of numbers"),
-        ("age in [33, 99]", "'age'"),
-        ("age > and", "the condition 'age > and' cannot be read"),
-        (["age=20-29", "age=30-39"], r"no value of 'age' meets all.*age=LABEL\|LABEL"),
-        ({"age": (30, 39)}, "'age' is asked for by a label"),
-        ({"age": None}, "'age' is asked for by a label"),
-    ],
-)
-def test_what_is_not_there_is_refused_with_its_attribute(condition: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        meant(condition)
-
-
 def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
     days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
     domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
@@ -181,12 +144,6 @@ def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
         assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)
     with pytest.raises(InputError, match="ranges are of numbers"):
         values_meant(domain, {"day": 0}, "day>=2023-05-01")
-
-
-def test_many_labels_are_not_all_listed() -> None:
-    domain = Domain.of({"code": Hierarchy.flat([f"x{n}y" for n in range(100)])})
-    with pytest.raises(InputError, match=r"and 88 more$"):
-        values_meant(domain, {"code": 0}, "code=--")
 
 
 BMI = Hierarchy.from_decimal_intervals(
@@ -205,31 +162,16 @@ def bands_meant(where: Where) -> list[str]:
 @pytest.mark.parametrize(
     ("condition", "labels"),
     [
-        ("bmi=18.5-<21", ["18.5-<21"]),
-        ("bmi=18.5..<23.5", ["18.5-<21", "21-<23.5"]),
-        ("bmi = 18.5-<23.5", ["18.5-<21", "21-<23.5"]),
-        ("bmi in 18.5 ..< 23.50", ["18.5-<21", "21-<23.5"]),
-        ("bmi>=28.5 and bmi < 31", ["28.5-<31"]),
-        ("bmi<21", ["18.5-<21"]),
-        ("bmi >= 31", ["31-<33.5"]),
-        ("bmi=18.5-<21|31-<33.5", ["18.5-<21", "31-<33.5"]),
-        ("bmi=18..20.999999999999999999999999|21..<26", None),
-        ("age<45.5", ["<30", "30-<45.5"]),
-        ("age<30", ["<30"]),
-        ("age=30..<65", ["30-<45.5", "45.5-<65"]),
-        ("age>=65", ["65+"]),
-        ("age=65+", ["65+"]),
-        ("age>=45.5", ["45.5-<65", "65+"]),
-        ("age<40", None),
-        ("age>65", None),
-        ("age<=65", None),
-        ("bmi=18.5..21", None),
-        ("bmi=18.5-20.9", None),
-        ("bmi>21", None),
-        ("bmi<=18.5", None),
-        ("bmi=18.6..<21", None),
+        ("bmi=18.5-<21", ["18.5-<21"]), ("bmi=18.5..<23.5", ["18.5-<21", "21-<23.5"]),
+        ("bmi = 18.5-<23.5", ["18.5-<21", "21-<23.5"]), ("bmi in 18.5 ..< 23.50", ["18.5-<21", "21-<23.5"]),
+        ("bmi>=28.5 and bmi < 31", ["28.5-<31"]), ("bmi<21", ["18.5-<21"]), ("bmi >= 31", ["31-<33.5"]),
+        ("bmi=18.5-<21|31-<33.5", ["18.5-<21", "31-<33.5"]), ("bmi=18..20.999999999999999999999999|21..<26", None),
+        ("age<45.5", ["<30", "30-<45.5"]), ("age<30", ["<30"]), ("age=30..<65", ["30-<45.5", "45.5-<65"]),
+        ("age>=65", ["65+"]), ("age=65+", ["65+"]), ("age>=45.5", ["45.5-<65", "65+"]), ("age<40", None),
+        ("age>65", None), ("age<=65", None), ("bmi=18.5..21", None), ("bmi=18.5-20.9", None), ("bmi>21", None),
+        ("bmi<=18.5", None), ("bmi=18.6..<21", None),
     ],
-)
+)  # fmt: skip
 def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[str] | None) -> None:
     """None: the range cuts through a value."""
     if labels is None:
@@ -237,11 +179,6 @@ def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[
             bands_meant(condition)
     else:
         assert bands_meant(condition) == labels
-
-
-def test_who_names_the_end_of_an_interval_is_told_how_to_leave_it_out() -> None:
-    with pytest.raises(InputError, match=r"cuts through the value '21-<23\.5' of 'bmi'; to leave 21 out"):
-        bands_meant("bmi=18.5..21")
 
 
 quarters = st.integers(-8, 8).map(lambda n: Decimal(n) / 4)

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
 import row_conditions
-from command_line import main
+from command_line import run
 from marginals import DisclosureRule, disclose, hide
-from models import Collection, Hierarchy, MarginalsError
+from models import Collection, Hierarchy
 from written_bundles import release_of
 
 FRAME = pd.DataFrame(
@@ -89,57 +88,6 @@ def test_expressions_predicates_and_truth_values_say_the_same(chosen: list[bool]
         assert [label == "*" for label in shown(hide(START, "age", condition), "age")] == chosen
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "age.max() > 3",
-        "@pd.read_csv('x')",
-        "__import__('os').system('ls') == 0",
-        "age >",
-        "[x for x in age]",
-        "age = 3",
-        "height > 3",
-        "age",
-        "age > 'forty'",
-        "(lambda: 1)()",
-        [True, False],
-        "",
-        "age == '41'",
-        "illness == 3",
-        "illness in ['flu', 3]",
-        "index > 3",
-        "1 == 1",
-        "True",
-        "age == True",
-        "age < 50 & age > 10",
-        "age < `marital status`",
-        "age == [41]",
-        "age > 9007199254740992",
-        "age > 1e999",
-        "age is 41",
-        "'flu' in [illness]",
-        "age > 3 # or age < 2",
-        "illness == ''",
-        r"illness == '\d'",
-        "not " * 3000 + "age > 3",
-        "not " * 500 + "age > 3",
-        "(" * 500 + "age > 3" + ")" * 500,
-        "age=young",
-        "age in 39-20",
-        "illness=Flu",
-        "(age=23) == 3",
-        "(age=23",
-        "illness=flu|",
-        " and ".join(["age > 1"] * 5000),
-    ],
-)
-def test_what_is_no_formula_is_refused_in_one_sentence(condition: object) -> None:
-    with pytest.raises(marginals.InputError) as raised:
-        hide(START, "age", condition)  # type: ignore[arg-type]
-    assert "\n" not in str(raised.value)
-    assert not any(value in str(raised.value) for value in ("23,", "widowed", "cyst"))
-
-
 def test_backticks_in_texts_quote_no_column() -> None:
     frame = FRAME.assign(**{"marital status": ["a`b", "c`d", "a", "b"], "_column_0": "other"})
     either = "`marital status` == 'a`b' or `marital status` == \"c`d\""
@@ -179,12 +127,6 @@ def test_a_number_that_stands_for_no_value_is_no_number() -> None:
     assert hidden(frame, "income < 0", ("-9",)) == [False, False, True]
     with pytest.raises(marginals.InputError, match=r"data\.missing"):
         hidden(frame, "income == -9", ("-9",))
-
-
-@pytest.mark.parametrize("rule", [DisclosureRule("height"), DisclosureRule("age", 9), DisclosureRule("age", -1)])
-def test_attributes_and_levels_that_do_not_exist_are_refused(rule: DisclosureRule) -> None:
-    with pytest.raises(MarginalsError):
-        disclose(ROWS, [rule])
 
 
 SAID = pd.DataFrame(row_conditions.ROWS).astype({"t": object})
@@ -307,14 +249,10 @@ def test_a_rule_takes_the_notation_of_queries(condition: object, rule: str) -> N
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("diagnosis=Lungs", "'diagnosis'"),
-        ("band in 5-12", "'band'"),
-        ("age=3", "'age'"),
-        ("height in 3-4", "'height'"),
-        ("age in 0-99999999999999999999", r"2\*\*53"),
-        ("note=?|", "'note'"),
+        ("diagnosis=Lungs", "'diagnosis'"), ("band in 5-12", "'band'"), ("age=3", "'age'"),
+        ("height in 3-4", "'height'"), ("age in 0-99999999999999999999", r"2\*\*53"), ("note=?|", "'note'"),
     ],
-)
+)  # fmt: skip
 def test_what_a_rule_cannot_mean_is_refused_without_a_value_of_a_row(condition: str, message: str) -> None:
     with pytest.raises(marginals.InputError, match=message) as raised:
         by_rule(condition)
@@ -410,7 +348,7 @@ def written(
         frame.to_csv(folder / "people.csv", index=False)
     (folder / "release.toml").write_text(CONFIG.replace("ENGINE", engine))
     out = folder / "out.csv"
-    result = CliRunner().invoke(main, [command, str(folder / "release.toml"), "--out", str(out), "--force", *arguments])
+    result = run(command, folder / "release.toml", "--out", out, "--force", *arguments)
     assert result.exit_code == 0, result.output
     return out.read_text().splitlines()
 
@@ -463,7 +401,7 @@ def test_auto_takes_pandas_where_duckdb_cannot_read_or_is_not_installed(
         config = 'data.path = "PATH"\nattributes.age.role = "quasi-identifier"\n[[risk.rules]]\nattribute = "age"\n'
         (tmp_path / "release.toml").write_text(config.replace("PATH", path) + "[privacy]\nk_link = 2\n")
         command = ["disclose", str(tmp_path / "release.toml"), "--out", str(tmp_path / "o.csv"), "--force", "--json"]
-        return str(json.loads(CliRunner().invoke(main, command).stdout)["engine"])
+        return str(json.loads(run(*command).stdout)["engine"])
 
     assert (engine("t.csv"), engine("t.csv.bz2")) == ("duckdb", "pandas")
     monkeypatch.setattr("marginals.disclosure.has_duckdb", lambda: False)
@@ -478,5 +416,5 @@ def test_options_that_exclude_each_other(tmp_path: Path) -> None:
         ("risk", ["--seed", "1"]),
         ("disclose", ["--out", str(tmp_path / "out.csv"), "--seed", "-1"]),
     ):
-        assert CliRunner().invoke(main, [command, str(tmp_path / "release.toml"), *arguments]).exit_code == 2
+        assert run(command, tmp_path / "release.toml", *arguments).exit_code == 2
     assert not (tmp_path / "out.csv").exists()

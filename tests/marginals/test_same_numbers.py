@@ -7,20 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import output
 from marginals import Attribute, Policy, publish, read_table
 
 CROSSED = "ward,f,m\nE,{},6\nN,{},16\nS,,20\nAll,{},42\n"
-LONG = "area,sex,n\nA,f,12.0\nA,m,\nA,Total,20.0\nB,f,8.0\nB,m,10.0\nB,Total,18.0\n"
-
-
-def run(*arguments: object, status: int = 0) -> str:
-    answer = CliRunner().invoke(main, list(map(str, arguments)))
-    assert answer.exit_code == status, answer.output
-    return answer.output
 
 
 def test_r_writes_large_round_numbers_in_its_own_way(tmp_path: Path) -> None:
@@ -36,13 +28,15 @@ def test_r_writes_large_round_numbers_in_its_own_way(tmp_path: Path) -> None:
         '[privacy]\nk_link = 5\ndiversity = "none"\n',
         encoding="utf-8",
     )
-    run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    output("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     for query, rows in (("pay>=60000", wanted), ("pay=1e+05", int((frame["pay"] == "1e+05").sum()))):
-        answer = json.loads(run("query", tmp_path / "out", query, "--json"))
+        answer = json.loads(output("query", tmp_path / "out", query, "--json"))
         assert (answer["lower"], answer["upper"]) == (rows, rows)
     text = (tmp_path / "release.toml").read_text(encoding="utf-8")
     (tmp_path / "part.toml").write_text(text.replace("[data]", '[data]\nwhere = "pay >= 60000"', 1), encoding="utf-8")
-    assert f"of {wanted} rows where pay >= 60000" in run("publish", tmp_path / "part.toml", "--out", tmp_path / "part")
+    assert f"of {wanted} rows where pay >= 60000" in output(
+        "publish", tmp_path / "part.toml", "--out", tmp_path / "part"
+    )
 
 
 def test_what_cannot_be_judged_is_said_with_bounds(tmp_path: Path) -> None:
@@ -50,7 +44,7 @@ def test_what_cannot_be_judged_is_said_with_bounds(tmp_path: Path) -> None:
     frame = pd.DataFrame({"pay": pay, "dx": ["flu", "acne"] * 50})
     table = read_table(frame, {"pay": "quasi-identifier", "dx": "sensitive"})
     publish(table, Policy(k_link=5, diversity="none")).write(tmp_path / "out")
-    answer = json.loads(run("query", tmp_path / "out", "pay>=60000", "--json"))
+    answer = json.loads(output("query", tmp_path / "out", "pay>=60000", "--json"))
     assert (answer["lower"], answer["upper"], answer["exact"]) == (30, 60, False)
     assert answer["unjudged"] == [{"attribute": "pay", "values": ["refused", "unknown"], "rows": 30}]
 
@@ -63,7 +57,7 @@ def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path
     frame = frame.assign(dx=rng.choice(["flu", "cold"], 400), age=rng.choice(["31", "45", "NA", ""], 400))
     frame.to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "release.toml"
-    shown = run("init", tmp_path / "people.csv", "--out", path)
+    shown = output("init", tmp_path / "people.csv", "--out", path)
     config = tomllib.loads(path.read_text())
     assert "person" not in config["data"]
     assert config["attributes"]["pay"]["intervals"]
@@ -107,7 +101,7 @@ def test_a_column_that_is_left_out_of_an_audit_is_named_with_the_reason(tmp_path
     (tmp_path / "t.csv").write_text(table, encoding="utf-8")
     found = marginals.audit(tmp_path / "t.csv")
     (sentence,) = (each.sentence for each in found.not_examined if each.key == "share")
-    assert sentence in run("audit", tmp_path / "t.csv", status=0 if found.ok else 1)
+    assert sentence in output("audit", tmp_path / "t.csv", status=0 if found.ok else 1)
 
 
 @pytest.mark.parametrize("mark", ["*", "-", "<5", "c", "..", "n/a", "\u2013", ""])
@@ -126,7 +120,7 @@ def test_publish_says_how_numbers_are_read_and_how_many_values_are_none(tmp_path
     roles = "".join(f'{name}.role = "quasi-identifier"\n' for name in frame)
     data = f'[data]\npath = "people.csv"\nrows_per_person = 1\n[attributes]\n{roles}'
     (tmp_path / "release.toml").write_text(data + "[privacy]\nk_link = 5\n")
-    said = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    said = output("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert "The numbers of pay are read with a decimal point" in said
     assert "9 rows have a value of pay that is no number" in said
     assert "of age" not in said

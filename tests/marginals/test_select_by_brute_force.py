@@ -24,17 +24,12 @@ _FEW = 6
 
 GROUPS = {
     "fair": [
-        "rate_marriage age yrs_married children religious",
-        "religious educ occupation occupation_husb",
-        "rate_marriage occupation affairs",
-        "age educ affairs",
+        "rate_marriage age yrs_married children religious", "religious educ occupation occupation_husb",
+        "rate_marriage occupation affairs", "age educ affairs",
     ],
     "anes96": ["TVnews selfLR ClinLR DoleLR PID", "age educ income vote", "PID vote educ"],
     "randhie": [
-        "mdvis lncoins idp lpi",
-        "physlm disea hlthg hlthf hlthp",
-        "idp hlthg hlthp disea",
-        "mdvis physlm disea",
+        "mdvis lncoins idp lpi", "physlm disea hlthg hlthf hlthp", "idp hlthg hlthp disea", "mdvis physlm disea",
     ],
     "modechoice": ["mode choice ttme invc gc", "hinc psize choice"],
     "star98": ["LOWINC PERASIAN PERBLACK PERHISP", "PERMINTE AVYRSEXP AVSALK", "PTRATIO PCTAF PCTCHRT PCTYRRND LOWINC"],
@@ -49,7 +44,7 @@ GROUPS = {
         "worst_radius worst_concavity target",
     ],
     "diabetes": ["age sex bmi bp target", "s1 s2 s3 s4 s5", "sex s6 target"],
-}
+}  # fmt: skip
 NAMES = [(name, group) for name, groups in GROUPS.items() for group in groups]
 
 

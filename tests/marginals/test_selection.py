@@ -1,8 +1,6 @@
 """From a frame to a model: what the result says is what the counts say, also in another process."""
 
 import pickle
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -55,35 +53,6 @@ def test_counts_that_are_no_whole_numbers_are_refused_in_a_sentence_without_them
     with pytest.raises(InputError, match="counts in 'Freq' must be whole numbers") as caught:
         marginals.select(frame, counts="Freq")
     assert not any(str(value) in str(caught.value) for value in ("1.5", "few", "-1"))
-
-
-@pytest.mark.parametrize(
-    ("frame", "words"),
-    [
-        (pd.DataFrame({"income": np.arange(40.0)}), "40 different values"),
-        (pd.DataFrame({"a": ["1", 1]}), "read alike"),
-        (pd.DataFrame({"a": [None, None]}), "no value"),
-        (pd.DataFrame({"size": pd.Categorical(["S", None]), "sold": [None, "yes"]}), "no value|no row"),
-        (pd.crosstab(survey()["age"], survey()["smokes"]), "cross table"),
-        (pd.DataFrame([["x", "y"]], columns=["a", "a"]), "same name"),
-        (pd.DataFrame(), "no column"),
-        (pd.DataFrame({"a": ["x", "y"], "Freq": [2, 3]}), "say counts='Freq'"),
-        (7, "not for a int"),
-    ],
-)
-def test_what_cannot_be_counted_is_refused_in_a_sentence(frame, words):
-    with pytest.raises(InputError, match=words):
-        marginals.select(frame)
-
-
-def test_the_statements_of_the_graph_are_said_in_words(selected):
-    assert selected.independences() == (
-        "age, smokes and coughs are jointly independent of sign.",
-        "Given smokes, these are independent of each other: age; coughs; sign.",
-    )
-    ((one, other, separator),) = selected.junction_tree.edges(data="separator")
-    assert {one, other} == {("smokes", "coughs"), ("age", "smokes")}
-    assert separator == ("smokes",)
 
 
 def test_each_edge_has_its_test_and_its_corrections(selected):
@@ -163,14 +132,6 @@ def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs
     assert counts.to_numpy() == pytest.approx(counts.round().to_numpy())
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"times": 0}, {"times": 2.5}, {"times": 3, "jobs": 0}, {"times": 3, "time_limit": 0}]
-)
-def test_a_bootstrap_of_nothing_is_refused(selected, wrong):
-    with pytest.raises(InputError):
-        selected.bootstrap(**wrong)
-
-
 def test_limits_of_a_person_are_kept_by_every_strategy():
     frame = survey()
     for strategy in ("auto", "greedy", "greedy-both", "exact"):
@@ -189,12 +150,6 @@ def test_limits_of_a_person_are_kept_by_every_strategy():
         marginals.select(frame, required=[("age", "weight")])
     with pytest.raises(SelectionError, match="True, False"):
         marginals.select(frame, constraint=len)
-
-
-def test_the_trace_ends_at_the_deviance_of_the_search(selected):
-    trace = marginals.select(survey(), strategy="greedy").trace()
-    assert trace["residual_deviance"].iloc[-1] == pytest.approx(selected.deviance)
-    assert trace["move"].tolist() == ["show smokes with coughs", "show age with smokes"]
 
 
 def test_the_trace_tells_what_each_step_gains_by_the_criterion():
@@ -226,11 +181,6 @@ def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(sel
     assert all(finding.holds for finding in release.verify().checks)
     with pytest.raises(marginals.NothingPublishableError):
         selected.to_release(marginals.Policy(k_link=390, diversity="none"), sensitive=["coughs"])
-
-
-def test_models_of_other_tables_are_not_compared(selected):
-    with pytest.raises(InputError, match="different tables"):
-        selected.compare(marginals.select(survey(seed=4)))
 
 
 def test_the_picture_shows_every_attribute(selected):
@@ -353,38 +303,3 @@ def test_dropped_rows_are_warned_of_with_the_columns_that_lack_a_value():
     with warnings.catch_warnings(record=True, action="always") as caught:
         marginals.select(survey())
     assert not caught
-
-
-def test_a_figure_of_policies_has_lines_that_differ_in_more_than_colour():
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    grid = marginals.frontier(table, POLICY, k=[2, 4], strategies=["greedy", "exact", "rebuild"], jobs=1)
-    figure = marginals.plot_frontier(grid)
-    lines = figure.axes[0].lines
-    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == len(lines) == 3
-    widths = [line.get_linewidth() for line in lines]
-    assert widths == sorted(widths, reverse=True)
-    assert len(set(widths)) == 3, "lines that coincide are all seen"
-
-
-def test_a_first_selection_loads_nothing_for_one_function_and_takes_little_time():
-    """1,000 rows by 6 columns. Seconds of the processor, beside an import of pandas in the same run."""
-    program = """
-import sys, time
-import numpy as np, pandas as pd
-pandas = time.process_time()
-import marginals
-rng = np.random.default_rng(0)
-frame = pd.DataFrame({name: rng.integers(0, 4, 1000) for name in "abcdef"})
-frame["b"] = (frame.a + rng.integers(0, 2, 1000)) % 4
-marginals.select(frame)
-heavy = [name for name in ("scipy.stats", "scipy.optimize", "jinja2", "matplotlib", "duckdb") if name in sys.modules]
-print(pandas, time.process_time(), *heavy)
-"""
-
-    def ratio() -> float:
-        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        pandas, whole, *heavy = run.stdout.split()
-        assert heavy == []
-        return float(whole) / float(pandas)
-
-    assert any(ratio() < 5 for _ in range(3))

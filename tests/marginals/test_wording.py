@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import Algorithm, Finding, KCombinatorial, KLink, MaxentDiversity, Verdict, WorstClass, parse_diversity
+from checks import KCombinatorial, KLink
 from checks.attacks.minimality import PossibleClaim, Refinement
 from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
@@ -20,16 +20,7 @@ from marginals.names import (
     shown_at,
     with_level_names,
 )
-from marginals.wording import (
-    ClaimInWords,
-    in_words,
-    odds_in_words,
-    refusal_in_words,
-    removed_in_words,
-    search_line,
-    told_findings,
-    told_together,
-)
+from marginals.wording import odds_in_words, refusal_in_words, removed_in_words, search_line
 from models import Collection, Domain, Hierarchy, JunctionTree, Margin, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
 from project import ROOT
@@ -176,45 +167,6 @@ def test_odds_are_rounded_down_so_that_the_sentence_holds(odds: float, said: str
 def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
     assert claim.meaning().endswith(said)
     assert ("It does not mean" in claim.meaning()) == bool(said)
-
-
-def kept(attribute: str, diversity: str, odds: float | None, verdict: Verdict = Verdict.HOLDS) -> Finding:
-    parameters = {"diversity": diversity, "sensitive": attribute}
-    worst = WorstClass(cell={"age": f"that of {attribute}"}, reached=1.0)
-    return Finding("maxent-diversity", verdict, parameters, worst, (Algorithm.NONE,), 0, odds=odds)
-
-
-def test_what_many_sensitive_attributes_keep_is_told_once_with_the_one_that_the_least_knowledge_breaks() -> None:
-    findings = [
-        kept("job", "entropy:3", 2.0),
-        kept("pay", "distinct:2", 1.5),
-        kept("vote", "entropy:3", 4.0),
-        kept("debt", "entropy:3", None, Verdict.FAILS),
-    ]
-    (verdict, lines), (failing, alone) = told_findings(findings)
-    assert (verdict, failing) == (Verdict.HOLDS, Verdict.FAILS)
-    assert lines[1:3] == ["entropy:3: job, vote", "distinct:2: pay"]
-    assert "that of pay" in lines[3]
-    assert "1.5" in lines[4]
-    assert "debt" in " ".join(alone)
-    assert len(told_findings(findings[:2])) == 2
-
-
-def test_claims_that_say_the_same_of_several_attributes_are_told_together() -> None:
-    def claim(attribute: str, diversity: str, odds: float, verdict: Verdict = Verdict.HOLDS) -> ClaimInWords:
-        stated = MaxentDiversity(parse_diversity(diversity), attribute)
-        return in_words(stated, kept(attribute, diversity, odds, verdict), ["job", "pay", "vote"])
-
-    claims = [claim("job", "entropy:3", 2.0), claim("pay", "distinct:2", 1.5), claim("vote", "entropy:3", 4.0)]
-    (together,) = told_together(claims)
-    assert together.clauses == {claims[0].clause: ["job", "vote"], claims[1].clause: ["pay"]}
-    assert together.least == claims[1]
-    assert claims[0].clause in claims[0].meaning
-    assert claims[0].clause not in together.meaning
-    alone, others = told_together([claim("debt", "entropy:3", 1.0, Verdict.FAILS), *claims])
-    assert alone.meaning == alone.claims[0].meaning
-    assert not alone.clauses
-    assert others == together
 
 
 def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
