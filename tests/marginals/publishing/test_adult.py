@@ -81,12 +81,10 @@ def test_the_release_is_three_times_closer_than_the_best_single_table_and_verifi
 @pytest.mark.parametrize(
     ("hierarchies", "values", "divergence"),
     [
-        ("hierarchies", "observed", 0.413),
-        ("hierarchies", "declared", 0.428),
-        ("hierarchies-incognito", "observed", 0.399),
-        ("hierarchies-incognito", "declared", 0.399),
+        ("hierarchies", "observed", 0.413), ("hierarchies", "declared", 0.428),
+        ("hierarchies-incognito", "observed", 0.399), ("hierarchies-incognito", "declared", 0.399),
     ],
-)
+)  # fmt: skip
 def test_under_which_condition_adult_ends_at_which_divergence(
     policy: Path, hierarchies: str, values: str, divergence: float, base: str
 ) -> None:

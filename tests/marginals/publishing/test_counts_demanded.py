@@ -10,7 +10,7 @@ import pytest
 import marginals
 from checks import Claim, KCombinatorial, KLink, MinCell
 from command_line import run
-from marginals import Attribute, NothingPublishableError, Policy, Population, Table, read_table
+from marginals import Attribute, Policy, Population, Table, read_table
 from marginals.example import attributes, frame, table
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
@@ -65,14 +65,6 @@ def test_attackers_find_no_small_count_and_conclude_nothing_that_is_not_known(co
 def test_min_cell_holds_beside_a_base_table_and_a_diversity(base: str | dict[str, int]) -> None:
     release = marginals.publish(table, Policy(min_cell=3, diversity="distinct:2", base=base)).release
     assert min(int(t.counts.min()) for t in release.published.collection.tables) >= 3
-
-
-def test_what_nothing_satisfies_is_said_with_its_numbers() -> None:
-    with pytest.raises(NothingPublishableError, match=r"min_cell = 14: 1 of 3 cells"):
-        marginals.publish(table, Policy(min_cell=14, diversity="none"))
-    joint = [{"age": 1, "diagnosis": 0}]
-    with pytest.raises(NothingPublishableError, match=r"min_cell = 9: 9 of 9 cells.*smallest 2"):
-        marginals.publish(table, Policy(min_cell=9, must_publish=joint, base="none", diversity="none"))
 
 
 def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> None:
@@ -163,26 +155,11 @@ def test_releases_are_not_checked_for_them(sample: Path) -> None:
     assert (refused.exit_code, "decided of single tables only" in refused.output) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("section", "expected"),
-    [
-        ("k_map = 3", "population.path"),
-        ("path = 'everybody.csv'\nk_map = 0", "population.k_map"),
-        ("path = 'everybody.csv'\ndelta_presence = [0.5]", "two shares"),
-        ("path = 'everybody.csv'\ndelta_presence = [0.5, 0.1]", "two shares"),
-        ("path = 'everybody.csv'\nbayes_optimal = [0.6, 0.2]", "two beliefs"),
-        ("path = 'nobody.csv'", "nobody.csv"),
-        ("sampling_fraction = 0.5\nk_map = 3", "population.sampling_fraction"),
-        ("sampling_fraction = 2", "at most 1"),
-        ("path = 'few.csv'\nk_map = 1", "no sample of it"),
-    ],
-)
-def test_a_population_that_makes_no_sense_is_refused(sample: Path, section: str, expected: str) -> None:
+def test_a_population_holds_the_table(sample: Path) -> None:
     pd.read_csv(sample.parent / "people.csv").iloc[:300].to_csv(sample.parent / "few.csv", index=False)
-    sample.write_text(CONFIG + f"[population]\n{section}\n")
+    sample.write_text(CONFIG + "[population]\npath = 'few.csv'\nk_map = 1\n")
     refused = run("assess", sample)
-    assert refused.exit_code == 2, refused.output
-    assert expected in refused.output
+    assert (refused.exit_code, "no sample of it" in refused.output) == (2, True)
 
 
 def test_beliefs_of_who_knows_the_population_are_those_of_random_worlds(tmp_path: Path) -> None:
@@ -223,11 +200,7 @@ OLD_AND_YOUNG = {"age": "quasi-identifier\nintervals = [4, 8]", "sex": "quasi-id
 
 @pytest.fixture(scope="module")
 def old_and_young() -> Table:
-    attributes = {
-        "age": Attribute("quasi-identifier", intervals=[4, 8]),
-        "sex": "quasi-identifier",
-        "ill": "sensitive",
-    }
+    attributes = {"age": Attribute("quasi-identifier", intervals=[4, 8]), "sex": "quasi-identifier", "ill": "sensitive"}
     return marginals.read_table(people(), attributes)  # type: ignore[arg-type]
 
 

@@ -12,22 +12,17 @@ from marginals.example import table
 from small_release import CONFIG, write_config
 
 CRITERIA = {
-    "distinct:2": "distinct:5",
-    "simple:1.1": "simple:3.5",
-    "entropy:1.5": "entropy:3.9",
-    "recursive:9,2 or equal": "recursive:1,4 or equal",
-    "functional:0.9,2": "functional:0.3,4",
+    "distinct:2": "distinct:5", "simple:1.1": "simple:3.5", "entropy:1.5": "entropy:3.9",
+    "recursive:9,2 or equal": "recursive:1,4 or equal", "functional:0.9,2": "functional:0.3,4",
     'pd-recursive:1,2 may disclose "a ""b""", flu': "pd-recursive:0.1,2 may disclose cold",
     'npd-recursive:9,1,2 may disclose flu must protect cold, "none, yet"': "npd-recursive:9,49,2 must protect cold",
     "negative-disclosure:1 must protect cold": "negative-disclosure:45 must protect cold",
     "adjusted-entropy:1.5 may disclose flu": "adjusted-entropy:3.95 may disclose cold",
-    'alpha:0.6 of cold, "none, yet"': "alpha:0.1 of flu",
-    "beta-likeness:2": "beta-likeness:0.001",
-    "bayes-optimal:0.3,0.8": "bayes-optimal:0.3,0.301",
-    "t-closeness:0.4": "t-closeness:0.001",
+    'alpha:0.6 of cold, "none, yet"': "alpha:0.1 of flu", "beta-likeness:2": "beta-likeness:0.001",
+    "bayes-optimal:0.3,0.8": "bayes-optimal:0.3,0.301", "t-closeness:0.4": "t-closeness:0.001",
     "t-closeness:0.3 ordered": "t-closeness:0.001 ordered",
     "t-closeness:0.4 hierarchical": "t-closeness:0.001 hierarchical",
-}
+}  # fmt: skip
 """A text that a release of the small table can keep, and one of the same kind that it does not."""
 
 
@@ -143,21 +138,6 @@ def test_odds_are_claimed_and_verify_says_the_largest_and_holds_up_to_them(folde
     assert "diversity = simple:1.5 at odds 1.1" in asked.output
     assert "entropy" not in asked.output
     assert marginals.open_release(folder / "release").verify(["odds=1.25"]).ok
-
-
-def test_odds_that_make_no_sense_are_refused(folder: Path) -> None:
-    config = folder / "other.toml"
-    for text in ('"entropy:2"\nodds = 0.5', '"entropy:2"\nodds = "2"', '"entropy:2 at odds 0.5"'):
-        config.write_text(CONFIG.replace('"entropy:2"', text))
-        refused = run("publish", config, "--out", folder / "none")
-        assert (refused.exit_code, "odds" in refused.output) == (2, True), refused.output
-    config.write_text(CONFIG.replace('diversity = "entropy:2"', "odds = 2"))
-    assert "odds are about a diversity" in run("publish", config, "--out", folder / "none").output
-    for check in ("odds=x", "odds=0.5"):
-        refused = run("verify", folder / "release", "--check", check)
-        assert (refused.exit_code, "odds" in refused.output) == (2, True), refused.output
-    marginals.publish(table, marginals.Policy(k_link=4, diversity="none")).write(folder / "bare")
-    assert run("verify", folder / "bare", "--check", "odds=1.5").exit_code == 2, "it claims no diversity"
 
 
 def test_distinct_values_bear_any_odds() -> None:

@@ -100,20 +100,6 @@ def test_fitted_groups_of_words_in_an_order_are_neighbours() -> None:
     assert release.verify().ok
 
 
-@pytest.mark.parametrize(
-    ("days", "said"),
-    [
-        ({"order": ["low", "low", "mid", "high"]}, "each once"),
-        ({"order": ["low", 2, "high"]}, "texts"),
-        ({"order": ["1", "2"], "intervals": [5]}, "by themselves"),
-        ({"label_form": "numbers or so"}, "label_form"),
-    ],
-)
-def test_what_is_no_order_is_refused(days: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        Attribute("sensitive", **days)  # type: ignore[arg-type]
-
-
 def test_an_order_that_lacks_a_value_is_refused_without_naming_it() -> None:
     frame = two_wards({"low": (20, 10), "secret": (10, 10), "high": (10, 20)})
     days = Attribute("sensitive", order=["low", "high"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks import ATTESTED, CriterionError, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
+from checks import ATTESTED, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
 from command_line import run
 from marginals import InputError, NothingPublishableError, Policy, Table
 from models import Collection
@@ -183,15 +183,7 @@ def test_readers_with_a_register_are_refused_where_they_see_somebody_twice(tmp_p
     assert not (tmp_path / "ledger").exists()
 
 
-def test_a_register_needs_a_diversity() -> None:
-    with pytest.raises(InputError, match="none is demanded"):
-        Policy(k_link=2, register=True)
-    with pytest.raises(InputError, match="true or false"):
-        Policy(diversity="distinct:2", register="yes")  # type: ignore[arg-type]
-    with pytest.raises(CriterionError, match="none is demanded"):
-        Requirements(("S",), k_link=2, register=True)
-    with pytest.raises(CriterionError, match="up to 3 rows"):
-        Requirements(("S",), diversity=parse_diversity("distinct:2"), rows_per_person=3, register=True)
+def test_a_register_is_about_attributes_with_a_diversity() -> None:
     own = MaxentDiversity(parse_diversity("distinct:2"), "S")
     some = Requirements(("S", "Q"), diversities=(own,), register=True)
     assert not some.about("Q").register

@@ -126,15 +126,13 @@ CODES = Hierarchy.from_rows([("a1", "a", "*"), ("b1", "b", "*"), ("a2", "a", "*"
     [
         # Of several lengths: which prefix a longer one stands before depends on what was cut off both.
         (
-            Attribute("quasi-identifier", prefixes=[3]),
-            "declared",
-            (["1480", "14811"], ["14801", "1481"]),
+            Attribute("quasi-identifier", prefixes=[3]), "declared", (["1480", "14811"], ["14801", "1481"]),
             ("148*", "148**"),
         ),
         # As in the file.
         (Attribute("quasi-identifier", CODES), "observed", (["a1", "b1"], ["a2", "b1"]), ("a", "b")),
     ],
-)
+)  # fmt: skip
 def test_the_order_of_labels_tells_nothing_of_those_below(
     code: Attribute, domain: Any, values: tuple[list[str], list[str]], labels: tuple[str, ...]
 ) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks import CriterionError, Distinct, Entropy, MaxentDiversity
+from checks import Distinct, Entropy, MaxentDiversity
 from command_line import run
 from marginals import InputError, NothingPublishableError
 from small_release import write_release
@@ -151,24 +151,6 @@ def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     assert (printed.exit_code, "distinct:2 at level 1 in diagnosis" in printed.output) == (0, True)
     printed = run("anonymize", path, "--method", "hilbert")
     assert (printed.exit_code, "one diversity" in printed.output) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("diversity", "said"),
-    [
-        ('{ area = "distinct:2" }', "privacy.diversity.area"),
-        ('{ diagnosis = ["distinct:2", "distinct:2", "distinct:2"], job = "none" }', "level 2"),
-        ("{ diagnosis = 3 }", "diversity.diagnosis"),
-        ("{ diagnosis = [] }", "diversity.diagnosis"),
-        ('{ diagnosis = "entrop:3" }', "diversity.diagnosis: .*'entrop:3'"),
-        ('{ diagnosis = ["none", "functional:0.5,2"] }', "diversity.diagnosis: functional:0.5,2"),
-        ("{}", "sensitive attributes"),
-        ("7", "diversity is text"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_name(folder: Path, diversity: str, said: str) -> None:
-    with pytest.raises((InputError, CriterionError), match=said):
-        published(folder, diversity)
 
 
 def test_levels_that_are_fitted_are_demanded_by_nobody(folder: Path) -> None:

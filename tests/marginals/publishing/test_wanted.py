@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
 from checks import PrivacyConstraint
 from command_line import run
-from marginals import InputError, Policy
+from marginals import Policy
 from marginals.example import table
 from marginals.publishing.policy import Wanted, finest_passing, wanted_tables
 from models import Collection, DataCube, Refusal, RefusalScope
@@ -49,30 +48,6 @@ def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None
     assert [told["weight"] for told in answer["wanted"]] == [2.5, 100.0]
     path = config(tmp_path, "")
     assert "wanted" not in json.loads(run("publish", path, "--out", tmp_path / "out", "--json").stdout)
-
-
-@pytest.mark.parametrize(
-    ("section", "said"),
-    [
-        ("[[search.wanted]]\nweight = 1.0\n", "wanted is a list"),
-        ("[[search.wanted]]\nattributes = 'age'\n", "wanted is a list"),
-        ("[[search.wanted]]\nattributes = []\n", "different names"),
-        ("[[search.wanted]]\nattributes = ['age', 'age']\n", "different names"),
-        ("[[search.wanted]]\nattributes = ['age']\nweight = 0\n", "above 0"),
-        ("[[search.wanted]]\nattributes = ['age']\nlevel = 1\n", "search.wanted.level"),
-        ("[[search.wanted]]\nattributes = ['age']\nmeasure = 'odds'\n", "'total variation'"),
-        ("[search]\nwanted = 3\n", "wanted is a list"),
-        ("[search]\nwanted = 'age'\n", "wanted is a list"),
-    ],
-)
-def test_what_is_no_analysis_is_refused(tmp_path: Path, section: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        marginals.read_config(config(tmp_path, section))
-
-
-def test_an_attribute_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match="'dead'"):
-        marginals.publish(table, Policy(k_link=4, wanted=[{"attributes": ["dead", "age"]}], diversity="none"))
 
 
 def published(**wanted: object) -> Any:

@@ -25,13 +25,11 @@ PEOPLE = pd.DataFrame(
         "sex": [1.0, 2.0, 2.0, 1.0],
         "town": ["Ulm", "Köln", "Köln", "Ulm"],
         "born": [
-            datetime.date(2000, 2, 29),
-            datetime.date(1982, 1, 1),
-            datetime.date(1982, 1, 1),
+            datetime.date(2000, 2, 29), datetime.date(1982, 1, 1), datetime.date(1982, 1, 1),
             datetime.date(1990, 5, 5),
         ],
     }
-)
+)  # fmt: skip
 ROLES = dict.fromkeys(PEOPLE, "quasi-identifier")
 CELLS = {("23", "1", "Ulm", "2000-02-29"): 1, ("41", "2", "Köln", "1982-01-01"): 2}
 DESCRIPTIONS = {"age": "age in\nyears", "sex": "", "town": "", "born": "date of birth"}

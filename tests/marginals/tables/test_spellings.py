@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from command_line import main
+from command_line import run
 from marginals import Attribute, DisclosureRule, InputError, Part, Policy, disclose, publish, read_rows, read_table
 
 PLAIN = Attribute("quasi-identifier")
@@ -215,7 +215,7 @@ def disclosed_by_duckdb(folder: Path, rules: Sequence[DisclosureRule], decimal: 
         f'[attributes.x]\nrole = "quasi-identifier"\n[attributes.ill]\nrole = "sensitive"\n{asked}'
     )
     command = ["disclose", str(folder / "release.toml"), "--out", str(folder / "out.csv")]
-    return CliRunner().invoke(main, command)
+    return run(*command)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -243,8 +243,7 @@ def test_answers_are_those_of_pandas_on_the_numbers(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "name",
-    [n for n, own in SPELLINGS.items() if "ercent" not in n and "scientific" not in n and "exponents" not in n],
+    "name", [n for n, own in SPELLINGS.items() if "ercent" not in n and "scientific" not in n and "exponents" not in n]
 )
 def test_an_audit_reads_the_counts_of_a_spelling(name: str, tmp_path: Path) -> None:
     spelling = SPELLINGS[name]

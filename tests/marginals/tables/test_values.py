@@ -114,25 +114,6 @@ def test_a_whole_number_with_a_point_is_one() -> None:
     assert len(read_rows(frame, {"age": Attribute("quasi-identifier", intervals=[5, 10])})) == 4
 
 
-@pytest.mark.parametrize(
-    ("texts", "widths", "decimal", "message"),
-    [
-        (["31", "0.42"], [5, 10], ".", "row 2 is not a whole number.*with a decimal point"),
-        (["31", "old"], [5, 10], ".", "row 2 is not a whole number, which intervals need$"),
-        (["31", "old"], [5.0, 10], ".", "row 2 is not a number, which intervals need$"),
-        (["31", "0,42"], [5.0, 10], ".", r"row 2 .*'\.', as data\.decimal says"),
-        (["31", "0.42"], [5.0, 10], ",", r"row 2 .*',', as data\.decimal says"),
-        (["31", "1.234"], [5.0, 10], ",", "row 2 .*','"),
-    ],
-)
-def test_what_cannot_be_binned_is_refused_with_its_row(
-    texts: list[str], widths: list[float], decimal: str, message: str
-) -> None:
-    attributes = {"age": Attribute("quasi-identifier", intervals=widths)}
-    with pytest.raises(InputError, match=message):
-        read_table(pd.DataFrame({"age": texts}), attributes, decimal=decimal)
-
-
 @given(st.datetimes(datetime(1000, 1, 1)))
 def test_a_time_is_what_it_is_however_it_is_spelled(when: datetime) -> None:
     expected = str(when.replace(microsecond=0)).removesuffix(" 00:00:00")
@@ -209,36 +190,6 @@ def test_german_days_are_the_same() -> None:
     german = pd.DataFrame({"seen": ["12.11.2023", "1.2.2024"]})
     table = read_table(german, {"seen": Attribute("quasi-identifier", dates=["month"])})
     assert dict(table.base_counts.cells()) == {("2023-11-12",): 1, ("2024-02-01",): 1}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"intervals": [float("inf")]}, "infinity"),
-        ({"intervals": [0.5, 0.7]}, "^intervals: .*multiple"),
-        ({"intervals": [10, 25]}, "^intervals: "),
-        ({"intervals": [0.0]}, "multiple"),
-        ({"intervals": [0]}, "^intervals: "),
-        ({"prefixes": [2, 3]}, "^prefixes: "),
-        ({"prefixes": [0]}, "^prefixes: "),
-        ({"apart": [40]}, "apart .* intervals"),
-        ({"missing": "keep"}, "missing .*'keep'"),
-        ({"dates": ["hour"]}, "'hour'"),
-        ({"dates": ["year", "month"]}, "longer than the one before"),
-        ({"dates": ["month", "month"]}, "longer than the one before"),
-        ({"dates": ["week", "month"]}, "weeks"),
-    ],
-)
-def test_levels_that_do_not_nest_are_refused_before_a_table_is_read(
-    settings: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=message):
-        Attribute("quasi-identifier", **settings)
-    if "dates" in settings:
-        config = tmp_path / "release.toml"
-        config.write_text(f"data.path = 'x.csv'\n[attributes.seen]\nrole = 'sensitive'\ndates = {settings['dates']}")
-        with pytest.raises(InputError, match=rf"attributes\.seen\.dates: .*{message}"):
-            read_config(config)
 
 
 ORDERS = {
