@@ -82,18 +82,10 @@ def test_counts_are_those_that_the_csv_module_reads(file: tuple[bytes, list[str]
 @pytest.mark.parametrize(
     "rows",
     [
-        b'a,"b",1\n',
-        b"a,b,1\r\n",
-        b"a,b\0,1\n",
-        b"a,b\n",
-        b"a,b,c,1\n",
-        b"a,b,1\n\n",
-        b"a\n,b,1\n",
-        b"a,b,\xff\n",
-        b"a,b,1" * 999,
-        b"b," + LONG.encode() + b",1\n",
+        b'a,"b",1\n', b"a,b,1\r\n", b"a,b\0,1\n", b"a,b\n", b"a,b,c,1\n", b"a,b,1\n\n", b"a\n,b,1\n", b"a,b,\xff\n",
+        b"a,b,1" * 999, b"b," + LONG.encode() + b",1\n",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "b\0"], ["a", "b", LONG]])
 def test_files_that_are_not_plain_are_read_all_the_same(rows: bytes, labels: list[str]) -> None:
     assert_read(b"first,second,count\n" + rows, labels)

@@ -16,7 +16,7 @@ from typing import TypeVar
 import pytest
 
 import marginals
-from marginals import BundleError, InputError
+from marginals import BundleError
 from marginals.example import release
 from minisign_programs import Keys, write_keys
 from small_release import contents
@@ -277,11 +277,7 @@ def test_links_within_a_bundle_are_followed_and_those_out_of_it_are_not(genuine:
     file.unlink()
     file.symlink_to(genuine / "table.csv")
     assert marginals.verify(genuine).ok
-    for target, why in (
-        (kept, "leads out"),
-        (file, "to itself"),
-        (genuine / "none.csv", "no such file"),
-    ):
+    for target, why in ((kept, "leads out"), (file, "to itself"), (genuine / "none.csv", "no such file")):
         file.unlink()
         file.symlink_to(target)
         assert problem(genuine).startswith(f"marginals/{file.name}: ")
@@ -298,8 +294,3 @@ def test_nobody_waits_for_a_pipe_that_takes_the_place_of_a_file(genuine: Path) -
 
     with watched(genuine, pipe), pytest.raises(BundleError, match="it is not a file"):
         marginals.open_release(genuine)
-
-
-def test_a_release_is_named_before_it_is_verified() -> None:
-    with pytest.raises(InputError, match="name the folder"):
-        marginals.verify()

@@ -227,14 +227,6 @@ def test_the_fit_over_atoms_is_the_maximum_entropy_over_base_values(seed: int) -
     assert expected == pytest.approx(by_atom, abs=1e-6)
 
 
-def test_atoms_of_base_values_that_both_name() -> None:
-    one = Hierarchy.from_rows([("oak", "wood", "*"), ("elm", "wood", "*"), ("bay", "sea", "*")])
-    other = Hierarchy.from_rows([("oak", "north", "*"), ("elm", "south", "*"), ("bay", "south", "*")])
-    atoms = atoms_of([(one, 1), (other, 1)])
-    assert atoms is not None
-    assert sorted(atoms.labels) == ["bay", "elm", "oak"]
-
-
 @given(st.lists(st.sets(st.integers(1, 19), max_size=5), min_size=1, max_size=3), st.integers(0, 3), st.booleans())
 def test_atoms_of_intervals_are_those_of_the_tenths_in_them(cuts: list[set[int]], unit: int, is_open: bool) -> None:
     """Cut anew by brute force: the tenths that every release puts into the same intervals are one atom.

@@ -145,8 +145,7 @@ def test_of_more_columns_than_a_search_gets_through_those_that_go_together_stay(
     frame = pd.DataFrame({f"n{i}": rng.integers(0, 2, 600) for i in range(50)})
     frame[["wished", "diagnosis", "age"]] = rng.integers(0, 2, (600, 3))
     frame = pd.concat(
-        [frame, pd.DataFrame({f"c{i}": np.where(rng.random(600) < 0.2, 1 - common, common) for i in range(30)})],
-        axis=1,
+        [frame, pd.DataFrame({f"c{i}": np.where(rng.random(600) < 0.2, 1 - common, common) for i in range(30)})], axis=1
     )
     frame = frame.replace({0: "no", 1: "yes"})
     left = init(frame, tmp_path, "--wanted", "wished").with_role("ignored")
@@ -178,12 +177,10 @@ def test_exact_coordinates_are_left_out_together_whether_or_not_one_of_them_has_
 @pytest.mark.parametrize(
     "names",
     [
-        ("birth_day", "birth_month", "birth_year"),
-        ("dob_d", "dob_m", "dob_y"),
-        ("Geburtstag_Tag", "Geburtsmonat", "Geburtsjahr"),
-        ("dayborn", "mnthborn", "age"),
+        ("birth_day", "birth_month", "birth_year"), ("dob_d", "dob_m", "dob_y"),
+        ("Geburtstag_Tag", "Geburtsmonat", "Geburtsjahr"), ("dayborn", "mnthborn", "age"),
     ],
-)
+)  # fmt: skip
 def test_of_a_day_of_birth_in_three_columns_the_day_is_left_out(names: tuple[str, str, str]) -> None:
     day, month, year = names
     born = {day: [n % 28 + 1 for n in ROWS], month: [n % 12 + 1 for n in ROWS], year: [20 + n % 37 for n in ROWS]}

@@ -1,4 +1,4 @@
-"""Counts behind the guesses, against their definitions: codes that branch, copies, sums, missing values, associations."""
+"""Counts behind the guesses, against their definitions: codes, copies, sums, missing values, associations, people."""
 
 from collections import Counter, defaultdict
 from itertools import product
@@ -17,6 +17,7 @@ from marginals.config.column_guess import likely_prefixes
 from marginals.config.copies import Values, copies, determines, sums
 from marginals.config.structural_missing import StructurallyMissing, structurally_missing
 from marginals.publishing.proposals import proposed_diversity
+from marginals.tables.people import worth_counting
 
 OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
 
@@ -184,3 +185,12 @@ def test_whatever_is_left_out_all_rows_that_count_then_satisfy_what_is_demanded(
     config = init(frame, tmp_path).config()
     table = config.read_table()
     assert all(proposed_diversity(table, name, config.policy.min_cell) is not None for name in table.sensitive)
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=60))
+def test_several_rows_of_each_person_count_where_that_keeps_many_more_rows(each: list[int]) -> None:
+    """By trying all: half again as many rows as people, classes at most twice as coarse, and the best number first."""
+    kept = {r: sum(min(n, r) for n in each) for r in range(1, max(each) + 1)}
+    enough = min(r for r in kept if kept[r] >= 0.95 * sum(each))
+    worth = [r for r in kept if r <= enough and kept[r] >= 1.5 * len(each) and 2 * kept[r] >= r * len(each)]
+    assert list(worth_counting(np.array(each))) == sorted(worth, reverse=True)

@@ -84,13 +84,6 @@ def test_how_many_values_are_rare_is_said_and_may_be_chosen(tmp_path: Path) -> N
         assert f"of which {together} are rare" in columns["town"]["why"]
 
 
-def test_how_many_there_are_of_something_is_no_number_of_somebody() -> None:
-    """The first is of openintro's loans_full_schema."""
-    counts = np.random.default_rng(1).poisson(20, 5_000)
-    names = ["num_open_accounts", "numberOfChildren", "num_client", "patient_no", "number"]
-    assert [guessed(name, counts)["role"] for name in names] == ["quasi-identifier"] * 2 + ["identifier"] * 3
-
-
 CELLS = {
     "text": st.sampled_from(["north", "south", "east", "w;est", 'q"uote', "#x", "'y'", "Ünï 🙂", "*", "Other values"]),
     "number": st.integers(-30, 3000).map(str),
@@ -246,14 +239,12 @@ def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, tmp_pat
 @pytest.mark.parametrize(
     ("dates", "why"),
     [
-        (["01/02/1980", "03/04/1981"], "cannot be told apart"),
-        (["01.02.80", "03.04.81"], "two digits"),
+        (["01/02/1980", "03/04/1981"], "cannot be told apart"), (["01.02.80", "03.04.81"], "two digits"),
         (["31.02.1980", "30.01.1980"], "no days of the calendar"),
-        (["01/13/1980", "03/4/1980"], "spelled in another way"),
-        (["01.02.1980", "31.12.9999"], "too far apart"),
+        (["01/13/1980", "03/4/1980"], "spelled in another way"), (["01.02.1980", "31.12.9999"], "too far apart"),
         (["01.02.0000", "31.12.0001"], "no days of the calendar"),
     ],
-)
+)  # fmt: skip
 def test_dates_that_cannot_be_read_are_left_out_with_the_reason(dates: list[str], why: str) -> None:
     found = guessed("born", dates * 30)
     assert found["role"] == "ignored"
@@ -285,17 +276,6 @@ def test_a_german_table_is_published_as_guessed(tmp_path: Path, german: pd.DataF
     result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert marginals.verify(tmp_path / "out").ok
-
-
-def test_the_same_is_guessed_of_the_same_table_with_points(tmp_path: Path, german: pd.DataFrame) -> None:
-    """But for the sign and the comment above it."""
-    german.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    with_commas = init(tmp_path / "t.csv", tmp_path).text.splitlines()
-    german.assign(bmi=german["bmi"].str.replace(",", ".")).to_csv(tmp_path / "t.csv", index=False, sep=";")
-    with_points = init(tmp_path / "t.csv", tmp_path).text.splitlines()
-    comment, sign = (line for line in with_commas if line not in with_points)
-    assert [line for line in with_points if line not in with_commas] == []
-    assert (comment[:2], "bmi" in comment, sign) == ("# ", True, 'decimal = ","')
 
 
 @pytest.mark.parametrize(
@@ -440,16 +420,3 @@ def test_texts_are_categories_where_they_were_chosen_from_a_list(name: str, valu
     found = guessed(name, values)
     assert found["role"] == role
     assert name != "problem" or role == "ignored" or found["ladder"] == "fitted"
-
-
-def test_no_comment_of_a_first_config_repeats_a_number_that_somebody_may_change() -> None:
-    """The window changes the number and leaves the comment above it."""
-    text = init_columns({"sex": SEX * 600, "diagnosis": ["flu", "gout", "cold", "asthma"]}).text
-    privacy = text.split("[privacy]\n")[1].split("\ndiversity")[0]
-    numbers = [int(line.split(" = ")[1]) for line in privacy.splitlines() if line.split(" = ")[-1].isdigit()]
-    assert sorted(numbers) == [3, 10, 10]
-    above = [line for line in privacy.splitlines() if line.startswith("#")]
-    assert above
-    assert not any(
-        character.isdigit() for line in above if "recursive" not in line for character in line.replace("but 0", "")
-    )

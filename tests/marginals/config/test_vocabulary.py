@@ -1,8 +1,5 @@
 """The table of words tells what a column is about in seven languages, by words and parts of words, and asks otherwise."""
 
-import tomllib
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
@@ -26,12 +23,10 @@ SURE = {
 ABBREVIATED = {
     "health or treatment": "badhlth bl_diab Prev.preg numvisit prevHyper",
     "income, wealth, benefits or debt": "lfaminc hrwage annearn nettoeink revmensuel pensja",
-    "drugs, alcohol or tobacco": "BL.Cig.Day smkyrs",
-    "religion or belief": "parcath",
-    "membership in a trade union": "husunion",
-    "crime, force or custody": "antecedentes_penales incarcerated",
+    "drugs, alcohol or tobacco": "BL.Cig.Day smkyrs", "religion or belief": "parcath",
+    "membership in a trade union": "husunion", "crime, force or custody": "antecedentes_penales incarcerated",
     "opinions or judgements": "trustMostPeople szczescie",
-}
+}  # fmt: skip
 LANGUAGES = ["Diagnose", "diagnóstico", "MALADIE", "Krankheit_1", "monatsGehalt", "Einkommen", "Vermögen"]
 
 
@@ -75,12 +70,10 @@ def test_words_that_hold_others_by_chance_say_nothing(names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "role", "about"),
     [
-        ("result", "sensitive", "health or treatment"),
-        ("race", "quasi-identifier", "race or ethnic origin"),
-        ("denomina", "sensitive", "religion or belief"),
-        ("q17b", "quasi-identifier", "says nothing"),
+        ("result", "sensitive", "health or treatment"), ("race", "quasi-identifier", "race or ethnic origin"),
+        ("denomina", "sensitive", "religion or belief"), ("q17b", "quasi-identifier", "says nothing"),
     ],
-)
+)  # fmt: skip
 def test_words_that_can_mean_something_else_are_asked_about(name: str, role: str, about: str) -> None:
     found = guessed(name, ["a", "b", "c"] * 50)
     assert (found["role"], about in found["question"]) == (role, True)
@@ -125,16 +118,3 @@ def test_values_say_what_a_column_is_about(values: list[str], about: str | None)
     assert (found["role"] == "sensitive") is (about is not None)
     assert about is None or about in found["why"]
     assert ("question" in found) is (about in (None, "amounts of money"))
-
-
-def test_the_table_of_words_is_well_kept() -> None:
-    """Words are as the words of names are: in lower case, without accents; none twice in a list."""
-    content = tomllib.loads((files("marginals.config") / "special_categories.toml").read_text(encoding="utf-8"))
-    assert len(content["kinds"]) >= 12
-    for name, kind in [*content["kinds"].items(), ("recognizable", content["recognizable"])]:
-        for key, listed in kind.items():
-            words = listed.split()
-            if key not in ("about", "default"):
-                assert len(set(words)) == len(words), (name, key)
-                assert all(part.isascii() and part.isalpha() and part.islower() for w in words for part in w.split("+"))
-        assert all(len(word) >= 4 for word in kind.get("begins", "").split()), name
