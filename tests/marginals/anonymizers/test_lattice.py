@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
@@ -27,14 +27,7 @@ from checks import (
 )
 from command_line import main
 from marginals import InputError
-from marginals.anonymizers.lattice import (
-    MEASURES,
-    SettledNodes,
-    minimal_tables,
-    single_table,
-    stepwise_table,
-    table_satisfies,
-)
+from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, stepwise_table, table_satisfies
 from marginals.anonymizers.thinning import kept_rows, thinned_table
 from marginals.example import table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
@@ -43,18 +36,12 @@ from strategies import contingency_tables, data_cubes, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
     [
-        None,
-        Distinct(2),
-        Simple(Fraction(2)),
-        Entropy(Fraction(2)),
-        Recursive(Fraction(2), 2),
-        Recursive(Fraction(1), 2, dont_care=frozenset({0})),
-        NegativeDisclosure(Fraction(20), frozenset({0})),
+        None, Distinct(2), Simple(Fraction(2)), Entropy(Fraction(2)), Recursive(Fraction(2), 2),
+        Recursive(Fraction(1), 2, dont_care=frozenset({0})), NegativeDisclosure(Fraction(20), frozenset({0})),
         NpdRecursive(Recursive(Fraction(3), 2), NegativeDisclosure(Fraction(10), frozenset({0}))),
-        DontCareEntropy(Fraction(3, 2), frozenset({0})),
-        Functional(Fraction(1, 2), 2),
+        DontCareEntropy(Fraction(3, 2), frozenset({0})), Functional(Fraction(1, 2), 2),
     ]
-)
+)  # fmt: skip
 
 
 @given(st.data(), st.integers(1, 4), criteria, st.none() | st.integers(1, 3))
@@ -87,17 +74,6 @@ def test_the_minimal_tables_are_those_of_the_whole_lattice(
         assert found.classes == len(classes)
         assert found.discernibility == int((classes**2).sum())
         assert found.height == sum(found.levels.values())
-
-
-def test_what_passes_is_monotone_so_the_search_may_settle_boxes() -> None:
-    """Progress never runs backwards and ends with every node settled."""
-    domain = Domain.of({"a": Hierarchy.from_intervals(map(str, range(8)), [2, 4]), "s": Hierarchy.flat("xyz")})
-    codes = {"a": np.arange(24) % 8, "s": np.arange(24) % 3}
-    table = ContingencyTable.from_cells(domain, {"a": 0, "s": 0}, codes, np.ones(24, dtype=np.int64))
-    seen: list[tuple[int, int]] = []
-    minimal_tables(DataCube([table]), ("a",), Requirements(("s",), k_link=5), lambda *at: seen.append(at))
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1] == (4, 4)
 
 
 @given(st.data(), st.sampled_from([0.1, 0.3, 0.6]), st.integers(1, 2))
@@ -211,42 +187,6 @@ def test_the_best_table_by_each_measure() -> None:
             result.best(measure)
 
 
-def is_finer(one, other):
-    return all(a <= b for a, b in zip(one, other))
-
-
-@given(st.data())
-def test_the_next_node_settles_most_in_the_worse_case(data):
-    """Up to 256 nodes, so that axes are summed over in one group and in several."""
-    heights = tuple(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4), label="heights"))
-    nodes = list(product(*(range(height + 1) for height in heights)))
-    settled = SettledNodes(heights)
-    passed, failed = [], []
-    for node in data.draw(st.lists(st.sampled_from(nodes), max_size=4), label="verdicts"):
-        passes = data.draw(st.booleans())
-        if any(is_finer(node, other) for other in failed) if passes else any(is_finer(other, node) for other in passed):
-            continue  # no monotone requirement says so
-        (passed if passes else failed).append(node)
-        settled.settle(node, passes)
-    still_open = [
-        node
-        for node in nodes
-        if not any(is_finer(other, node) for other in passed) and not any(is_finer(node, other) for other in failed)
-    ]
-    assert [node for node in nodes if settled.open[node]] == still_open
-    worth = {
-        node: min(
-            sum(is_finer(other, node) for other in still_open), sum(is_finer(node, other) for other in still_open)
-        )
-        for node in still_open
-    }
-    # Of equals the first one.
-    assert settled.most_telling() == max(worth, key=worth.__getitem__, default=None)
-    lowest = [node for node in nodes if any(is_finer(p, node) for p in passed)]
-    assert settled.minimal() == [n for n in lowest if not any(m != n and is_finer(m, n) for m in lowest)]
-    event("settled" if not still_open else "open")
-
-
 @given(data_cubes(max_cells=100), st.integers(1, 8), st.integers(1, 3))
 def test_it_is_one_of_the_minimal_tables_or_there_is_none(cube: DataCube, k: int, l: int) -> None:
     *public, sensitive = cube.domain.attributes
@@ -304,23 +244,6 @@ def test_without_rows_left_out_the_tables_are_those_of_anonymize() -> None:
     assert (found.levels, found.left_out, found.thinned, found.dropped) == (same.levels, 0, 0, 0)
     assert found.kl_divergence == pytest.approx(same.kl_divergence)
     assert found.information_utility == pytest.approx(same.information_utility)
-
-
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        ({"diversity": "entropy:2", "register": True}, "register = true"),
-        ({"k_link": 4, "diversity": "none", "min_cell": 3}, "least count of cells"),
-        ({"diversity": "t-closeness:0.3"}, "not for t-closeness"),
-        ({"diversity": "entropy:2 at odds 1.1"}, "not for entropy"),
-        ({"diversity": "pd-recursive:2,2 may disclose Flu"}, "not for pd-recursive"),
-    ],
-)
-def test_demands_that_leaving_out_does_not_keep_are_refused(policy: dict[str, object], said: str) -> None:
-    with pytest.raises(marginals.InputError, match=said):
-        marginals.thin(table, marginals.Policy(**policy), 0.1)
-    with pytest.raises(marginals.InputError, match="from 0 to 1"):
-        marginals.thin(table, marginals.Policy(k_link=2), 1.1)
 
 
 def test_the_command_writes_a_table_that_its_file_alone_verifies(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marginals import InputError, Release
+import marginals
+from marginals import Attribute, InputError, Policy, Release
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
 from written_bundles import release_of
 
@@ -81,15 +82,9 @@ DOMAIN = Domain.of(
 )
 CELLS: list[tuple[str, ...]] = list(product(["a0", "a1", "a2"], ["b0", "b1"], ["c0", "c1"]))
 MARGINS: Margins = [
-    {"a": 0, "b": 0},
-    {"b": 0, "c": 0},
-    {"a": 0, "c": 0},
-    {"a": 1, "c": 0},
-    {"a": 1, "b": 0},
-    {"a": 0},
-    {"b": 0},
+    {"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0, "c": 0}, {"a": 1, "c": 0}, {"a": 1, "b": 0}, {"a": 0}, {"b": 0},
     {"c": 0},
-]
+]  # fmt: skip
 CONDITIONS = {
     "a": [["a0"], ["a1"], ["a0", "a2"], ["a1", "a2"]],
     "b": [["b0"], ["b1"], ["b0", "b1"]],
@@ -273,13 +268,8 @@ LABELS = np.array([p[0] for p in PEOPLE])
 X = np.array([p[1] for p in PEOPLE])
 B, C = (np.array([p[i] for p in PEOPLE]) for i in (2, 3))
 WITH_NUMBERS: Margins = [
-    {"n": 0, "b": 0, "c": 0},
-    {"n": 0, "b": 0},
-    {"n": 1, "b": 0},
-    {"n": 1, "c": 0},
-    {"b": 0, "c": 0},
-    {"n": 0},
-]
+    {"n": 0, "b": 0, "c": 0}, {"n": 0, "b": 0}, {"n": 1, "b": 0}, {"n": 1, "c": 0}, {"b": 0, "c": 0}, {"n": 0},
+]  # fmt: skip
 FOUR = World(NUMBERS, [{"n": label, "b": f"b{b}", "c": f"c{c}"} for label, _, b, c in PEOPLE], 4)
 WHERE = {
     "": np.ones(len(PEOPLE), dtype=bool),
@@ -378,6 +368,68 @@ def test_shares_and_risks(table: Table, margins: Margins, where: str, part: str)
             lies_within([ratio_of(p, q) for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
             compared = release.risk_difference([part], "b=b0", asked(where), against=against)
             lies_within([p - q for p, q in pairs], compared.lower, compared.upper, sharp=compared.sharp)
+
+
+IS_KNOWN = {"flu": [True], "gout": [True], "mumps or missing": [True, False], "missing": [False]}
+"""For each label of an illness whether its rows have one."""
+PATIENTS = [(*who, sex, c) for who in [(label, known) for label in IS_KNOWN for known in IS_KNOWN[label]]
+            for sex in ("f", "m", "missing") for c in ("c0", "c1")]  # fmt: skip
+LABEL, KNOWN, SEX, C_LABEL = (np.array(column) for column in zip(*PATIENTS))
+ILLNESSES = Hierarchy.from_rows([(label, "some" if label in ("flu", "gout") else label, "*") for label in IS_KNOWN])
+THREE = World(
+    Domain.of({"ill": ILLNESSES, "sex": Hierarchy.flat(["f", "m", "missing"]), "c": Hierarchy.flat(["c0", "c1"])}),
+    [{"ill": label, "sex": sex, "c": c} for label, _, sex, c in PATIENTS],
+    3,
+)
+OF_PATIENTS: Margins = [
+    {"ill": 0, "sex": 0, "c": 0}, {"ill": 0, "sex": 0}, {"ill": 1, "sex": 0}, {"sex": 0, "c": 0}, {"ill": 0, "c": 0},
+    {"ill": 0},
+]  # fmt: skip
+ANYBODY = np.ones(len(PATIENTS), dtype=bool)
+HAVING = {
+    "ill=flu": (LABEL == "flu", KNOWN),
+    "ill=flu|gout": (np.isin(LABEL, ["flu", "gout"]), KNOWN),
+    "ill=missing": (LABEL == "missing", ANYBODY),
+    "sex=f": (SEX == "f", SEX != "missing"),
+}
+"""Whom a condition holds for, and of whom it is known whether it does."""
+
+
+@given(THREE.drawn(), some_of(OF_PATIENTS), st.sampled_from([*HAVING]), st.sampled_from(["", "c=c1", "sex=m"]))
+def test_shares_and_risks_leave_out_who_has_no_value(table: Table, margins: Margins, part: str, where: str) -> None:
+    """Rows without a value are neither in a share nor in its complement."""
+    if part.startswith("sex") and where.startswith("sex"):
+        return
+    release, possible = THREE.released(table, margins), THREE.possible(table, margins)
+    among = {"": ANYBODY, "c=c1": C_LABEL == "c1", "sex=m": SEX == "m"}[where]
+    holds, known = HAVING[part]
+    counts = [possible @ (among & known & holds), possible @ (among & known)]
+    try:
+        found = release.share(part, asked(where))
+    except InputError:
+        assert not counts[1].any()
+    else:
+        lies_within(
+            [inside / rows for inside, rows in zip(*counts) if rows], found.lower, found.upper, sharp=found.sharp
+        )
+    if "sex" in part or "sex" in where:
+        return
+    groups = [among & known & (sex == SEX) for sex in ("f", "m")]
+    pairs = zip(*([*zip(possible @ (group & holds), possible @ group)] for group in groups))
+    differences = [first / one - second / other for (first, one), (second, other) in pairs if one and other]
+    found = release.risk_difference(part, "sex=f", asked(where))
+    lies_within(differences, found.lower, found.upper, sharp=found.sharp)
+
+
+def test_a_share_of_a_frame_is_of_the_rows_with_a_value() -> None:
+    frame = pd.DataFrame({"ill": ["flu"] * 4 + ["gout"] * 4 + [""] * 8, "town": ["x", "y"] * 8})
+    table = marginals.read_table(frame, dict.fromkeys(frame, Attribute("quasi-identifier", missing="as a value")))
+    release = marginals.publish(table, Policy(k_link=2, diversity="none")).release
+    for part in ("ill=flu", "ill=missing"):
+        assert release.share(part) == 0.5
+    assert release.share("ill=flu", "town=x") == 0.5
+    assert release.risk_ratio("ill=flu", "town=x") == 1
+    assert release.risk_difference("town=x", "ill=flu") == 0
 
 
 @given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from([None, "rows", "columns", "all"]))

@@ -1,4 +1,7 @@
-"""No answer that rests on an assumption can be had without its word: every public method of a release is gone through."""
+"""No answer that rests on an assumption can be had without its word: every public method of a release is gone through.
+
+Nor is a condition in the place of another argument dropped: the answer would be right for another question.
+"""
 
 import copy
 import inspect
@@ -15,12 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals import AssumptionWarning, Attribute, Mixture, Policy, Release
+from marginals import AssumptionWarning, Attribute, InputError, Mixture, Policy, Release
 from marginals.example import attributes, frame, release
-from models import Hierarchy, basis_of
-from models.graphs.basis import NOT_ASKED, Distinction
+from models import Hierarchy
 from shape_releases import release_of
-from strategies import SHAPE_DOMAIN, SHAPES
+from strategies import SHAPES
 
 VALUES = {"age": "20-39", "sex": "Female", "diagnosis": "Flu"}
 NUMBERS = {"sex": {"Female": 0.0, "Male": 1.0}, "diagnosis": {"Asthma": 0.0, "Flu": 1.0, "Gout": 3.0}}
@@ -48,26 +50,20 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
 """How each method that answers is asked about two attributes."""
 
 NO_ANSWERS: Final[dict[str, str]] = {
-    "what is published": "everything further margins",
-    "it is the question itself": "supports",
+    "what is published": "everything further margins", "it is the question itself": "supports",
     "a picture of the kinds of all pairs": "plot",
     "whole tables of rows that are nobody's, as the method says": "plausible_tables",
     "an interval, which says what it assumes": "plausible_interval",
     "certain, whatever the kind of the estimates": "crosstab_bounds quantile_bounds",
-    "the published marginals, the core of them": "collection",
-    "the published labels": "domain",
-    "a published count": "rows",
-    "the folder that it is in": "path",
-    "what is claimed": "claims least_count",
-    "names the release": "cite",
-    "how much the marginals tell, a function of them": "information total_information",
+    "the published marginals, the core of them": "collection", "the published labels": "domain",
+    "a published count": "rows", "the folder that it is in": "path", "what is claimed": "claims least_count",
+    "names the release": "cite", "how much the marginals tell, a function of them": "information total_information",
     "what is published together": "interaction_graph junction_tree",
     "what the model assumes, in words": "independences",
     "the model itself, for those who compute with it": "u_terms model maximum_entropy",
-    "verdicts on the marginals": "verify",
-    "writes the marginals": "write",
+    "verdicts on the marginals": "verify", "writes the marginals": "write",
     "writes the report, which shows the kind of every pair": "write_report",
-}
+}  # fmt: skip
 
 
 def named(why: dict[str, str]) -> set[str]:
@@ -104,13 +100,10 @@ MIXED_ANSWERS: Final[dict[str, Callable[[Mixture], Any]]] = {
 """How each method of several releases that answers is asked."""
 
 NO_MIXED_ANSWERS: Final[dict[str, str]] = {
-    "what is published": "published",
-    "the models themselves, for those who compute with them": "models",
-    "the published labels": "domain",
-    "verdicts on the marginals": "verify",
-    "about rows that the reader has": "log_likelihood",
-    "weights, by rows that the reader has": "fitted",
-}
+    "what is published": "published", "the models themselves, for those who compute with them": "models",
+    "the published labels": "domain", "verdicts on the marginals": "verify",
+    "about rows that the reader has": "log_likelihood", "weights, by rows that the reader has": "fitted",
+}  # fmt: skip
 
 TAKING_RELEASES: Final[dict[str, str]] = {
     "the steward's: the truth stands beside it": "compare query_error prediction_accuracy",
@@ -175,13 +168,6 @@ def test_a_published_answer_says_so_and_warns_of_nothing(name: str, one_table: R
         assert word_of(ANSWERS[name](one_table, "diagnosis", "sex")) == ("published", [])
 
 
-def test_python_shows_a_warning_once_for_a_line() -> None:
-    with warnings.catch_warnings(record=True, action="default") as caught:
-        for _ in range(3):
-            release.mean("sex", "age=20-39", NUMBERS["sex"])
-    assert len(caught) == 1
-
-
 @pytest.mark.parametrize(
     ("ask", "kind"),
     [
@@ -204,34 +190,6 @@ def test_python_shows_a_warning_once_for_a_line() -> None:
 )
 def test_kinds_of_questions(ask: Callable[[], Any], kind: str) -> None:
     assert word_of(ask())[0] == kind
-
-
-@given(
-    st.integers(0, 2**32 - 1), st.sampled_from(["chain", "star through a generalized value", "cycle", "disconnected"])
-)
-@settings(max_examples=60)
-def test_levels_and_conditions_ask_for_groups_of_base_values(seed: int, shape: str) -> None:
-    """The kind of a cross table is that of the groups of base values which its cells and its condition make."""
-    rng = np.random.default_rng(seed)
-    opened = OPENED[shape]
-    names = [str(name) for name in rng.permutation(SHAPE_DOMAIN.attributes)]
-    rows, columns = ({name: int(rng.integers(0, opened.domain.hierarchy(name).height + 1))} for name in names[:2])
-    about = str(rng.choice(names))
-    labels = opened.domain.hierarchy(about).labels[0]
-    chosen = [label for label in labels if rng.random() < 0.6]
-    groups = {}
-    for name, level in {**rows, **columns}.items():
-        groups[name] = opened.domain.hierarchy(name).lift(0, level).astype(np.intp)
-    inside = np.isin(labels, chosen)
-    groups[about] = np.where(inside, groups.get(about, np.zeros(len(labels), dtype=np.intp)), NOT_ASKED)
-    made = {
-        name: Distinction.of_groups(opened.domain.hierarchy(name), opened.model.finest_levels[name], own)
-        for name, own in groups.items()
-        if inside.any()
-    }
-    asked = {name: distinction for name in opened.domain.attributes if (distinction := made.get(name))}
-    expected = basis_of(opened.margins, asked)
-    assert word_of(opened.crosstab(rows, columns, {about: chosen})) == (expected.kind, list(expected.assumed))
 
 
 @given(
@@ -329,3 +287,22 @@ def test_rows_written_from_python_warn_at_the_line_that_asks(tmp_path: Path) -> 
     with pytest.warns(AssumptionWarning, match="age and sex together") as caught:
         marginals.interchange.write_rows(release, tmp_path / "rows.csv", 3, seed=0)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("seconds", ["sex=Female", ["sex=Female"], {"sex": "Female"}, True, float("nan"), -1, None])
+def test_a_second_condition_is_no_number_of_seconds(seconds: Any) -> None:
+    """It was dropped without a word, and the answer to the first was called published."""
+    with pytest.raises(InputError, match=r"seconds is a number of at least 0, .* count\(\["):
+        release.count("diagnosis=Flu", seconds)
+    assert release.count(["diagnosis=Flu", "sex=Female"], 0.1).expected == 12
+
+
+@pytest.mark.parametrize("compared", [release.risk_ratio, release.risk_difference, release.odds_ratio])
+@pytest.mark.parametrize("other", ["sex=Female", "sex=Male"])
+def test_a_third_condition_that_excludes_a_group_is_refused_and_the_argument_for_it_named(
+    compared: Callable[..., Any], other: str
+) -> None:
+    """It is `where`; the answer was nan, and called published."""
+    with pytest.raises(InputError, match=r'where excludes the rows .* against="'):
+        compared("diagnosis=Gout", "sex=Male", other)
+    assert round(release.risk_ratio("diagnosis=Gout", "sex=Male", against="sex=Female"), 6) == 7.36

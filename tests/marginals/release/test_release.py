@@ -145,27 +145,6 @@ def test_samples_have_published_labels_and_base_values(release: marginals.Releas
         assert set(raised) <= set(rows[attribute].cat.categories)
 
 
-def test_what_cannot_be_analysed_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    release = release_of("chain", tmp_path)
-    for attempt, message in (
-        (lambda: release.counts(["a", "hat"]), "there is no attribute 'hat'"),
-        (lambda: release.counts(["a", "a"]), "named twice"),
-        (lambda: release.crosstab("a", ["b", "a"]), "rows and in the columns"),
-        (lambda: release.mean("a"), "'a' are no numbers"),
-        (lambda: release.mean("a", values={"a0": 1}), "each label of 'a'"),
-        (lambda: release.mean("a", {"b": []}, {"a0": 1, "a1": 2, "a2": 3}), "no row"),
-        (lambda: release.quantile("a", [2], values={"a0": 1, "a1": 2, "a2": 3}), "a probability from 0 to 1"),
-        (lambda: release.quantile("a", 0.5, values={"a0": 1, "a1": 2, "a2": 3}), r"such as \[0.5\]"),  # type: ignore[arg-type]
-        (lambda: release.sample(-1), "100,000,000, not -1"),
-        (lambda: release.sample_base_values(-1), "100,000,000, not -1"),
-        (lambda: release.odds_ratio(["a=u", "b=b0"], "d=d0"), "two conditions"),
-        (lambda: release.odds_ratio("a=u", "a=v"), "about two attributes"),
-        (lambda: release.mutual_information("a", ["b", "a"]), "named twice"),
-    ):
-        with pytest.raises(marginals.InputError, match=message):
-            attempt()
-
-
 def test_cells_too_many_to_be_laid_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_of("chain", tmp_path)
     monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 10)
@@ -188,19 +167,9 @@ def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: p
 
 
 WRONG = (
-    3,
-    3.5,
-    [1],
-    {"hat": "1"},
-    b"x",
-    object(),
-    {"age": 99},
-    {"age": -1},
-    {"age": 1.5},
-    {1: 2},
-    [["age"]],
+    3, 3.5, [1], {"hat": "1"}, b"x", object(), {"age": 99}, {"age": -1}, {"age": 1.5}, {1: 2}, [["age"]],
     float("nan"),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -208,26 +177,16 @@ def test_a_wrong_argument_is_an_error_of_the_project(wrong: object) -> None:
     """Or is taken for what it can mean, as 3 for a label; nothing else is raised."""
     release = marginals.example.release
     asked = [
-        lambda: release.mean(wrong),
-        lambda: release.mean("age", wrong),
-        lambda: release.mean("age", values=wrong),
-        lambda: release.mean("age", limits=wrong),
-        lambda: release.mean("age", middles=wrong),
-        lambda: release.means("age", wrong),
-        lambda: release.total(wrong),
-        lambda: release.quantile("age", wrong),
-        lambda: release.share(wrong),
-        lambda: release.risk_ratio("diagnosis=Flu", wrong),
+        lambda: release.mean(wrong), lambda: release.mean("age", wrong), lambda: release.mean("age", values=wrong),
+        lambda: release.mean("age", limits=wrong), lambda: release.mean("age", middles=wrong),
+        lambda: release.means("age", wrong), lambda: release.total(wrong), lambda: release.quantile("age", wrong),
+        lambda: release.share(wrong), lambda: release.risk_ratio("diagnosis=Flu", wrong),
         lambda: release.risk_difference("diagnosis=Flu", "sex=Male", against=wrong),
-        lambda: release.odds_ratio(wrong, "sex=Male"),
-        lambda: release.crosstab(wrong, "sex"),
-        lambda: release.crosstab_bounds("age", "sex", normalize=wrong),
-        lambda: release.counts(wrong),
-        lambda: release.count(wrong),
-        lambda: release.supports(wrong),
-        lambda: release.cells(wrong),
+        lambda: release.odds_ratio(wrong, "sex=Male"), lambda: release.crosstab(wrong, "sex"),
+        lambda: release.crosstab_bounds("age", "sex", normalize=wrong), lambda: release.counts(wrong),
+        lambda: release.count(wrong), lambda: release.supports(wrong), lambda: release.cells(wrong),
         lambda: release.cite(wrong),
-    ]
+    ]  # fmt: skip
     for ask in asked:
         with suppress(marginals.MarginalsError):
             ask()
@@ -247,8 +206,6 @@ def test_a_citation_names_the_bundle_and_holds_no_path(tmp_path: Path) -> None:
     assert release.source.identity in text
     assert marginals.open_release(tmp_path / "written").cite() == text
     assert str(tmp_path) not in text
-    with pytest.raises(marginals.InputError, match=r"begins with 10\."):
-        release.cite("doi.org/10.5/x")
 
 
 def test_attributes_may_be_called_as_our_columns_are() -> None:

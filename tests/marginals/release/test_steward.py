@@ -223,17 +223,6 @@ def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: Stew
     assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
 
 
-def test_what_is_further_from_the_table_than_one_way_tables_names_the_columns_that_it_comes_from() -> None:
-    rng = np.random.default_rng(0)
-    columns = {"code": rng.integers(0, 300, 400).astype(str), "b": rng.choice(["x", "y"], 400)}
-    rows = pd.DataFrame(columns | {"ill": rng.choice(["flu", "cold"], 400)})
-    roles = {"code": "quasi-identifier", "b": "quasi-identifier", "ill": "sensitive"}
-    policy = Policy(k_link=50, diversity="entropy:1.5", base="none")
-    steward = marginals.publish(marginals.read_table(rows, roles, k=50), policy).steward
-    told = " ".join(Page(steward.page(steward)).text)
-    assert f"code ({steward.one_way.by_table['code',]:.2f} by itself)" in told
-
-
 def test_a_page_names_its_release_and_publish_says_where_another_one_stands_beside_it(
     config: Path, tmp_path: Path
 ) -> None:
