@@ -39,24 +39,6 @@ def test_json_tells_all_facts(tables: list[str]) -> None:
     assert python.as_json() == found
 
 
-def test_sensitive_values_of_whole_groups_and_protection(tmp_path: Path) -> None:
-    file = tmp_path / "t.csv"
-    file.write_text("area,flu,HIV,Total\nUlm,0,<5,3\nLinz,7,<5,*\n")
-    found = json.loads(run(file, "--sensitive", "group", "--protection", 9, "--json").output)
-    facts = {(fact["kind"], tuple(fact["values"].values())) for fact in found["audited"][0]["facts"]}
-    assert ("sensitive", ("Ulm", "HIV")) in facts
-    assert ("narrow", ("Linz", "HIV")) not in facts  # published as small
-    assert run(file, "--sensitive", "illness").exit_code == 2
-
-
-def test_contradictory_tables_are_named_with_the_gap(tmp_path: Path) -> None:
-    (tmp_path / "one.csv").write_text("area,count\nUlm,9\nLinz,8\nTotal,17\n")
-    (tmp_path / "two.csv").write_text("area,f,m,Total\nUlm,3,4,7\nLinz,4,*,8\nTotal,*,*,15\n")
-    result = run(tmp_path / "one.csv", tmp_path / "two.csv")
-    assert result.exit_code == 1
-    assert "area Ulm: 9 and 7; a gap of 2" in result.output
-
-
 def test_tables_of_other_people_are_not_combined(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("area,count\nUlm,9\nLinz,8\n")
     (tmp_path / "two.csv").write_text("area,count\nUlm,3\nLinz,*\n")
@@ -66,16 +48,6 @@ def test_tables_of_other_people_are_not_combined(tmp_path: Path) -> None:
     result = run("--spec", tmp_path / "audit.toml", "--json")
     assert result.exit_code == 0, result.output
     assert [part["facts"] for part in json.loads(result.output)["audited"]] == [[], []]
-
-
-def test_out_and_init_go_together(tables: list[str]) -> None:
-    assert run(*tables, "--out", "x.toml").exit_code == 2
-    assert run(*tables, "--init").exit_code == 0
-    assert run(*tables, "--init").exit_code == 2, "nothing is replaced"
-    assert run(*tables, "--spec", "audit.toml").exit_code == 1
-    assert run(tables[0], "--spec", "audit.toml").exit_code == 0, "alone it is protected"
-    assert run("--init").exit_code == 2
-    assert run().exit_code == 2
 
 
 def blocks(folder: Path, number: int) -> list[Path]:

@@ -6,10 +6,9 @@ from zipfile import ZipFile
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from command_line import main
+from command_line import run
 from marginals import InputError, Policy
 from marginals.example import table
 
@@ -26,7 +25,7 @@ def test_further_tables_beside_no_publishable_nonsensitive_column_are_none(tmp_p
         '[privacy]\nk_link = 5\ndiversity = "distinct:2"\n'
         '[search]\nfurther_tables = "pairs"\nmax_sensitive_margins = 1\ntime_limit = 5\n'
     )
-    result = CliRunner().invoke(main, ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")])
+    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert [dict(margin) for margin in marginals.open_release(tmp_path / "out").margins] == [{"ill": 0}]
 
@@ -37,7 +36,7 @@ def test_a_workbook_without_a_sheet_of_cells_is_refused(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "one.xlsx") as one, ZipFile(tmp_path / "none.xlsx", "w") as none:
         for name in one.namelist():
             none.writestr(name, re.sub(rb"<sheet [^>]*/>", b"", one.read(name)))
-    result = CliRunner().invoke(main, ["audit", str(tmp_path / "none.xlsx")])
+    result = run("audit", tmp_path / "none.xlsx")
     assert result.exit_code == 2
     assert "none.xlsx has no sheet with cells" in result.output
 
@@ -62,7 +61,7 @@ def test_the_page_of_a_risk_tells_of_weights_that_each_person_has_of_their_own(t
         '[[risk.interactions]]\nattributes = ["a", "b"]\nweight = "w"\n'
     )
     command = ["risk", str(tmp_path / "release.toml"), "--utility", "1", "--report", str(tmp_path / "page.html")]
-    result = CliRunner().invoke(main, command)
+    result = run(*command)
     assert result.exit_code == 0, result.output
     page = (tmp_path / "page.html").read_text()
     assert "The harm to a person who is not found is the person&#39;s own" in page or "is the person's own" in page

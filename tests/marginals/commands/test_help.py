@@ -83,7 +83,7 @@ def test_every_example_runs_as_it_stands(
     if name == "open":  # whose window would stay open
         pytest.importorskip("werkzeug", reason="werkzeug is not installed")
         monkeypatch.setattr("marginals.window.server.serve", lambda *_, **__: None)
-    shown = CliRunner().invoke(main, [*([name] if name else []), "--help"]).output
+    shown = run(*([name] if name else []), "--help").output
     for command in examples(shown):
         program, *arguments = shlex.split(command)
         assert program == "marginals"
@@ -96,8 +96,8 @@ def test_every_example_runs_as_it_stands(
                 (folder / config).write_text(re.sub(r"(?m)^register = true", "register = false", text))
         if "--key" in arguments:
             signing = ["publish", "release.toml", "--out", "release", "--sign", "minisign.key"]
-            assert CliRunner().invoke(main, signing).exit_code == 0
-        answer = CliRunner().invoke(main, arguments)
+            assert run(*signing).exit_code == 0
+        answer = run(*arguments)
         # The raw table does not satisfy the policy, nor the release a rule that its policy does not demand, and the audited
         # tables give something away.
         fails = arguments[0] in ("assess", "audit") or "--rule" in arguments

@@ -91,8 +91,7 @@ def test_python_has_seconds_too(pairs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "arguments"),
-    [("read_config", ("assess", "release.toml")), ("verify", ("verify", "release"))],
+    ("work", "arguments"), [("read_config", ("assess", "release.toml")), ("verify", ("verify", "release"))]
 )
 def test_what_does_not_end_is_stopped(
     work: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, pairs: Path

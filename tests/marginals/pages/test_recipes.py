@@ -82,11 +82,8 @@ def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
     exec(recipes(folder)[1], names)
     (read,) = names["tables"].values()
     assert sorted(zip(read["postcode"], read["ill"], read["count"])) == [
-        ("007", "None", 5),
-        ("08001", "flu", 5),
-        ("1e3", "nan", 5),
-        ("NA", "", 5),
-    ]
+        ("007", "None", 5), ("08001", "flu", 5), ("1e3", "nan", 5), ("NA", "", 5),
+    ]  # fmt: skip
 
 
 @cache

@@ -147,16 +147,6 @@ def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_pat
     assert "0 of 1" in page
 
 
-def test_a_release_in_no_folder_needs_a_file_for_its_report(release: Release, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no folder"):
-        release.write_report()
-    release.write_report(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_bytes().startswith(b"<!doctype html>")
-    with pytest.raises(InputError, match="cannot be written"):
-        release.write_report(tmp_path / "page.html" / "page.html")
-    assert run("report", tmp_path).exit_code == 2
-
-
 def test_a_report_is_not_written_into_another_release_that_took_the_place_of_its_own(
     release: Release, tmp_path: Path
 ) -> None:
@@ -179,18 +169,6 @@ def test_collections_of_every_shape_are_drawn(shape: str) -> None:
     page = Page(report_of(bundle_content(collection, roles, claims)))
     assert_self_contained(page)
     assert ("form no junction tree" in " ".join(page.text)) is (shape in NOT_DECOMPOSABLE)
-
-
-def test_many_values_are_drawn_coarser_or_the_most_frequent_only() -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"year": rng.integers(1000, 2000, 5000), "word": [f"w{v}" for v in rng.geometric(0.01, 5000)]})
-    table = marginals.read_table(
-        frame, {"year": Attribute("quasi-identifier", intervals=[10, 50]), "word": "quasi-identifier"}
-    )
-    collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in ("year", "word")])
-    text = " ".join(Page(report_of(bundle_content(collection, table.roles))).text)
-    assert "too fine to draw" in text
-    assert "other values" in text
 
 
 @pytest.mark.parametrize("width", [400, 1200])

@@ -160,13 +160,10 @@ def test_values_that_the_tables_rule_out_in_the_worst_class_are_named() -> None:
 @pytest.mark.parametrize(
     ("claimed", "facts"),
     [
-        (["distinct:2", "distinct:3"], "1 fact"),
-        (["distinct:3", "distinct:2"], "1 fact"),
-        (["recursive:9,3", "distinct:3"], "2 facts"),
-        (["distinct:1", "distinct:3"], ""),
-        ([], ""),
+        (["distinct:2", "distinct:3"], "1 fact"), (["distinct:3", "distinct:2"], "1 fact"),
+        (["recursive:9,3", "distinct:3"], "2 facts"), (["distinct:1", "distinct:3"], ""), ([], ""),
     ],
-)
+)  # fmt: skip
 def test_as_many_facts_protect_as_the_weakest_diversity_claimed_bears(claimed: list[str], facts: str) -> None:
     """None are promised if several tables show ill, whose joint classes are not published."""
     one_table = {names: counts for names, counts in TABLES.items() if names != ("sex", "ill")}

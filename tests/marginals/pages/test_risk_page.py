@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from checks import LeastRisk
-from command_line import main
+from command_line import run
 from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
 
 
@@ -64,7 +63,7 @@ def config(tmp_path: Path) -> Path:
 
 def written(config: Path, *arguments: object) -> bytes:
     target = config.parent / "risk.html"
-    result = CliRunner().invoke(main, [*map(str, ["risk", config, *arguments, "--report", target, "--force"])])
+    result = run(*["risk", config, *arguments, "--report", target, "--force"])
     assert result.exit_code == 0, result.output
     return target.read_bytes()
 
@@ -89,7 +88,7 @@ def test_it_stands_alone_warns_and_shows_no_value_of_a_row(config: Path) -> None
     assert names == ["loss-title loss-told", "edge-title edge-told", "compared-title compared-told"]
     assert_headings_in_order(page)
     releases = ["risk", str(config), str(config.parent / "loose"), str(config.parent / "strict"), "--json"]
-    compared = json.loads(CliRunner().invoke(main, releases).stdout)["releases"]
+    compared = json.loads(run(*releases).stdout)["releases"]
     assert [row[:4] for row in page.rows("Releases")] == [
         [str(number), told["release"], f"{told['risk']:.4g}", f"{told['bounds'][0]:.4g}"]
         for number, told in enumerate(compared, 1)
@@ -144,7 +143,7 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
     ]
     assert page.rows("Weights of values") == [["town", "2 values: 1 *: 0"], ["illness", "2 values: 2 *: 0"]]
     assert page.header("The risk by dictionary") == [
-        *("Dictionary", "Risk", "Largest loss", "Found, mean", "One entry", "Their own", "Fewest that fit", "Bound"),
+        *("Dictionary", "Risk", "Largest loss", "Found, mean", "One entry", "Their own", "Fewest that fit", "Bound")
     ]
     assert page.rows("The risk by dictionary") == [
         ["voters.csv", f"{voters:.4g}", "3", "37.50 %", "1", "1", "1", "yes"],
@@ -159,11 +158,8 @@ def test_the_page_of_a_table_worked_by_hand(worked: Path) -> None:
     assert page.rows(fit + "club.csv") == [["none", "0", ""], ["1", "3", ""], ["2-4", "5", ""], *empty]
     assert page.rows("The rules of the config, without") == [["age", "20-year bands", "8"], ["illness", "hidden", "2"]]
     assert page.rows("age") == [
-        ["single years", "0", ""],
-        ["10-year bands", "0", ""],
-        ["20-year bands", "8", ""],
-        ["*", "0", ""],
-    ]
+        ["single years", "0", ""], ["10-year bands", "0", ""], ["20-year bands", "8", ""], ["*", "0", ""],
+    ]  # fmt: skip
     assert page.rows("illness") == [["2 values", "6", ""], ["*", "2", ""]]
     assert "linkage" not in text_of((worked.parent / "risk.html").read_bytes())
 
@@ -195,16 +191,11 @@ def test_with_a_choice_the_page_is_about_the_choice(worked: Path) -> None:
     found = 100 * (1 / counts).mean(axis=1)
     assert [[row[i] for i in (0, 1, 2, 3, 4, 6, 7)] for row in page.rows("The risk by dictionary")] == [
         [
-            name,
-            f"{losses[i].mean():.4g}",
-            f"{losses[i].max():.4g}",
-            f"{found[i]:.2f} %",
-            str((counts[i] == 1).sum()),
-            str(counts[i].min()),
-            bound,
+            name, f"{losses[i].mean():.4g}", f"{losses[i].max():.4g}", f"{found[i]:.2f} %",
+            str((counts[i] == 1).sum()), str(counts[i].min()), bound,
         ]
         for i, (name, bound) in enumerate((("voters.csv", "yes"), ("club.csv", "no")))
-    ]
+    ]  # fmt: skip
     for i, name in enumerate(("voters.csv", "club.csv")):
         numbers = [int(row[1]) for row in page.rows(f"People by the number of entries of {name}")]
         assert numbers[:4] == [np.isin(counts[i], fits).sum() for fits in ([0], [1], [2, 3, 4], range(5, 10))]
@@ -242,14 +233,6 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
     assert weights == ["town", "4 values: 0.6 first 1 character: 0.2\N{EN DASH}0.6 *: 0"]
 
 
-def test_similar_values_and_their_threshold_are_named(worked: Path) -> None:
-    worked.write_text(WORKED.replace("prior =", 'similar = ["town"]\nthreshold = 0.93\nprior ='))
-    page = Page(written(worked))
-    assert "0.93" in " ".join(page.texts("dd"))
-    assert [row[-1] for row in page.rows("The risk by dictionary")] == ["no", "no"]
-    assert "Their own" not in page.header("The risk by dictionary")
-
-
 def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:
     described = marginals.disclosure_risk(marginals.read_config(config))
     for arguments, disclosed in (((), None), (("--utility", 3), described.optimum(LeastRisk(3)).disclosure.records)):
@@ -266,14 +249,6 @@ def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(con
         ]
         assert page.header("The risk by dictionary")[-1] == "Bound without linkage"
         assert ("does not consider linkage" in " ".join(page.text)) is bool(arguments)
-
-
-def test_a_frontier_that_there_is_not_and_infinite_losses_are_named(config: Path) -> None:
-    content = CONFIG + 'similar = ["<b>town</b>"]'
-    config.write_text(content.replace("illness = 2.0", "illness = inf"))
-    text = text_of(written(config))
-    assert "no frontier: risk.similar" in text
-    assert "40 people have an infinite loss" in text
 
 
 @pytest.mark.parametrize("width", [400, 1200])

@@ -11,22 +11,26 @@ import urllib.request
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from werkzeug.test import Client, create_environ, run_wsgi_app
-from werkzeug.wrappers import Response
 
-from marginals import InputError
-from marginals.window import server
-from marginals.window.gate import POLICY, REPORT_POLICY, Gate, guarded
-from marginals.window.project import Project
-from marginals.window.server import ROUTES, Application
-from marginals.window.window import Window
+from marginals import InputError, Release
 from small_release import write_config
-from window_clients import BASE, PLACE, PORT, Browser, browsing, problem_of, served, serving
-
-PAGES = sorted({path for method, path, _ in ROUTES if method == "GET" and "<" not in path})
-FORMS = sorted({path.replace("<int:number>", "1") for method, path, _ in ROUTES if method == "POST"})
+from window_clients import (
+    BASE,
+    FORMS,
+    PAGES,
+    PLACE,
+    PORT,
+    Browser,
+    browsing,
+    client_of_another_gate,
+    problem_of,
+    served,
+    serving,
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.mark.parametrize("path", ["/", "/style.css", "/jobs/1/events", *PAGES])
 def test_no_page_without_the_token(browser: Browser, path: str) -> None:
-    stranger = Client(Application(browser.window))
+    stranger = Client(browser.client.application)
     for query in ({}, {"token": "x"}, {"token": browser.window.gate.form_token}):
         assert stranger.get(path, base_url=BASE, query_string=query).status_code == 403
     assert "people" not in stranger.get(path, base_url=BASE).get_data(as_text=True)
@@ -46,7 +50,7 @@ def test_no_page_without_the_token(browser: Browser, path: str) -> None:
 @pytest.mark.parametrize("place", ["", "/", "/x", f"/{PLACE}x", f"/{PLACE.upper()}", f"/x/{PLACE}"])
 def test_no_page_outside_of_the_place_even_with_the_cookie(browser: Browser, place: str) -> None:
     """And what is answered there does not tell the place."""
-    client = Client(Application(browser.window))
+    client = Client(browser.client.application)
     gate = browser.window.gate
     client.set_cookie(gate.cookie, gate.token, domain="127.0.0.1", path="/")
     for path in ("/", "/table", "/style.css"):
@@ -57,15 +61,14 @@ def test_no_page_outside_of_the_place_even_with_the_cookie(browser: Browser, pla
 
 def test_the_cookie_is_sent_to_no_other_place_of_this_machine(browser: Browser) -> None:
     """Cookies are sent to all ports of 127.0.0.1; another server there cannot know where to have it asked for."""
-    gate = Gate(PORT)
-    entering = Client(Application(Window(browser.window.project, gate))).get(
-        "/", base_url=f"http://127.0.0.1:{PORT}{gate.root}", query_string={"token": gate.token}
-    )
+    client, gate = client_of_another_gate(browser)
+    address = f"http://127.0.0.1:{PORT}{gate.root}"
+    entering = client.get("/", base_url=address, query_string={"token": gate.token})
     assert f"Path={gate.root}/;" in entering.headers["Set-Cookie"] + ";"
     assert "HttpOnly" in entering.headers["Set-Cookie"]
     assert "SameSite=Strict" in entering.headers["Set-Cookie"]
     assert len(gate.place) >= 22  # 128 bits
-    assert len({gate.place, gate.token, gate.form_token, Gate(PORT).place}) == 4
+    assert len({gate.place, gate.token, gate.form_token, client_of_another_gate(browser)[1].place}) == 4
     assert not any(secret in repr(gate) for secret in (gate.place, gate.token, gate.form_token))
 
 
@@ -82,7 +85,7 @@ def test_a_foreign_host_is_refused(browser: Browser, host: str) -> None:
     def status(name: str) -> str:
         """The application alone is asked: the client reads such names itself, which not every version of it can."""
         headers = {"Host": name, "Cookie": f"{gate.cookie}={gate.token}"}
-        return run_wsgi_app(Application(browser.window), create_environ("/table", BASE, headers=headers))[1][:3]
+        return run_wsgi_app(browser.client.application, create_environ("/table", BASE, headers=headers))[1][:3]
 
     assert (status(gate.host), status(host)) == ("200", "403")
 
@@ -137,15 +140,14 @@ def test_pages_load_nothing_from_elsewhere_and_stay_in_no_cache(browser: Browser
     for path in PAGES:
         answer = browser.client.get(path, base_url=BASE)
         headers, text = answer.headers, answer.get_data(as_text=True)
-        assert headers["Content-Security-Policy"] == POLICY
+        assert {"default-src 'none'", "script-src 'self'"} <= set(headers["Content-Security-Policy"].split("; "))
+        assert "unsafe" not in headers["Content-Security-Policy"]
         assert headers["Cache-Control"] == "no-store"
         assert headers["X-Frame-Options"] == "DENY"
         assert "http://" not in text.replace("http://www.w3.org", "")
         assert "https://" not in text
         assert " style=" not in text
         assert " onclick" not in text
-    assert "script-src 'self'" in POLICY
-    assert "unsafe" not in POLICY
 
 
 def test_a_form_that_is_too_large_is_refused(browser: Browser) -> None:
@@ -157,45 +159,38 @@ def test_a_second_window_on_a_project_is_refused(browser: Browser) -> None:
         raise AssertionError
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'data.path = "/etc/passwd"',
-        'data.path = "../people.csv"',
-        'data.path = "/**"',
-        'attributes.missing.hierarchy = "../x.csv"',
-        'attributes.values = { role = "sensitive", hierarchy = "/etc/passwd" }',
-        'privacy.rules = ["cms-11", "/etc/x.toml"]',
-        'base.table = "../base.csv"',
-        'data.ladders = "../release"',
-        'risk.x.y = "link/people.csv"',
-    ],
-)
-def test_a_config_that_names_files_outside_of_the_folder_is_refused(tmp_path: Path, line: str) -> None:
+OUTSIDE = """data.path = "/etc/passwd"
+data.path = "../people.csv"
+data.path = "/**"
+attributes.missing.hierarchy = "../x.csv"
+attributes.values = { role = "sensitive", hierarchy = "/etc/passwd" }
+privacy.rules = ["cms-11", "/etc/x.toml"]
+base.table = "../base.csv"
+data.ladders = "../release"
+risk.x.y = "link/people.csv\""""
+
+
+def test_a_config_that_names_files_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    """Only what is a file is refused, whatever a word looks like."""
     (tmp_path / "outside").mkdir()
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "link").symlink_to(tmp_path / "outside")
-    project = Project.at(write_config(folder))
-    with pytest.raises(InputError, match="names a file outside of project"):
-        project.require_inside(line)
-
-
-def test_words_of_a_config_are_no_files(tmp_path: Path) -> None:
-    """Only what is a file is refused where it leads out, whatever a word looks like."""
-    words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }\n'
-    Project.at(write_config(tmp_path)).require_inside(words)
+    words = 'release.title = "/etc/passwd"\ndata.missing = ["/", ".."]\nattributes.sex.values = { "/" = "../x" }'
+    with browsing(write_config(folder)) as browser:
+        before = browser.window.file.text
+        for line in OUTSIDE.splitlines():
+            assert "names a file outside of project" in problem_of(browser.send("/table/text", {"text": line})), line
+        assert "outside" not in browser.send("/table/text", {"text": words})
+        assert browser.window.file.text == before
 
 
 def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "project").mkdir()
-    project = Project.at(write_config(tmp_path / "project"))
-    for name in ("link", ".marginals-window"):
-        (tmp_path / "project" / name).symlink_to(tmp_path / "outside")
-    with pytest.raises(InputError, match="leads out"):
-        project.inside("link/x.csv")
-    with pytest.raises(InputError, match="leads out"), project.held():
+    config = write_config(tmp_path / "project")
+    (tmp_path / "project" / ".marginals-window").symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="leads out"), browsing(config):
         raise AssertionError
     assert list((tmp_path / "outside").iterdir()) == []
 
@@ -203,14 +198,14 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
 def test_a_form_without_an_origin_still_needs_cookie_and_token(browser: Browser) -> None:
     """Old browsers send neither Origin nor Sec-Fetch-Site."""
     fields = {"form": browser.window.gate.form_token, "version": browser.window.file.version}
-    stranger = Client(Application(browser.window))
+    stranger = Client(browser.client.application)
     assert stranger.post("/policy", base_url=BASE, data=fields).status_code == 403
     assert browser.client.post("/jobs/1/stop", base_url=BASE, data=fields).status_code == 303
 
 
 def test_another_cookie_of_our_name_neither_lets_in_nor_locks_out(browser: Browser) -> None:
     """Another server of this machine may set a cookie of any name, for any path."""
-    gate, client = browser.window.gate, Client(Application(browser.window), use_cookies=False)
+    gate, client = browser.window.gate, Client(browser.client.application, use_cookies=False)
     for cookies, status in [
         (f"{gate.cookie}=x; {gate.cookie}={gate.token}", 200),
         (f"{gate.cookie}={gate.token}; {gate.cookie}=x", 200),
@@ -240,17 +235,21 @@ def test_secrets_are_compared_in_constant_time(browser: Browser, monkeypatch: py
     }
 
 
-def test_pages_tell_their_address_to_themselves_alone_and_reports_to_nobody(browser: Browser) -> None:
+def test_pages_tell_their_address_to_themselves_alone_and_reports_to_nobody(
+    browser: Browser, small_release: Release
+) -> None:
     """Told to nobody at all, browsers send forms of the window with `Origin: null`, which is refused."""
     assert browser.client.get("/policy", base_url=BASE).headers["Referrer-Policy"] == "same-origin"
-    report = guarded(Response("", headers={"Content-Security-Policy": REPORT_POLICY}))
+    small_release.write(browser.window.project.folder / "small")
+    report = browser.client.get("/publish/small/report", base_url=BASE)
     assert report.headers["Referrer-Policy"] == "no-referrer"
+    assert "sandbox" in report.headers["Content-Security-Policy"]
 
 
 def test_what_is_refused_is_a_bare_sentence(browser: Browser, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the project, the place, or a form's token it says nothing, nor does what is printed repeat the request."""
     for answer in (
-        Client(Application(browser.window)).get("/table", base_url=BASE),
+        Client(browser.client.application).get("/table", base_url=BASE),
         browser.client.get("/table", base_url=f"http://127.0.0.1:{PORT}/elsewhere"),
         browser.client.open("/table", method="\x1b[2J", base_url=BASE),
         browser.client.post("/policy", base_url=BASE, data={"form": "x" * 5_000_000}),
@@ -263,13 +262,13 @@ def test_what_is_refused_is_a_bare_sentence(browser: Browser, capsys: pytest.Cap
 
 
 @pytest.fixture
-def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Of a window that is really served."""
     with serving(write_config(tmp_path), monkeypatch) as (_, window):
         yield window.gate
 
 
-def answered(gate: Gate, request: bytes) -> bytes:
+def answered(gate: Any, request: bytes) -> bytes:
     """What the server says to these bytes, until it closes the connection."""
     with socket.create_connection(("127.0.0.1", gate.port), timeout=20) as connection:
         said = b""
@@ -282,7 +281,7 @@ def answered(gate: Gate, request: bytes) -> bytes:
     return said
 
 
-def test_requests_that_no_browser_sends_get_no_page(gate: Gate, capfd: pytest.CaptureFixture[str]) -> None:
+def test_requests_that_no_browser_sends_get_no_page(gate: Any, capfd: pytest.CaptureFixture[str]) -> None:
     """Each holds place and cookie, so that it is refused for its form alone."""
     own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
     page = f"{gate.root}/policy"
@@ -332,7 +331,7 @@ def test_requests_that_no_browser_sends_get_no_page(gate: Gate, capfd: pytest.Ca
         assert secret not in out + err
 
 
-def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
+def test_an_event_stream_needs_what_pages_need(gate: Any) -> None:
     own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
     for lacking in ("", f"{cookie}Origin: http://evil.example\r\n", f"{cookie}Sec-Fetch-Site: cross-site\r\n"):
         for path in (f"{gate.root}/jobs/1/events", "/jobs/1/events"):
@@ -345,8 +344,8 @@ def test_an_event_stream_needs_what_pages_need(gate: Gate) -> None:
 
 def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that says nothing is closed, and those that are too many at once are; then the window answers again."""
-    monkeypatch.setattr(server._QuietHandler, "timeout", 2.0)
-    monkeypatch.setattr(server, "_MOST", 3)
+    monkeypatch.setattr("marginals.window.server._QuietHandler.timeout", 2.0)
+    monkeypatch.setattr("marginals.window.server._MOST", 3)
     with served(write_config(tmp_path), monkeypatch) as address:
         port = int(address.split(":")[2].split("/")[0])
         connections = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(5)]
@@ -368,7 +367,7 @@ def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_idle_connections_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether they say nothing, begin a request, or were answered and stay; the one that has waited longest makes room."""
-    monkeypatch.setattr(server, "_MOST", 3)
+    monkeypatch.setattr("marginals.window.server._MOST", 3)
     with served(write_config(tmp_path), monkeypatch) as address:
         port = int(address.split(":")[2].split("/")[0])
         with contextlib.ExitStack() as held:
@@ -383,7 +382,7 @@ def test_idle_connections_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_whole_request_has_only_so_much_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that trickles in, byte by byte, never silent for long, is closed."""
-    monkeypatch.setattr(server, "_WHOLE", 1.0)
+    monkeypatch.setattr("marginals.window.server._WHOLE", 1.0)
     with served(write_config(tmp_path), monkeypatch) as address:
         port = int(address.split(":")[2].split("/")[0])
         for begin in (b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"):
@@ -424,7 +423,7 @@ def test_what_werkzeug_says_of_a_failure_is_one_line(
         raise KeyError("CANARY")
 
     with served(write_config(tmp_path), monkeypatch) as address:
-        monkeypatch.setattr(Application, "__call__", fail)
+        monkeypatch.setattr("marginals.window.server.Application.__call__", fail)
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(address)
         assert caught.value.code == 500
@@ -437,8 +436,8 @@ def test_what_werkzeug_says_of_a_failure_is_one_line(
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "pipe"])
 def test_devices_are_not_opened(tmp_path: Path, device: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="device or pipe"):
-        Project.at(tmp_path / device)
+    with pytest.raises(InputError, match="device or pipe"), browsing(tmp_path / device):
+        raise AssertionError
 
 
 def test_nothing_is_written_outside_of_the_folder_of_the_table(tmp_path: Path) -> None:
@@ -447,33 +446,36 @@ def test_nothing_is_written_outside_of_the_folder_of_the_table(tmp_path: Path) -
         folder.mkdir()
     config = write_config(there)
     (here / "people.csv").symlink_to(there / "people.csv")
-    with pytest.raises(InputError, match="is a link into"):
-        Project.at(here / "people.csv")
+    with pytest.raises(InputError, match="is a link into"), browsing(here / "people.csv"):
+        raise AssertionError
     (here / "people.csv").unlink()
     (here / "people.csv").write_text((there / "people.csv").read_text())
     (here / "release.toml").symlink_to(config)
     for path in (here, here / "people.csv"):
-        with pytest.raises(InputError, match=r"release\.toml is a link that leads out of"):
-            Project.at(path)
-    with pytest.raises(InputError, match="is a link into"):
-        Project.at(here / "release.toml")
-    os.mkfifo(here / "pipe.toml")
+        with pytest.raises(InputError, match=r"release\.toml is a link that leads out of"), browsing(path):
+            raise AssertionError
+    with pytest.raises(InputError, match="is a link into"), browsing(here / "release.toml"):
+        raise AssertionError
     assert not list(here.rglob(".marginals*")) + list(there.rglob(".marginals*"))
 
 
 @pytest.mark.parametrize("config", [True, False])
-def test_the_address_is_on_no_command_line(tmp_path: Path, config: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_is_on_no_command_line(
+    tmp_path: Path, config: bool, monkeypatch: pytest.MonkeyPatch, small_release: Release
+) -> None:
     """A browser is sent to a file that its owner alone may read, also where there is a release alone; then it is gone."""
     seen: list[str] = []
     monkeypatch.setattr(webbrowser, "open", seen.append)
-    path = write_config(tmp_path)
-    project = Project.at(path) if config else Project(tmp_path, None, release=tmp_path)
-    with server._shown(project, "http://127.0.0.1:5/secret/?token=secret"):
-        assert len(seen) == 1
+    small_release.write(tmp_path / "release")
+    path = write_config(tmp_path) if config else tmp_path / "release"
+    with serving(path, monkeypatch, show=True) as (address, window):
+        while not seen:
+            os.sched_yield()
         assert seen[0].startswith("file://")
-        assert "secret" not in seen[0]
+        assert not any(secret in seen[0] for secret in (window.gate.place, window.gate.token))
         page = Path(urllib.request.url2pathname(seen[0].removeprefix("file://")))
-        assert "url=http://127.0.0.1:5/secret/?token=secret" in page.read_text()
+        assert f"url={address}" in page.read_text()
         assert page.stat().st_mode & 0o077 == 0
         assert page.parent.stat().st_mode & 0o077 == 0
+    assert len(seen) == 1
     assert not page.exists()

@@ -92,18 +92,6 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
     assert "the last row of each count" in browser.page("/publish")
 
 
-def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> None:
-    for path, action in (
-        ("/table", "/table/roles"),
-        ("/table", "/table/unit"),
-        ("/levels?attribute=Alter", "/levels"),
-        ("/policy", "/policy"),
-        ("/policy", "/policy/wanted"),
-    ):
-        assert "Nothing changed." in browser.change(path, action)
-        assert browser.window.file.text == CONFIG
-
-
 def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> None:
     for kind, demanded in (("simple", "simple:2"), ("none", "none"), ("distinct", None)):
         browser.change("/policy", "/policy", {"kind:disease": kind, "number:disease": "2"})
@@ -156,16 +144,9 @@ def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_i
 
 
 ADDRESSES = (
-    "/table",
-    "/table/text",
-    "/levels",
-    "/levels?attribute=question_3&level=1",
-    "/policy",
-    "/search",
-    "/search/best",
-    "/publish",
-    "/explore",
-)
+    "/table", "/table/text", "/levels", "/levels?attribute=question_3&level=1", "/policy", "/search", "/search/best",
+    "/publish", "/explore",
+)  # fmt: skip
 LARGEST, MOST_CALLS = 500_000, 600_000
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import marginals
-from small_release import CONFIG, marginals_command, write_config
+from small_release import write_config
 from window_clients import served
 from window_pages import WIDTHS
 from written_bundles import SIGNATURE
@@ -110,36 +110,3 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
     assert (tmp_path / "release" / SIGNATURE).is_file() is is_signed
     policy = marginals.read_config(config).policy
     assert (policy.k_link, policy.min_cell) == (5, 2)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("width", WIDTHS)
-def test_after_publishing_by_keyboard_alone(
-    width: int, browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Verify and attack a release, note that another replaces it, and look at its tables in each view."""
-    config = write_config(tmp_path)
-    for name, k in (("first", 5), ("second", 7)):
-        config.write_text(CONFIG.replace("k_link = 5", f"k_link = {k}"))
-        assert marginals_command("publish", config, "--out", tmp_path / name).returncode == 0
-    with served(tmp_path / "people.csv", monkeypatch) as address:
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        page.set_default_timeout(120_000)
-        page.goto(address)
-        page.wait_for_url("**/table")
-        page.goto(f"{page.url.removesuffix('/table')}/publish?release=first")
-        typist = Typist(page)
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent.trim()") == "To the page"
-        typist.follow("Verify it", "Verified from its files alone")
-        typist.follow(
-            "What can attackers conclude?", "Readers of the tables alone"
-        )  # it is done, no page is loaded again
-        typist.press("Replaced by", "ArrowDown")
-        typist.follow("Note that it is replaced", "by a corrected release, second")
-        page.goto(page.url.replace("/publish", "/explore") + "&level:age=0&level:disease=0")
-        for view in ("Counts with bounds", "The published tables", "The same in Python", "Cross table"):
-            typist.press(view)
-            page.get_by_role("link", name=view).and_(page.locator("[aria-current]")).wait_for()
-        page.close()
-    assert (tmp_path / "first-replaced.json").is_file()
