@@ -7,12 +7,6 @@ from models import Hierarchy, MarginalsError, all_tables
 from small_limits import gone_beyond, limits_of, listed, run, set_limit
 
 AGAIN = {
-    "models/programs/test_counts::test_bounds_hold_of_the_table_and_prove_what_is_forced": {
-        "models.inference.class_shares _ROUNDS": 1
-    },
-    "models/programs/test_counts::test_counted_shares_are_those_of_all_tables": {
-        "models.inference.class_shares _LARGE": 2
-    },
     "models/inference/test_marginal_model::test_bounds_hold_for_collections_of_any_shape": {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
         "models.inference.frechet_bounds _MOST_TREES": 1,
@@ -37,9 +31,6 @@ AGAIN = {
     "models/inference/test_marginal_model::test_the_same_seed_draws_the_same_rows_of_the_model": {
         "models.inference.calibrated_tree _ROWS_AT_ONCE": 7
     },
-    "models/programs/test_counts::test_expected_counts_and_bounds_of_many_cells_at_once": {
-        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1
-    },
     "models/intervals/test_proven_bounds::test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table": {
         "models.intervals.proofs _AT_ONCE": 1,
         "models.intervals.linked_tables _LISTED": 1,
@@ -52,13 +43,6 @@ AGAIN = {
         "models.intervals.proofs _HARVESTS": 0,
         "models.intervals.proofs _HUGE": 1,
         "models.programs.consistent_tables _SWEEPS": 1,
-    },
-    "models/programs/test_counts::test_no_move_changes_a_table": {"models.programs.exchanges _MOST_GAIN": 1},
-    "models/programs/test_counts::test_the_rows_that_fit_are_those_of_an_integer_program": {
-        "models.programs.cell_bounds FLOW_LIMIT": 4,
-        "models.programs.packing _IN_A_CHAIN": 1,
-        "models.programs.packing _FIRST_CELLS": 1,
-        "models.programs.packing _NUMBERS": 1,
     },
     "models/search/test_bounds::test_no_allowed_collection_is_below_a_bound": {
         "models.search.lattice_bounds _PAIRS": 1
@@ -149,10 +133,15 @@ REFUSED = {
 
 ELSEWHERE = {
     "marginals/test_interchange": {"models.inference.beside_core": "_MOST_SWEEPS"},
-    "models/programs/test_counts": {
-        "models.inference.class_shares": "LISTED",
+    "models/programs/test_consistent_tables": {
         "models.programs.all_tables": "MOST_TABLES",
         "models.programs.consistent_tables": "_CELLS_IN_TIME",
+    },
+    "checks/test_limits": {
+        "models.inference.calibrated_tree": "_WEIGHTS_AT_ONCE",
+        "models.inference.class_shares": "LISTED _LARGE _ROUNDS",
+        "models.programs.exchanges": "_MOST_GAIN",
+        "models.programs.packing": "_FIRST_CELLS _IN_A_CHAIN _NUMBERS",
     },
     "models/search/test_bounds": {
         "models.inference.local_fit": "CELLS",
