@@ -537,7 +537,7 @@ class _Comparing:
         contrast = strongest_contrast(in_order, is_ordered)
         if contrast is None:
             return pair_compared
-        cells = two_by_two(in_order, contrast, is_ordered)
+        cells = two_by_two(in_order.astype(np.float64), contrast, is_ordered)
         return PairCompared(
             names,
             pair_compared.kind,

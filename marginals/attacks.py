@@ -687,11 +687,12 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
         part = table.sharing_time(len(tables) - number)
         later = tuple(other.name for other in tables[number + 1 :])
         if part.together is None:
-            parts = [(name, [(name, alone)], alone) for name, alone in _each_in_time(part.bundles)]
+            names = [name for name, _ in part.bundles]
+            alone_in_time = ((name, [(name, alone)], alone) for name, alone in _each_in_time(part.bundles))
+            attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), alone_in_time)
         else:
-            parts = [(part.name, part.bundles, part.together)]
-        names = tuple(name for name, _, _ in parts)
-        attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
+            whole = [(part.name, part.bundles, part.together)]
+            attacks = yield from _each_apart(replace(attacks, unmeasured=(part.name, *later)), whole)
 
 
 def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:
