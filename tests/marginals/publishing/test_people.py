@@ -119,9 +119,11 @@ def test_a_bundle_says_how_many_rows_a_person_has_and_anybody_checks_people_from
 
 
 def with_release(folder: Path, **changes: Any) -> Path:
-    """The bundle with other words in `release`, and without the seal that would tell."""
+    """The bundle with other words in `release`, and without the seal and the report that would tell."""
     package = json.loads((folder / "datapackage.json").read_text())
     package["release"] |= changes
+    package["release"].pop("report", None)
+    (folder / "report.html").unlink(missing_ok=True)
     (folder / "datapackage.json").write_text(json.dumps(package))
     (folder / "datapackage.json.sha256").unlink(missing_ok=True)
     return folder
