@@ -102,6 +102,7 @@ def test_backticks_in_texts_quote_no_column() -> None:
         ("ward != 1", [False, True, True, True, True]),
         ("not ward > 1", [True, False, True, False, True]),
         ("ward in [1, 3]", [True, False, False, True, False]),
+        ("ward in 1..<3", [True, True, False, False, False]),
         ("ward <= 1 or ward >= 3", [True, False, False, True, False]),
         ("not ward in []", [True] * 5),
         ("ward == ward", [True, True, False, True, False]),
