@@ -135,11 +135,6 @@ class TableRisk:
         return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
 
     @property
-    def mean_worst_loss(self) -> float:
-        """The mean over the records of the largest loss over the dictionaries, which minimax rules keep low."""
-        return weighted_mean(self.losses.max(axis=0), self.weights)
-
-    @property
     def linked_bayes_risk(self) -> float | None:
         """The risk of records that are linked first, expected over the dictionaries; None where they are not linked."""
         return None if self.linked_risks is None else float(product(self.prior, self.linked_risks).sum())
@@ -748,9 +743,9 @@ class RiskAssessment:
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
     table is disclosed. step_utility: what a step below `*` is worth, by attribute, 1 where nothing is said. row_weight: the
     column of the table that says how often each row counts in means, once where it is None; dictionaries stay as they
-    are. minimax: whether what is chosen keeps the loss of each row under the dictionary that is worst for that row low,
-    and not the expected one; the mean of these bounds the risk under every dictionary. clusters: attributes that depend on
-    each other in the dictionaries where the others are taken to be independent.
+    are. minimax: whether levels are chosen against the worst dictionary and not the expected one: with a bound on the loss
+    of each row under the one that is worst for it, else for the least of the largest risk over the dictionaries. clusters:
+    attributes that depend on each other in the dictionaries where the others are taken to be independent.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.harm import Linear
@@ -911,6 +906,10 @@ class RiskAssessment:
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
             raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
+        if self.minimax and not isinstance(objective, MostUtility):
+            from checks.risk.worst_case import least_worst_risk  # loaded here: it needs scipy.optimize
+
+            return least_worst_risk(self.problem, objective, progress)
         return branch_and_bound(self.problem, objective, progress)
 
     def optimum_of_attributes(self, count: int) -> Optimum:
@@ -957,6 +956,8 @@ class RiskAssessment:
         """Why there is no frontier; None where there is one."""
         if objection := self.attackers.similarity.objection_to("a frontier"):
             return objection
+        if self.minimax:
+            return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
         if self._vector_count > MAX_VECTORS:
             return (
                 f"a frontier over {self._vector_count:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "

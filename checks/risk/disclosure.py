@@ -144,8 +144,7 @@ class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
     prior: the probability of each dictionary; losses are expected over it. Where it is None the loss of a record is the
-    largest over the dictionaries, each record facing the one that is worst for it. The mean of these losses is no less
-    than the largest risk over the dictionaries, which the minimax rules of section 4 minimize; for one record it is that.
+    largest over the dictionaries, each record facing the one that is worst for it; `least_worst_risk` is about all together.
     harm: its sensitivities must not grow when a value is generalized, as those of the modified harmonic mean do not. steps:
     what a step from the root is worth in each attribute; 1 where nothing is said. weights: how often each record counts in
     means over the records, shape (records,); once where nothing is said. Raises DisclosureRuleError.
@@ -244,7 +243,8 @@ class Optimum:
 
     disclosure: with everything suppressed where nothing is allowed. allowed: whether something is, shape (records,).
     loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: how
-    often each record counts in means, shape (records,); once where it is None.
+    often each record counts in means, shape (records,); once where it is None. bound: what no disclosure can beat, where
+    this one is not proven to be best.
     """
 
     disclosure: Disclosure
@@ -253,6 +253,7 @@ class Optimum:
     utility: FloatArray
     evaluated: int
     weights: FloatArray | None = None
+    bound: float | None = None
 
     def of_rows(self, problem: DecisionProblem, cell_of: IndexArray) -> "Optimum":
         """The same for all records of a problem, of which it knows the distinct ones. cell_of: which of them each is."""

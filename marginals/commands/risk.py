@@ -67,8 +67,8 @@ class _RiskOptions:
             raise InputError("--seed and --keep-order go with --out")
         if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
             raise InputError("choose one of --utility, --loss, --price and --attributes")
-        if self.minimax and (self.attributes is not None or not (self.objective or self.wants_frontier or self.plot)):
-            raise InputError("--minimax goes with --utility, --loss, --price, --frontier or --plot")
+        if self.minimax and (not self.objective or self.on_average or self.wants_frontier or self.plot):
+            raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
         if self.on_average and self.utility is None and self.loss is None:
             raise InputError(
                 "--on-average goes with --utility or --loss; --price is the same row by row and on average"
@@ -112,8 +112,8 @@ class _RiskOptions:
 @click.option(
     "--minimax",
     is_flag=True,
-    help="Count each row's loss under the dictionary that is worst for that row, not the expected one. Their mean is an "
-    "upper bound of the risk under every dictionary.",
+    help="With --utility or --price, minimize the largest risk over the dictionaries, not the expected one. With --loss, "
+    "bind each row's loss under the dictionary that is worst for that row.",
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")

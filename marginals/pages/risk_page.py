@@ -226,8 +226,8 @@ class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
     warnings: of what the config says, if it cannot be meant. on_average: where the best disclosure is the best on average,
-    how far it is from what no disclosure can beat. minimax: whether the loss of a row is the largest over the
-    dictionaries in the best disclosure and the frontier. attributes: where the best disclosure shows so many attributes of
+    how far it is from what no disclosure can beat. minimax: whether the best disclosure is chosen against the
+    worst dictionary. attributes: where the best disclosure shows so many attributes of
     each row, how many.
     """
 
@@ -243,7 +243,7 @@ class RiskReport:
     @property
     def how(self) -> str:
         """How the best disclosure was chosen."""
-        worst = ", against the worst dictionary for each" if self.minimax else ""
+        worst = ", against the worst dictionary" if self.minimax else ""
         if self.attributes is not None:
             return f"row by row, {self.attributes} attributes of each as if they were independent"
         return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
@@ -252,8 +252,7 @@ class RiskReport:
     def points(self) -> dict[str, tuple[float, float]]:
         """Pairs of utility and finite risk to be drawn beside the frontier."""
         name = "as disclosed" if self.optimum is None else "without the choice"
-        risk = self.table.mean_worst_loss if self.minimax else self.table.bayes_risk
-        pairs = {name: (self.table.mean_utility, risk)}
+        pairs = {name: (self.table.mean_utility, self.table.bayes_risk)}
         if self.optimum is not None:
             pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
         return {name: pair for name, pair in pairs.items() if finite_or_none(pair[1]) is not None}
@@ -272,7 +271,9 @@ class RiskReport:
 
     @property
     def _bound(self) -> float | None:
-        return None if self.on_average is None else self.on_average.bound
+        if self.on_average is not None:
+            return self.on_average.bound
+        return None if self.optimum is None else self.optimum.bound
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -304,8 +305,7 @@ class RiskReport:
             yield f"Best disclosure{linkage}, {self.how}: {means}"
             yield from _optimum_lines(self.optimum, self.on_average)
         if self.frontier is not None:
-            against = ", against the worst dictionary for each row" if self.minimax else ""
-            yield f"Least risk{linkage} for each mean utility{against}:"
+            yield f"Least risk{linkage} for each mean utility:"
             few = self.frontier.thinned(_PRINTED)
             yield "   utility  risk        price of more"
             for utility, risk, price in zip(few.utility, few.risk, few.price):
@@ -340,6 +340,8 @@ def _optimum_lines(optimum: Optimum, on_average: MeanOptimum | None) -> Iterator
             yield f"  no disclosure with a mean utility of {utility:g} or more has a risk below {bound:.4g}"
         case MeanOptimum(objective=MostUtility(loss), bound=bound):
             yield f"  no disclosure with a risk of {loss:g} or less has a mean utility above {bound:.3f}"
+    if optimum.bound is not None:
+        yield f"  it may not be the best: what is minimized cannot be below {optimum.bound:.4g}"
     domain = optimum.disclosure.records.space.domain
     for attribute, counts in optimum.disclosure.level_counts().items():
         hierarchy = domain.hierarchy(attribute)

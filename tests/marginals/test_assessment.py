@@ -317,12 +317,15 @@ def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> 
     # Expected over the dictionaries ages may be shown, which identify half of the people before the first one.
     assert expected["levels"]["age"][0] == 8
     assert worst["levels"]["age"][0] < 8
-    assert worst["how"] == "row by row, against the worst dictionary for each"
+    assert worst["how"] == "row by row, against the worst dictionary"
     described = marginals.disclosure_risk(marginals.read_config(config))
     chosen = replace(described, minimax=True).optimum(MostUtility(0.5))
     assert described.of_table(chosen.disclosure.records).losses.max(axis=0) == pytest.approx(chosen.loss)
     assert chosen.loss.max() <= 0.5
-    assert run("risk", config, "--loss", 0.5, "--minimax", "--frontier").exit_code == 0
+    least = answer(config, "--utility", 1, "--minimax")["optimum"]
+    assert least["risk"] < answer(config, "--utility", 1)["table"]["worst_case_risk"]
+    for refused in ("--frontier", "--on-average"):
+        assert run("risk", config, "--loss", 0.5, "--minimax", refused).exit_code == 2
 
 
 def test_attributes_may_be_chosen_as_if_they_were_independent(tmp_path: Path) -> None:
