@@ -18,7 +18,7 @@ from checks.risk.disclosure import DecisionProblem, Disclosure, Optimum, Progres
 from checks.risk.harm import LeastRisk, TradeOff
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
-ROUNDS = 40
+ROUNDS = 20
 """Most priors that are tried for the bound."""
 
 MOST_LOSSES = 20_000_000
