@@ -187,7 +187,7 @@ PAPERS = (
                 "Figs. 19 and 20",
                 "cld has no error with one condition on Nursery, whose counts are all alike.",
                 TZ09,
-                ("queries1_nursery", "queries3_nursery"),
+                ("queries1_adult", "queries1_nursery", "queries3_adult", "queries3_nursery"),
             ),
             Entry("Figs. 21 and 22", f"{TIMES} See Fig. 8 of TZ09."),
         ),
