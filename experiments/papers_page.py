@@ -185,7 +185,7 @@ PAPERS = (
             ),
             Entry(
                 "Figs. 19 and 20",
-                "cld has no error with one condition on Nursery, whose counts are all alike.",
+                "Nursery's counts are all alike: cld has no error there.",
                 TZ09,
                 ("queries1_adult", "queries1_nursery", "queries3_adult", "queries3_nursery"),
             ),
