@@ -1,4 +1,4 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks`), RENEW and AGAINST (of `make same`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks/tasks.py`), RENEW and AGAINST (of `make same`) and MUTANTS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
@@ -72,8 +72,8 @@ coverage: $(VENV)/.ready  ## lines of models and checks that their own tests rea
 mutants: $(VENV)/.ready  ## changes of models and checks that no test notices; MUTANTS="--sample 60 --seed 1" or names, all take days
 	$(BIN)/python tests/trust/mutants.py $(MUTANTS)
 
-bench: $(VENV)/.ready  ## measurements, some minutes (BENCH=--long: all); not part of the tests' verdict
-	$(BIN)/python benchmarks $(BENCH)
+bench: $(VENV)/.ready  ## how long the common tasks take, a quarter of an hour; not part of the tests' verdict
+	$(BIN)/python benchmarks/tasks.py $(BENCH)
 
 docs: $(VENV)/.ready  ## the documentation, in build/docs/index.html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs

@@ -1,145 +1,37 @@
-"""Pages show what was measured, the command knows every script, and fits, projections and estimates are right."""
+"""Pages show what was measured, each script has help, and estimates are right."""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import chance_gains
-import kept_runs
-import long_page
 import numpy as np
-import page_numbers
 import pandas as pd
 import plausible_coverage
 import pytest
 import similarity_foreground
 import six_tables
-from arx import CLONE as ARX
-from growth import fitted, projected
+import tasks
 from hypothesis import given
 from hypothesis import strategies as st
-from measurement import Measurement, interleaved, measurement_of
-from peer_program import Clone
 from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
-from selection_peers import CHORDALYSIS, ESS
-from suite import SCRIPTS, run
 
 from checks import equivalence_classes
 from checks.attacks.minimality import Groups, kept_to_counts, published_groups
 from models import ContingencyTable, Domain, Hierarchy
 from project import ROOT
 
-SIZES = (10, 100, 1_000, 10_000)
+
+def scripts() -> list[Path]:
+    """Files in the folder that run by themselves."""
+    return [path for path in (ROOT / "benchmarks").glob("*.py") if "options(__file__" in path.read_text()]
 
 
-def growing(exponent: float, case: str = "case", **fixed: int) -> list[Measurement]:
-    return [
-        Measurement("b", case, {"rows": n, **fixed}, 2e-6 * n**exponent, 3 * n, "copy", 1e-6 * n, {"fact": "said"})
-        for n in SIZES
-    ]
-
-
-@given(st.floats(-3, 3), st.floats(1e-6, 1e6))
-def test_a_fit_finds_the_power_law_that_made_the_values(exponent: float, factor: float) -> None:
-    law = fitted(SIZES, [factor * n**exponent for n in SIZES])
-    assert law.exponent == pytest.approx(exponent, abs=1e-9)
-    assert law.factor == pytest.approx(factor, rel=1e-6)
-    assert law.spread == pytest.approx(1, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "values"), [([1, 10], [1, 2]), ([1, 10, 10], [1, 2, 3]), ([1, 10, 100], [0, 1, 2]), ([1, 2, 3], [1, 2])]
-)
-def test_what_cannot_be_fitted_is_refused(sizes: list[float], values: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"needs|above zero"):
-        fitted(sizes, values)
-
-
-@given(st.floats(0, 1e3), st.floats(1e-3, 1e3))
-def test_a_projection_holds_the_truth_of_fixed_and_linear_costs(fixed: float, each: float) -> None:
-    found = projected([1e6, 1e7, 1e8], [fixed + each * n for n in (1, 10, 100)], 1e9)
-    assert found.high == pytest.approx(fixed + each * 1_000)
-    assert found.low <= found.high * (1 + 1e-9)
-
-
-@given(st.floats(0.1, 3))
-def test_a_projection_holds_the_truth_of_a_power_law(exponent: float) -> None:
-    found = projected([1e6, 1e7, 1e8], [n**exponent for n in (1, 10, 100)], 1e9)
-    assert found.low <= 1_000**exponent * (1 + 1e-9)
-    assert found.high >= 1_000**exponent * (1 - 1e-9)
-
-
-def test_a_measurement_survives_its_json_line() -> None:
-    point = growing(1)[0]
-    read = measurement_of(json.loads(json.dumps(point.line())))
-    assert read.line() == point.line()
-    assert measurement_of({"benchmark": "b", "target": "t", "met": True}) is None
-    with pytest.raises(ValueError, match="rows, attributes, cells, margins"):
-        Measurement("b", "case", {"colour": 3}, 1.0)
-    with pytest.raises(ValueError, match="yardstick"):
-        Measurement("b", "case", {"rows": 3}, 1.0, yardstick="copy")
-
-
-def test_functions_take_turns_until_the_slowest_has_had_enough() -> None:
-    now, order = [0.0], []
-
-    def of(name: str, seconds: float) -> Callable[[], str]:
-        def run() -> str:
-            order.append(name)
-            now[0] += seconds
-            return name.upper()
-
-        return run
-
-    turns = interleaved({"a": of("a", 1.0), "b": of("b", 3.0)}, runs=9, enough=6.0, clock=lambda: now[0])
-    assert order == ["a", "b", "b", "a"]
-    assert {name: (seconds, seconds.median, result) for name, (seconds, result) in turns.items()} == {
-        "a": (1.0, 1.0, "A"),
-        "b": (3.0, 3.0, "B"),
-    }
-
-
-def test_a_peer_that_cannot_take_part_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    for clone in (ARX, CHORDALYSIS, ESS):
-        assert clone.option in clone.missing(None)
-        assert f"is no clone of {clone.repository}" in clone.missing(tmp_path)
-    here = Clone("--here", "example.org/here", "file", ("no-such-program", "nor-this"))
-    (tmp_path / "file").touch()
-    assert here.missing(tmp_path) == "no-such-program and nor-this are not installed"
-    assert Clone("--here", "example.org/here", "file", ()).missing(tmp_path) == ""
-
-
-def test_the_numbers_of_written_pages_are_those_that_were_measured() -> None:
-    lines = page_numbers.kept()
-    assert lines
-    assert all(page_numbers.is_wanted(line) for line in lines)
-    pages = page_numbers.written()
-    assert page_numbers.filled(pages, lines) == pages, "python benchmarks --pages puts them there"
-
-
-def test_what_failed_or_has_no_commit_is_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "long.jsonl"
-    assert not kept_runs.keep(path, "counting", (), [{"case": 1}, {"failed": "why"}], {"commit": "abc"})
-    assert not kept_runs.keep(path, "counting", (), [{"case": 1}], {"commit": None})
-    assert not path.exists()
-    path.write_text("{}\n[1]\n")
-    with pytest.raises(ValueError, match="line 2"):
-        kept_runs.kept(path, "counting", (), "abc")
-
-
-def scripts() -> dict[str, Path]:
-    """Files in the folder that run by themselves, but for the command."""
-    files = {path.stem: path for path in (ROOT / "benchmarks").glob("*.py")}
-    return {name: path for name, path in files.items() if "__main__" in path.read_text() and name != "__main__"}
-
-
-def test_the_command_knows_every_script_and_each_has_help() -> None:
-    assert scripts() == {script.name: script.path for script in SCRIPTS}
+def test_each_script_has_help() -> None:
     helped = """
 import runpy, sys
 sys.path.insert(0, sys.argv[1])
@@ -150,25 +42,23 @@ for path in sys.argv[2:]:
     except SystemExit as stop:
         assert not stop.code, path
 """
-    paths = [ROOT / "benchmarks" / "__main__.py", *scripts().values()]
-    command = [sys.executable, "-c", helped, str(ROOT / "benchmarks"), *map(str, paths)]
+    command = [sys.executable, "-c", helped, str(ROOT / "benchmarks"), *map(str, scripts())]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.count("usage: python benchmarks") == len(paths)
+    assert done.stdout.count("usage: python benchmarks") == len(scripts())
 
 
-def test_without_data_a_benchmark_is_skipped_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MARGINALS_DATA", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
-    (script,) = (script for script in SCRIPTS if script.name == "publish_adult")
-    (line,) = run(script, ())
-    assert line == {"benchmark": "publish_adult", "skipped": "the Adult table is not here"}
+def test_without_data_the_tasks_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    environment = os.environ | {"MARGINALS_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(ROOT / "benchmarks" / "tasks.py")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert json.loads(done.stdout) == {"benchmark": "tasks", "skipped": "the Adult table is not here"}
 
 
 def test_the_page_of_the_benchmarks_shows_what_was_kept() -> None:
-    for path, text in long_page.files().items():
-        assert path.read_text(encoding="utf-8") == text, "python benchmarks --page makes it"
-    assert len(long_page.page().split()) <= 1_000
-    assert long_page.page().count("\n| ") == len(long_page.ROWS) + 2, "each row of the page is of one measurement"
+    """Each row is of a task that its command measures."""
+    lines = tasks.kept()
+    assert tasks.PAGE.read_text(encoding="utf-8") == tasks.page(lines), "python benchmarks/tasks.py --page makes it"
+    assert {line["task"] for line in lines[1:]} == set(tasks.TASKS)
 
 
 def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
