@@ -61,8 +61,6 @@ def test_what_was_said_on_purpose_or_cannot_be_shown_is_published(policy: dict) 
     assert marginals.publish(two_sensitive(), Policy(**policy)).release.verify().ok
 
 
-
-
 def test_a_demand_of_a_rule_is_one(tmp_path: Path) -> None:
     rule = tmp_path / "own.toml"
     rule.write_text('name = "own"\ntitle = "t"\nsource = "s"\n[[demands]]\nsays = "varied"\ndiversity = "distinct:2"\n')
