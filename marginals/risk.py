@@ -45,6 +45,7 @@ from checks.risk.harm import (
     Objective,
     PerPerson,
     Sensitivity,
+    TradeOff,
     Weights,
     as_distribution,
     harmonic_shares,
@@ -906,7 +907,7 @@ class RiskAssessment:
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
             raise InputError(f"no row can have a utility of {objective.utility:g}; the most is {most:g}")
-        if self.minimax and not isinstance(objective, MostUtility):
+        if self.minimax and isinstance(objective, LeastRisk | TradeOff):
             from checks.risk.worst_case import least_worst_risk  # loaded here: it needs scipy.optimize
 
             return least_worst_risk(self.problem, objective, progress)
