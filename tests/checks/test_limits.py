@@ -33,10 +33,6 @@ AGAIN = {
     "checks/risk/test_risk::test_it_is_that_of_a_random_row_that_fits": {
         "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
     },
-    "checks/risk/test_risk::test_counts_are_those_of_all_pairs": {"checks.risk.attackers ENTRIES": 1},
-    "checks/risk/test_risk::test_records_of_one_level_vector_are_counted_like_all_others": {
-        "checks.risk.attackers PAIRS": 1
-    },
     "checks/risk/test_risk::test_no_disclosure_lies_beyond_the_frontier": {"checks.risk.disclosure REMEMBERED": 1},
     "checks/test_small_counts::test_the_verdict_is_that_of_integer_programming_for_every_k": {
         "models.tables.contingency_table _MAX_SPACE": 6,

@@ -100,9 +100,9 @@ def _keys(domain: Domain, margin: dict[str, int], s: np.ndarray, q: np.ndarray, 
     return keys
 
 
-def passes(diversity: str, shares: dict[int, Fraction], missing: int | None) -> bool:
+def passes(diversity: str, shares: dict[str, Fraction]) -> bool:
     """The criterion of the values that are known; of somebody who is known to have none there is none to learn."""
-    known = [share for value, share in shares.items() if value != missing]
+    known = [share for label, share in shares.items() if label != MISSING]
     return not known or parse_diversity(diversity).decide(known)
 
 
@@ -110,17 +110,12 @@ def finest(margins: list[dict[str, int]]) -> int | None:
     return min((margin["S"] for margin in margins if "S" in margin), default=None)
 
 
-def expected(domain: Domain, people: np.ndarray, margins: list[dict[str, int]], diversity: str) -> bool:
-    """Whether the criterion holds of readers who know nobody's Q, and of those who know everybody's."""
+def beliefs(domain: Domain, people: np.ndarray, margins: list[dict[str, int]]) -> list[dict[str, Fraction]]:
+    """Of each person the shares of the published values, for readers who know nobody's Q, and who know everybody's."""
     level = finest(margins)
-    assert level is not None
     labels = sorted({row[level] for row in domain.hierarchy("S").rows()})
-    missing = labels.index(MISSING) if MISSING in labels else None
-    return all(
-        passes(diversity, shares, missing)
-        for knows_others in (False, True)
-        for shares in posterior(domain, people, margins, knows_others, level)
-    )
+    held = [own for knows in (False, True) for own in posterior(domain, people, margins, knows, level)]
+    return [{labels[value]: share for value, share in own.items()} for own in held]
 
 
 def collection_of(domain: Domain, people: np.ndarray, margins: list[dict[str, int]]) -> Collection:
@@ -147,10 +142,11 @@ def test_what_is_said_is_what_all_worlds_say() -> None:
             continue
         collection = collection_of(domain, people, margins)
         shown = [mask for mask, margin in zip(collection.masks, collection.margins) if "S" in margin]
+        held = beliefs(domain, people, margins)
         several = sum(not any(mask != other and not mask & ~other for other in shown) for mask in shown) > 1
         decided["several"] += several
         for diversity in rng.choice(CRITERIA, 2, replace=False):
-            claim, right = register(str(diversity)), expected(domain, people, margins, str(diversity))
+            claim, right = register(str(diversity)), all(passes(str(diversity), own) for own in held)
             by_files = claim.based_on(published(collection), ["S", "Q"]).basis == "verified"
             assert by_files or several
             own, public = (claim.check(Question(each, ("S", "Q"))) for each in (collection, published(collection)))
@@ -161,6 +157,11 @@ def test_what_is_said_is_what_all_worlds_say() -> None:
                 else:
                     decided[name] += 1
                     assert found.holds == right, (people, margins, diversity, found)
+                    assert name == "files" or any(
+                        found.worst_class.distribution
+                        == pytest.approx({label: float(share) for label, share in own.items()})
+                        for own in held
+                    )
             decided["holds"] += right
     assert min(decided["files"], decided["table"], decided["holds"], decided["several"]) > CASES // 20
 

@@ -22,7 +22,6 @@ from models import (
     GeneralizedCells,
     Hierarchy,
     MarginalModel,
-    MaximumEntropy,
     Taxonomy,
     TooManyCellsError,
     answers,
@@ -414,17 +413,6 @@ def test_divergence_and_information_follow_their_definitions(
         for under in (covered(t)[node].sum() for t, node in zip(cells.taxonomies, nodes))
     ]
     assert cells.information_utility == pytest.approx(sum(retained) / table.total / len(table.attributes))
-
-
-@given(st.data())
-def test_a_full_domain_table_diverges_as_its_maxent_distribution_does(data: st.DataObject) -> None:
-    domain = data.draw(domains())
-    table: ContingencyTable = data.draw(contingency_tables(domain))
-    margin = data.draw(margins(domain))
-    cube = DataCube([table])
-    cells = GeneralizedCells.of(table.rolled_up(margin))
-    expected = MaximumEntropy(Collection.of(cube, [domain.mask(margin)])).kl_divergence
-    assert cells.kl_divergence(table) == pytest.approx(expected, abs=1e-9)
 
 
 def test_random_base_rows_are_even() -> None:

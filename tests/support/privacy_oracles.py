@@ -250,13 +250,18 @@ def on_boundary(diversity: Diversity, vector: Sequence[Fraction]) -> Diversity:
     """A criterion of the same kind whose bound some class meets exactly, where that is a fraction."""
     if isinstance(diversity, Simple):
         return Simple(Fraction(sum(vector)) / max(vector))
+    if isinstance(diversity, NpdRecursive):
+        return NpdRecursive(on_boundary(diversity.positive, vector), on_boundary(diversity.negative, vector))
+    if isinstance(diversity, NegativeDisclosure):
+        percent = 100 * Fraction(min(vector[value] for value in diversity.protected)) / sum(vector)
+        return replace(diversity, percent=percent) if 0 < percent < 100 else diversity
     if isinstance(diversity, Recursive) and diversity.l > 1:
         place = max(diversity.heads(len(vector)), key=lambda s: vector[s], default=None)
         if place is not None:
             others = sorted(v for s, v in enumerate(vector) if s != place)
             tail = sum(others[: diversity.tail_size(len(vector))])
             if tail and vector[place]:
-                return Recursive(vector[place] / tail, diversity.l, diversity.strict, diversity.dont_care)
+                return Recursive(Fraction(vector[place]) / tail, diversity.l, diversity.strict, diversity.dont_care)
     if isinstance(diversity, Entropy):
         return Entropy(Fraction(sum(v > 0 for v in vector)))
     if isinstance(diversity, Functional):

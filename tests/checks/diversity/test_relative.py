@@ -385,12 +385,6 @@ def test_two_tables_together_are_judged_by_the_known_values_of_each_combination(
             assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 
 
-def test_twenty_of_one_diagnosis_and_five_without_share_it() -> None:
-    assert judged("distinct:2", VALUES, (25, 30, 30, 30)).decide([20, 0, 0, 5])
-    assert not judged("distinct:2 leaving out missing", VALUES, (25, 30, 30, 30)).decide([20, 0, 0, 5])
-    assert str(stated("entropy:2 leaving out missing", VALUES[:3], (1, 1, 1))) == "entropy:2"
-
-
 def test_what_stands_for_no_value_is_left_out_before_odds_and_only_once() -> None:
     claim = MaxentDiversity(parse_diversity("entropy:3 at odds 1.2"), "s").leaving_out("missing")
     assert str(claim.diversity) == "entropy:3 leaving out missing at odds 1.2"

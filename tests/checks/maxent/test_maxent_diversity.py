@@ -176,42 +176,6 @@ def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not
             assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
 
 
-def test_two_diverse_margins_need_not_be_diverse_together() -> None:
-    """T(a, s) T(b, s) / T(s) = 3 * 3 / 4 : 1 * 1 / 4 in the cell x, x: nine to one, from three to one in each."""
-    collection = apart(flat_domain(a="xy", b="xy", s="uv"), {"as": [[3, 1], [1, 3]], "bs": [[3, 1], [1, 3]]})
-    three, nine = Recursive(Fraction(3), 2, strict=False), Recursive(Fraction(9), 2, strict=False)
-    for mask in collection.masks:
-        assert maxent_diversity(Collection.of(collection.cube, [mask]), "s", three).holds
-    finding = maxent_diversity(collection, "s", three)
-    assert finding.verdict is Verdict.FAILS
-    assert finding.worst_class.reached == pytest.approx(9)
-    assert sorted(finding.worst_class.distribution.values()) == pytest.approx([0.1, 0.9])
-    assert maxent_diversity(collection, "s", nine).holds
-    assert not maxent_diversity(collection, "s", Recursive(Fraction(9), 2)).holds
-
-
-def test_a_value_ruled_out_by_each_margin_leaves_one() -> None:
-    """u is not in x of a, v not in x of b: whoever is in both has w."""
-    counts = {"as": [[0, 2, 2], [4, 2, 2]], "bs": [[2, 0, 2], [2, 4, 2]]}
-    collection = apart(flat_domain(a="xy", b="xy", s="uvw"), counts)
-    finding = maxent_diversity(collection, "s", Distinct(2))
-    assert finding.verdict is Verdict.FAILS
-    assert finding.worst_class.cell == {"a": "x", "b": "x"}
-    assert finding.worst_class.distribution == {"w": 1.0}
-    assert finding.worst_class.reached == 1
-    undefined = maxent_diversity(collection, "s", Recursive(Fraction(100), 2))
-    assert undefined.worst_class.reached == np.inf
-
-
-def test_a_finer_collection_may_pass_where_a_coarser_one_fails() -> None:
-    """KG06 section 7: not monotone in the model. Where a and b always agree, the whole table tells no more than each."""
-    table = filled(flat_domain(a="xy", b="xy", s="xy"), [3, 1, 0, 0, 0, 0, 1, 3])
-    apart, together = published(table, "as", "bs"), published(table, "abs")
-    criterion = Recursive(Fraction(3), 2, strict=False)
-    assert maxent_diversity(together, "s", criterion).holds
-    assert not maxent_diversity(apart, "s", criterion).holds
-
-
 def arms(count: int) -> Collection:
     """{q0, s}, {q1, s}, ...: each shows 3 to 1 one way or the other, of 4 rows of either sensitive value."""
     domain = flat_domain(**{f"q{i}": "xy" for i in range(count)}, s="uv")

@@ -40,24 +40,16 @@ from models import (
     vertices_of,
 )
 from strategies import (
-    NOT_DECOMPOSABLE,
-    SHAPE_DOMAIN,
-    SHAPES,
     data_cubes,
     decomposable_collections,
     decomposable_masks,
     margins,
     maximal_cliques,
-    shape_cube,
 )
 
 
 def _base(cube):
     return cube.table(sum(cube.domain.attribute_masks))
-
-
-def _of_shape(shape):
-    return Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
 
 
 def _joint(collection):
@@ -103,16 +95,6 @@ def test_the_closed_form_and_its_figures_equal_brute_force(collection):
     assert MaximumEntropy(everything).degrees_of_freedom == 0
     for whole in (everything, Collection.of(collection.cube, [])):
         _assert_is_maximum_entropy(whole)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_decomposable_shape_has_the_closed_form_and_others_are_refused(shape):
-    if shape in NOT_DECOMPOSABLE:
-        with pytest.raises(NotDecomposableError):
-            MaximumEntropy(_of_shape(shape))
-    else:
-        _assert_is_maximum_entropy(_of_shape(shape))
-        _assert_figures_equal_brute_force(_of_shape(shape))
 
 
 @given(decomposable_collections(), st.randoms())
@@ -260,16 +242,6 @@ def pairs(counts):
     return published(filled(flat_domain(a=2, b=2, c=2), counts), "ab", "bc")
 
 
-def test_the_terms_of_a_cell_are_its_expected_count_together():
-    """Without prior rows: q(0, 0, 0) = T(a=0, b=0) T(b=0, c=0) / T(b=0), and four times u_ab is the log odds ratio."""
-    collection = pairs([4, 2, 1, 5, 3, 3, 7, 2])
-    terms = u_terms(MaximumEntropy(collection))
-    cell = sum(float(values[(0,) * values.ndim]) for values in terms.values())
-    assert np.exp(cell) == pytest.approx(MarginalModel(collection).expected({"a": 0, "b": 0, "c": 0})[0, 0, 0])
-    assert list(terms) == [(), ("a",), ("b",), ("c",), ("a", "b"), ("b", "c")]
-    assert 4 * terms["a", "b"][0, 0] == pytest.approx(np.log(6 * 9 / (6 * 6)))
-
-
 def test_an_empty_cell_has_no_terms_unless_rows_are_added(monkeypatch):
     model = MaximumEntropy(pairs([0, 0, 1, 5, 3, 3, 7, 2]))
     with pytest.raises(NotFittedError, match=r"a:0, b:0.*prior_rows"):
@@ -410,21 +382,6 @@ def three_pairs(*dense: np.ndarray) -> Collection:
     return apart(
         flat_domain(**dict.fromkeys("abc", len(dense[0]))), {pair: own.sum(axis=out) for pair, out, own in pairs}
     )
-
-
-@pytest.mark.parametrize(("values", "blocks"), [(3, 1), (30, 1), (30, 10)])
-def test_few_many_and_scattered_cells_are_fitted_to_the_distribution(values: int, blocks: int) -> None:
-    """Values of a block go with those of the same block only."""
-    a, b, c = np.indices((values,) * 3) * blocks // values
-    counts = np.random.default_rng(1).integers(1, 9, (values,) * 3) * (a == b) * (b == c)
-    fit = iterative_fit(collection := three_pairs(counts))
-    domain = collection.domain
-    joint = iterative_proportional_fitting(counts / counts.sum(), domain, collection.margins, 500) * counts.sum()
-    (clique,) = fit.tree.cliques
-    cells, found = fit.marginal(clique), np.zeros(counts.shape)
-    found[tuple(cells.codes[name] for name in domain.attributes)] = cells.expected
-    assert fit.residual < 1e-6
-    assert found == pytest.approx(joint, abs=1e-4)
 
 
 def test_tables_that_no_distribution_has_are_missed_by_what_they_contradict() -> None:

@@ -255,6 +255,3 @@ def test_what_is_too_much_is_given_up_at_the_same_place_always() -> None:
     assert all_tables([np.zeros(3_000_000, dtype=np.intp)], [np.array([1])]) is None
     with pytest.raises(ValueError, match="without a marginal"):
         all_tables([], [])
-
-
-# Shares of values in classes, given sums: against listing every table, and against proportional fitting without end.

@@ -46,7 +46,7 @@ from models import (
 )
 from models.inference.local_fit import Kind, LocalFit
 from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
-from models.search.further_tables import FurtherLimits, FurtherTable, further_tables, maximal_allowed
+from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.greedy import preferring
 from models.search.lattice_bounds import BlockLattices, block_bound, counted_margins, joined_blocks, of_blocks
 from models.search.lower_bound import (
@@ -61,7 +61,7 @@ from models.search.problem import additive
 from models.tables.data_cube import InteractionCube, ScoredInteractions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, random_searches_of
 from search_strategies import private_problems, problems
-from strategies import Core, cores, decomposable_collections, domains, further_masks, margins
+from strategies import Core, cores, decomposable_collections, further_masks, margins
 
 any_problem = problems() | private_problems()
 
@@ -204,20 +204,6 @@ def test_too_many_margins_are_not_counted_at_once(name, ladders, monkeypatch):
     assert counted(problem, grid)
     monkeypatch.setattr(f"models.search.lattice_bounds.{name}", 1)
     assert counted(problem, grid) is None
-
-
-def test_margins_are_judged_by_classes_unless_limits_come_first():
-    """Whatever shows something withheld has the last of its vertices."""
-    cube = equal_pairs(3)
-    own = sum(cube.domain.attribute_masks[1:])
-    private = PrivacyConstraint(cube, Requirements(("x00",), k_link=2))
-    assert private.class_size == MarginLimits(cube.domain, then=private).class_size == (2, own)
-    for limits in ({"max_cells": 4}, {"max_attributes": 2}, {"envelope": (3,)}):
-        assert MarginLimits(cube.domain, then=private, **limits).class_size is None
-    first, second = (cube.domain.attribute_masks[i] for i in (1, 2))
-    limits = MarginLimits(cube.domain, then=private, withheld=(first | second, first))
-    last_vertices = (1 << second.bit_length() - 1) | (1 << first.bit_length() - 1)
-    assert limits.class_size == (2, own & ~last_vertices)
 
 
 def test_time_is_looked_at_between_any_two_margins(monkeypatch):
@@ -570,40 +556,27 @@ def test_limits_hold_and_cut_the_choice_short(core: Core, data: st.DataObject) -
     assert all(table.gain >= least for table in gaining)
 
 
-@given(cores(max_cells=100), st.data())
-def test_what_is_wanted_comes_first_as_finely_as_it_is_allowed(core: Core, data: st.DataObject) -> None:
-    domain, allowed = core.collection.domain, linked(core, 3)
-    asked = data.draw(margins(domain)).items()
-    wanted = domain.mask({a: level for a, level in asked if a != core.sensitive})
-    if not wanted:
+@given(cores(max_cells=100), st.data(), st.integers(1, 30))
+def test_what_is_wanted_comes_first_as_finely_as_it_is_allowed(core: Core, data: st.DataObject, most: int) -> None:
+    domain, small = core.collection.domain, linked(core, 3)
+    asked = data.draw(margins(domain))
+    own = {a: range(level, domain.hierarchy(a).height) for a, level in asked.items() if a != core.sensitive}
+    if not (wanted := domain.mask({a: levels.start for a, levels in own.items()})):
         return
+
+    def allowed(margin: Mask) -> bool:
+        return domain.cell_count(margin) <= most and small(margin)
+
+    shown = {a: levels for a, levels in own.items() if levels}
+    every = [domain.mask(dict(zip(shown, levels))) for levels in product(*shown.values())]
+    passing = [margin for margin in every if allowed(margin)]
+    finest = {m for m in passing if not any(m != other and not m & ~other for other in passing)}
     chosen = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(tables=1), [wanted])
-    finest = maximal_allowed(domain, wanted, allowed)
-    if allowed(wanted):
-        assert finest == [wanted]
-    if new := [mask for mask in finest if not any(not mask & ~own for own in core.collection.masks)]:
+    if new := [mask for mask in finest if not any(not mask & ~held for held in core.collection.masks)]:
         assert chosen[0].mask in new
 
 
-@given(domains(), st.data())
-def test_the_finest_allowed_margins_are_found(domain: Domain, data: st.DataObject) -> None:
-    mask = domain.mask(data.draw(margins(domain)))
-    most = data.draw(st.integers(1, 30))
-
-    def allowed(margin: Mask) -> bool:
-        return domain.cell_count(margin) <= most
-
-    own = list(domain.margin(mask))
-    every = [
-        domain.mask(dict(zip(own, levels)))
-        for levels in product(*(range(domain.margin(mask)[a], domain.hierarchy(a).height) for a in own))
-    ]
-    passing = [margin for margin in every if allowed(margin)] if mask else []
-    finest = {m for m in passing if not any(m != o and not m & ~o for o in passing)}
-    assert set(maximal_allowed(domain, mask, allowed)) == finest
-
-
-def test_what_makes_no_sense_is_refused() -> None:
+def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = filled(flat_domain(a=2, b=2, s=2), np.arange(1, 9))
     domain, ones = table.domain, published(table, "a", "b", "s")
     with pytest.raises(SelectionError, match="show"):
@@ -614,6 +587,9 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(NotDecomposableError):
         further_tables(published(table, "ab", "bs", "as"), "abs", lambda _: True)
     assert further_tables(ones, "ab", lambda _: True, ANY, deadline=Deadline(0.0)) == ()
+    monkeypatch.setattr("models.search.further_tables._LOOKED_AT", 0)
+    with pytest.raises(TooManyCellsError, match=r"more than 0 levels of .* would have to be tried"):
+        further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "b": 0})])
 
 
 LAID_OUT = 1 << 20

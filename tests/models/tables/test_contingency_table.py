@@ -351,18 +351,6 @@ def test_places_are_those_of_the_lifted_cells(data: st.DataObject) -> None:
             table.coded_cells.positions_in(coarse)
 
 
-@given(st.data())
-def test_keys_match_where_cells_agree_at_the_coarser_level(data: st.DataObject) -> None:
-    table = data.draw(contingency_tables(data.draw(domains())))
-    one, other = (table.rolled_up(data.draw(margins(table.domain))) for _ in range(2))
-    ours, theirs = one.coded_cells.keys_with(other.coded_cells)
-    shared = {a: max(level, other.margin[a]) for a, level in one.margin.items() if a in other.margin}
-    for i in range(len(one)):
-        for j in range(len(other)):
-            agree = all(one.column(a, level)[i] == other.column(a, level)[j] for a, level in shared.items())
-            assert (ours[i] == theirs[j]) == agree
-
-
 def test_cells_without_codes_and_of_different_lengths_are_refused() -> None:
     with pytest.raises(DomainMismatchError, match="'sex'"):
         CodedCells(DOMAIN, BASE, {"age": np.array([0])}, 1)
@@ -465,17 +453,3 @@ def test_levels_attributes_and_tables_that_do_not_fit_are_refused(domain, data):
     same = Domain.of({attribute: Hierarchy.from_rows(hierarchy.rows()) for attribute, hierarchy in domain.items()})
     copied = ContingencyTable.from_cells(same, table.margin, codes, table.counts)
     assert DataCube([table, copied]).total == table.total
-
-
-@given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.integers(1, 300), st.integers(0, 1000))
-def test_learnt_entropies_of_pairs_are_those_of_counting_each(sizes, length, seed):
-    """Around 64 rows, the bits of a word, and beyond."""
-    rng, names = np.random.default_rng(seed), "abcde"[: len(sizes)]
-    domain = Domain.of({name: Hierarchy.flat("vwxyz"[:size]) for name, size in zip(names, sizes)})
-    codes = {name: rng.integers(0, size, length) for name, size in zip(names, sizes)}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(names, 0), codes, np.ones(length))
-    learnt, plain = DataCube([table]), DataCube([table])
-    learnt.learn_pairs()
-    for one in domain.attribute_masks:
-        for other in domain.attribute_masks:
-            assert learnt.entropy(one | other) == pytest.approx(plain.entropy(one | other), abs=1e-12)
