@@ -87,6 +87,7 @@ def nursery(steps: int = 2) -> Table:
         a: Attribute(
             Role.SENSITIVE if a == "class" else Role.QUASI_IDENTIFIER,
             Hierarchy.from_rows((*path[:steps], "*") for path in paths),
+            label_form="names",
         )
         for a, paths in NURSERY.items()
     }

@@ -106,6 +106,7 @@ ELSEWHERE = {
         ),
     },
     "checks/diversity/test_implications": {"checks.diversity.implications": "LARGEST_L"},
+    "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
     "checks/diversity/test_relative": {"checks.diversity.odds": "_MOST_ODDS _MOST_VALUES"},
     "checks/test_assessment": {"checks.classes": "LARGEST_L MOST_RULED_OUT _MOST_COLUMNS _MOST_WORK"},
     "checks/test_claim": {"checks.claims": "MOST_ROWS _MOST_NAMED"},

@@ -108,7 +108,7 @@ def by_duckdb(source: Path, rules: list[DisclosureRule], missing: tuple[str, ...
 
 @pytest.mark.parametrize("missing", [("",), MISSING])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rules=st.lists(RULES, min_size=1, max_size=3))
 def test_both_engines_disclose_the_same(
     ending: str, missing: tuple[str, ...], rules: list[DisclosureRule], tmp_path: Path
@@ -130,8 +130,8 @@ def test_each_condition_by_both_engines(condition: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(conditions=st.lists(row_conditions.CONDITIONS, min_size=5, max_size=5))
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(conditions=st.lists(row_conditions.CONDITIONS, min_size=25, max_size=25))
 def test_a_formula_holds_for_the_rows_of_brute_force(conditions: list[row_conditions.Said], tmp_path: Path) -> None:
     names = [f"n{number}" for number in range(len(conditions))]
     source = tmp_path / "table.parquet"
@@ -146,14 +146,14 @@ def test_a_formula_holds_for_the_rows_of_brute_force(conditions: list[row_condit
 
 
 NUMBERS = st.sampled_from(["{:f}", "{:,f}", "{:.1e}", "{:+.2f}", " {:.0f} ", "{:.2f} %"]).flatmap(
-    lambda form: st.lists(st.decimals(-(10**6), 10**6, places=1).map(form.format), min_size=1, max_size=5)
+    lambda form: st.lists(st.decimals(-(10**6), 10**6, places=1).map(form.format), min_size=1, max_size=20)
 )
-SPELLED = st.lists(st.text("0123456789+-.,'%eE_xinfa \u2212\u2019\u00a0\u202f", max_size=9), min_size=1, max_size=5)
+SPELLED = st.lists(st.text("0123456789+-.,'%eE_xinfa \u2212\u2019\u00a0\u202f", max_size=9), min_size=1, max_size=20)
 MARKS = ["", "NA", "-9", "99", "x"]
 MARKED = ["-9", "-9.0", "99,0", "099", " NA\u00a0", " ", "9.9e1"]
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=NUMBERS | SPELLED, marked=st.booleans(), decimal=st.sampled_from(".,"))
 def test_both_engines_read_the_same_numbers_and_take_the_same_texts_for_missing(
     texts: list[str], marked: bool, decimal: str, tmp_path: Path

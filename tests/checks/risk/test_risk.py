@@ -875,8 +875,9 @@ def test_equal_records_show_different_attributes_if_their_worst_dictionaries_dif
     assert found.bound is None
 
 
-def test_choices_that_are_too_many_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checks.risk.worst_case.MOST_LOSSES", 0)
+@pytest.mark.parametrize("limit", ["MOST_LOSSES", "MOST_CHOICES"])
+def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"checks.risk.worst_case.{limit}", 0)
     problem = two_records(3, Hierarchy.flat(["a0", "a1"]), Hierarchy.flat(["b0", "b1"]))
     found = least_worst_risk(problem, LeastRisk(1))
     assert found.bound == pytest.approx(0.75)
