@@ -184,12 +184,16 @@ def open_ones(collection: Collection, found: Witnesses) -> set[tuple[Mask, tuple
 
 @pytest.mark.parametrize("block", [0, 1 << 23])
 def test_who_has_any_other_value_is_looked_at(block: int) -> None:
-    """Pairs over 2 x 2 x 3: of A 0 and B 0 one person has not C 0, whom no value of C and no level shows alone."""
+    """Pairs over 2 x 2 x 3: of A 0 and B 0 one person has not C 0, whom no value of C and no level shows alone.
+
+    Four cells have one or two people, and in four there are as few others of another C.
+    """
     counts = [3, 1, 0, 0, 3, 3, 0, 2, 3, 0, 1, 2]
     collection = published(filled(flat_domain(A="01", B="01", C="012"), counts), "AB", "BC", "AC")
     with patch("checks.small_combinations._BLOCK", block):
         found = witnessed(collection.cube, collection.masks, [], 3, rounds=50)
     assert [(own.codes, own.others, own.count) for own in found.open] == [((0, 0, 0), "C", 1)]
+    assert found.small == 8
 
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:

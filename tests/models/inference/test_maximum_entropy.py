@@ -301,6 +301,12 @@ def test_what_can_be_estimated_is_the_rank_of_the_design_and_edges_are_tested_by
             smaller = fitted(table, maximal_cliques(without))
             assert test.deviance == pytest.approx(smaller.deviance - model.deviance, abs=1e-7)
             assert test.df == smaller.degrees_of_freedom - model.degrees_of_freedom
+            (clique,) = (mask for mask in masks if mask >> first & mask >> second & 1)
+            gone = tuple(axis for axis in range(len(SHAPE)) if not clique >> axis & 1)
+            strata = np.moveaxis(dense.sum(axis=gone, keepdims=True), (first, second), (0, 1))
+            strata = strata.reshape(SHAPE[first], SHAPE[second], -1).transpose(2, 0, 1)
+            occupied = [(np.count_nonzero(own.sum(axis=1)), np.count_nonzero(own.sum(axis=0))) for own in strata]
+            assert test.df_adjusted == sum((rows - 1) * (columns - 1) for rows, columns in occupied if rows)
 
 
 def test_an_edge_in_several_cliques_is_tested_against_the_model_that_is_fitted():
