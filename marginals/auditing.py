@@ -23,7 +23,7 @@ from models.intervals.contradictions import (
     joint_contradiction,
 )
 from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import BlockRunner, BoundScope, Explanation, ProvenBounds, Term, explained, proven_bounds
+from models.intervals.proofs import BlockRunner, Explanation, ProvenBounds, Term, explained, proven_bounds
 from models.programs.consistent_tables import UNBOUNDED
 
 
@@ -233,7 +233,7 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
     linked = linked_tables(tables.tables, tables.classifications)
     try:
-        bounds = proven_bounds(linked, BoundScope(spec.small), deadline.share(2), run)
+        bounds = proven_bounds(linked, spec.small, deadline.share(2), run)
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)

@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from math import inf
 from threading import TIMEOUT_MAX, Lock, Timer
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.tables.contingency_table import CodedCells, ContingencyTable, match, match_size
@@ -156,14 +155,10 @@ class PossibleCells:
     def propagated(self) -> tuple[CountArray, CountArray]:
         """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
         size, counted = len(self), self.constraints.shape[0]
-        whole = np.arange(counted)
-        matrix = self.constraints
-        # Of each equation its count first, as an unknown of which both ends are known, then its cells.
-        rows = np.concatenate([whole, np.repeat(whole, np.diff(matrix.indptr))])
-        cells = np.concatenate([size + whole, matrix.indices])
-        signs = np.where(cells >= size, 1, -1)
-        order = np.argsort(rows, kind="stable")
-        equations = Equations(rows[order], cells[order], signs[order], np.zeros(counted, dtype=np.intp))
+        from scipy.sparse import eye_array, hstack  # slow to import, and few need them
+
+        # Counts are unknowns, too, of which both ends are known.
+        equations = hstack([-self.constraints, eye_array(counted)], format="csr").astype(np.int64)
         counts = self.counts.astype(np.int64)
         known = np.concatenate([np.zeros(size, dtype=np.int64), counts])
         most = np.concatenate([np.full(size, self.total, dtype=np.int64), counts])
@@ -343,39 +338,11 @@ UNBOUNDED = 2**60
 """The upper end of a count of which nothing is known."""
 
 
-@dataclass(frozen=True, eq=False)
-class Equations:
-    """Totals less their parts, which are 0.
+Equations: TypeAlias = Any
+"""A sparse matrix (scipy.sparse.csr_array) of shape (equations, cells): 1 for a total and -1 for its parts.
 
-    rows, cells, signs: shape (entries,) each, in the order of `rows`: of a count in an equation the number of the equation,
-    the cell, and 1 for the total or -1 for a part. tables: the table that each equation holds in, shape (equations,).
-    """
-
-    rows: IndexArray
-    cells: IndexArray
-    signs: CountArray
-    tables: IndexArray
-
-    def __len__(self) -> int:
-        """Number of equations."""
-        return len(self.tables)
-
-    @cached_property
-    def begins(self) -> IndexArray:
-        """Where the entries of each equation begin."""
-        return np.searchsorted(self.rows, np.arange(len(self)))
-
-    def matrix(self, cells: int) -> "csr_array[np.int64]":
-        """Shape (equations, cells)."""
-        from scipy.sparse import csr_array  # slow to import, and few need it
-
-        return csr_array((self.signs, (self.rows, self.cells)), shape=(len(self), cells))
-
-    def only(self, is_chosen: BoolArray) -> "Equations":
-        """Some of the equations. is_chosen: shape (equations,)."""
-        entries = is_chosen[self.rows]
-        numbers = np.cumsum(is_chosen) - 1
-        return Equations(numbers[self.rows[entries]], self.cells[entries], self.signs[entries], self.tables[is_chosen])
+Any, since the stubs of scipy have no types for products of sparse matrices.
+"""
 
 
 # Propagation: what each equation leaves for one of its counts, given the ranges of the others.
@@ -392,41 +359,42 @@ _SWEEPS = 200
 def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
     """Bounds of all counts, shape (cells,) each. Where a lower one is above its upper one, no table has these ranges.
 
-    lower, upper: what is known of them before; UNBOUNDED for no upper end. Only equations of counts whose range has become
-    narrower are looked at again.
+    equations: none is empty. lower, upper: what is known of the counts before; UNBOUNDED for no upper end. Only equations
+    of counts whose range has become narrower are looked at again.
     """
     lower, upper = lower.copy(), upper.copy()
     waiting = equations
     for _ in range(_SWEEPS):
-        if not len(waiting):
+        if not waiting.shape[0]:
             break
         before = lower.copy(), upper.copy()
-        low, high = _left_for_each(waiting, lower, upper)
-        np.maximum.at(lower, waiting.cells, low)
-        np.minimum.at(upper, waiting.cells, high)
+        low, high = ranges_left(waiting, lower, upper)
+        np.maximum.at(lower, waiting.indices, low)
+        np.minimum.at(upper, waiting.indices, high)
         moved: BoolArray = (lower > before[0]) | (upper < before[1])
         if not moved.any() or bool((lower > upper).any()):
             break
-        waiting = equations.only(np.logical_or.reduceat(moved[equations.cells], equations.begins))
+        waiting = equations[np.logical_or.reduceat(moved[equations.indices], equations.indptr[:-1])]
     return lower, upper
 
 
-def _left_for_each(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
-    """The range that its equation leaves for each entry: shape (entries,) each."""
-    rows, cells = equations.rows, equations.cells
-    is_total: BoolArray = equations.signs > 0
+def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
+    """The range that its equation leaves for each of its counts: shape (entries,) each, in the order of `indices`."""
+    cells, begins = equations.indices, equations.indptr[:-1]
+    rows = np.repeat(np.arange(len(begins)), np.diff(equations.indptr))
+    is_total: BoolArray = equations.data > 0
     low, high = lower[cells], upper[cells]
     free = high >= UNBOUNDED
     # Of each entry with its sign: from `least`, unless it has no lower end, to `most`, unless it has no upper end.
     least, most = np.where(is_total, low, -high), np.where(is_total, high, -low)
     no_least, no_most = free & ~is_total, free & is_total
     least[no_least], most[no_most] = 0, 0
-    rest_least = np.add.reduceat(least, equations.begins)[rows] - least
-    rest_most = np.add.reduceat(most, equations.begins)[rows] - most
+    rest_least = np.add.reduceat(least, begins)[rows] - least
+    rest_most = np.add.reduceat(most, begins)[rows] - most
     new_low, new_high = np.where(is_total, -rest_most, rest_least), np.where(is_total, -rest_least, rest_most)
     if free.any():
-        bounded_below = np.add.reduceat(no_least.astype(np.int64), equations.begins)[rows] == no_least
-        bounded_above = np.add.reduceat(no_most.astype(np.int64), equations.begins)[rows] == no_most
+        bounded_below = np.add.reduceat(no_least.astype(np.int64), begins)[rows] == no_least
+        bounded_above = np.add.reduceat(no_most.astype(np.int64), begins)[rows] == no_most
         new_low[~np.where(is_total, bounded_above, bounded_below)] = 0
         new_high[~np.where(is_total, bounded_below, bounded_above)] = UNBOUNDED
     return new_low, new_high

@@ -43,7 +43,6 @@ from models import (
     MarginalModel,
     proven_bounds,
 )
-from models.intervals.proofs import BoundScope
 from strategies import contingency_tables, decomposable_masks, domains, margins
 from table_enumeration import all_tables, margins_with, ranges, tables_with
 
@@ -409,7 +408,7 @@ def test_what_is_beyond_a_limit_is_counted_and_the_rest_ranked(
 def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | None) -> None:
     published = random_labelled_tables(np.random.default_rng(seed), SMALL)
     linked, populations = linked_labels(published), published.populations()
-    bounds = proven_bounds(linked, BoundScope(small))
+    bounds = proven_bounds(linked, small)
     assert bounds.decided.all()
     counts = np.array([populations @ published.inside(linked.named(cell)) for cell in range(len(linked))])
     with pytest.raises(DomainMismatchError):
