@@ -369,7 +369,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
     objective = sign * (np.arange(len(near)) == place)
     best = Explanation((), is_whole=False)
     for low, high in (published, mixed) if equations.shape[0] else ():
-        widened = np.asarray(low - _SLACK), np.where(high >= UNBOUNDED, np.inf, high + _SLACK).astype(np.float64)
+        widened = low.astype(np.float64) - _SLACK, np.where(high >= UNBOUNDED, np.inf, high + _SLACK).astype(np.float64)
         result = linear_program(objective, equations, np.zeros(equations.shape[0]), widened)
         if result.status != 0:
             continue
