@@ -29,9 +29,9 @@ from checks.diversity.criteria import Recursive as Recursive
 from checks.diversity.criteria import Simple as Simple
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.criterion import satisfies as satisfies
-from checks.diversity.criterion import spelled as spelled
 from checks.diversity.registry import parse_diversity as parse_diversity
 from checks.diversity.registry import spellings as spellings
+from checks.diversity.text import spelled as spelled
 from checks.errors import CriterionError as CriterionError
 from checks.errors import DisclosureRuleError as DisclosureRuleError
 from checks.finding import FULL as FULL

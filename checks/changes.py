@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, undecided
 from checks.classes import nonsensitive_part
-from checks.diversity.criterion import SensitiveValues, among, satisfies
+from checks.diversity.criterion import SensitiveValues, satisfies
 from checks.finding import SEARCHING, Algorithm, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TimeOverError
@@ -632,7 +632,7 @@ class _Rule:
             present = rows.any(axis=1)
             fails = np.zeros(number, dtype=bool)
             if present.any():  # a criterion that compares with all has nothing to compare where nobody came or left
-                fails[present] = ~satisfies(among(claim.class_diversity, values), rows[present])
+                fails[present] = ~satisfies(claim.class_diversity.among(values), rows[present])
             yield _Offence(of_leavers, classes, fails)
 
     def _by_claims(self, batch: _Batch) -> Iterator[_Offence]:

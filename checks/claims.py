@@ -23,15 +23,16 @@ from checks.combinatorial import (
     of_part,
     sensitive_groups,
 )
-from checks.diversity.criterion import Diversity, SensitiveValues, among, numbers, spelled, stated_among
+from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import LeavingOut, leaving_out
-from checks.diversity.odds import AtOdds, of_people
+from checks.diversity.people import of_people
 from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
+from checks.diversity.text import numbers, spelled
 from checks.errors import CriterionError
-from checks.finding import FULL, SEARCHING, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.labels import ToldByLabels, label_counts
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.maxent.sensitive_tree import SensitiveTree
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
@@ -58,7 +59,7 @@ class Claim(ABC):
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
     The release says so once for all its claims. A new claim is a frozen dataclass with this base, and a line in the table
     at the end. It can be stated, checked and worded; what else can be asked of a claim, those have that it makes sense for:
-    `CountClaim`, `AttributeClaim`, `PartByPart`, `AgainstEvidence`. Others are right without, if slower to search for than
+    `CountClaim`, `AttributeClaim`, `PartByPart`. Others are right without, if slower to search for than
     need be.
     """
 
@@ -106,24 +107,17 @@ class Claim(ABC):
     def title(self) -> str:
         """What a reader calls it."""
 
-    @abstractmethod
-    def meaning(self) -> str:
-        """What it says, as a sentence."""
-
     def reached_in_words(self, worst: WorstClass) -> str:
         """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
         return "" if worst.reached is None or not isfinite(worst.reached) else f"Reaches {worst.reached:.4g}"
 
 
 def answer(claim: Claim, question: Question) -> Finding:
-    """The finding of its check, with the odds of evidence that it bears; undecided where the deadline comes before."""
+    """The finding of its check; undecided if the deadline comes before."""
     try:
-        finding = claim.check(question)
+        return claim.check(question)
     except TimeOverError as over:
         return undecided(claim, str(over))
-    if not finding.holds or not isinstance(claim, AgainstEvidence):
-        return finding
-    return replace(finding, odds=claim.largest_odds(question))
 
 
 def undecided(claim: Claim, note: str) -> Finding:
@@ -161,8 +155,11 @@ _MOST_NAMED = 3
 
 
 def meaning_beside(claim: Claim, sensitive: Sequence[str]) -> str:
-    """What a claim says of a release with these sensitive attributes, as a sentence."""
-    return claim.meaning_beside(sensitive) if isinstance(claim, MentionsSensitive) else claim.meaning()
+    """What a claim that is not about one attribute says of a release with these sensitive attributes, as a sentence."""
+    if isinstance(claim, MentionsSensitive):
+        return claim.meaning_beside(sensitive)
+    assert isinstance(claim, CountClaim | RelaxedDiversity)
+    return claim.meaning()
 
 
 @runtime_checkable
@@ -186,17 +183,6 @@ class PartByPart(Protocol):
         """The verdict on one of its parts, each clique of which is allowed by itself."""
 
 
-@runtime_checkable
-class AgainstEvidence(Protocol):
-    """A claim that can hold against attackers with evidence about one person."""
-
-    def at_odds(self, odds: Fraction) -> Claim:
-        """The same claim against attackers with evidence of such odds. Raises CriterionError for odds below 1."""
-
-    def largest_odds(self, question: Question) -> float | None:
-        """The largest odds at which it is proven to hold, where it holds; None where none are known."""
-
-
 class AttributeClaim(Claim):
     """A claim about the values of one sensitive attribute, whose name a bundle states as `sensitive`."""
 
@@ -216,16 +202,8 @@ class AttributeClaim(Claim):
         """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
 
     @abstractmethod
-    def clause(self) -> str:
-        """What holds of the attribute in every class: "at least 3 sensitive values remain possible"."""
-
-    @abstractmethod
     def sentence(self, attribute: str, clause: str) -> str:
         """To whom a clause applies, as a sentence. attribute: what it calls the attribute, or several that it is about."""
-
-    def meaning(self) -> str:
-        """The clause, and to whom it applies."""
-        return self.sentence(self.about, self.clause())
 
     @abstractmethod
     def at_level(self, level: int) -> Self:
@@ -300,34 +278,16 @@ class MaxentDiversity(AttributeClaim):
             return undecided(self, f"{self.sensitive}: {error}")
         return replace(finding, parameters=self.parameters)
 
-    def largest_odds(self, question: Question) -> float | None:
-        """Those that a collection with a junction tree bears, as far as a quick check proves them."""
-        collection = question.collection
-        tree = sensitive_tree(collection, self.sensitive) if collection.is_decomposable else None
-        # What evidence says of somebody who has several rows in a class is another question.
-        if tree is None or self.class_diversity is not self.diversity:
-            return None
-        from checks.maxent.maxent_diversity import largest_odds  # slow to import, and few need it
-
-        plain = among(_without_odds(self.diversity), tree.values)
-        return largest_odds(tree, plain, SEARCHING.until(question.budget.deadline))
-
-    def at_odds(self, odds: Fraction) -> Self:
-        """With the odds beside the criterion, instead of those that it has."""
-        return replace(self, diversity=AtOdds(_without_odds(self.diversity), odds))
-
     @property
     def distance(self) -> str:
         """How far apart it takes values to be: "ordered" or "hierarchical"; "equal" where it does not compare them."""
-        plain = _without_odds(self.diversity)
-        plain = plain.plain if isinstance(plain, LeavingOut) else plain
+        plain = self.diversity.plain if isinstance(self.diversity, LeavingOut) else self.diversity
         return plain.distance if isinstance(plain, Closeness) else "equal"
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """The labels that stand for no value, where it is about those whose value is known alone."""
-        plain = _without_odds(self.diversity)
-        return plain.labels if isinstance(plain, LeavingOut) else ()
+        return self.diversity.labels if isinstance(self.diversity, LeavingOut) else ()
 
     def leaving_out(self, *labels: str) -> Self:
         """Of those whose value is known alone. labels: what stands for no value; none changes nothing."""
@@ -354,7 +314,7 @@ class MaxentDiversity(AttributeClaim):
         return self._stated_among(values.coarsened(max(level, self.level)))
 
     def _stated_among(self, values: SensitiveValues) -> Self:
-        return replace(self, diversity=stated_among(self.diversity, values))
+        return replace(self, diversity=self.diversity.stated_among(values))
 
     def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
@@ -369,7 +329,7 @@ class MaxentDiversity(AttributeClaim):
             return Verdict.UNDECIDED
         from checks.maxent.maxent_diversity import decided  # slow to import, and few need it
 
-        return decided(tree, among(diversity, tree.values), budget)[1].verdict
+        return decided(tree, diversity.among(tree.values), budget)[1].verdict
 
     @property
     def failure_lasts_to(self) -> float:
@@ -407,10 +367,6 @@ class MaxentDiversity(AttributeClaim):
     def _at_level(self) -> str:
         return f" at level {self.level}" if self.level else ""
 
-    def clause(self) -> str:
-        """That of the diversity."""
-        return (self.class_diversity or self.diversity).meaning()
-
     def sentence(self, attribute: str, clause: str) -> str:  # noqa: ARG002 - the reader knows nothing of the attribute
         """About a reader of all tables together."""
         return (
@@ -427,12 +383,6 @@ class MaxentDiversity(AttributeClaim):
             "a time: a person known to be in two classes by several rows, with a value that is the same in all, can be "
             "exposed by both."
         )
-
-    def reached_in_words(self, worst: WorstClass) -> str:
-        """What the criterion says of the worst class."""
-        if worst.reached is None or not isfinite(worst.reached):
-            return ""
-        return self.diversity.reached_in_words(worst.reached)
 
     def reason(self) -> str:
         """The wrong distribution."""
@@ -549,10 +499,6 @@ class Register(AttributeClaim):
         level = f" at level {self.level}" if self.level else ""
         return f"Diversity of {self.about}{level} for readers with a register, {self.of.diversity}"
 
-    def clause(self) -> str:
-        """That of the diversity, of people."""
-        return replace(self.of, rows_per_person=self.rows_per_person).clause()
-
     def sentence(self, attribute: str, clause: str) -> str:
         """What is left to such a reader, unless, and by what model where several tables show the attribute."""
         said = (
@@ -567,10 +513,6 @@ class Register(AttributeClaim):
             "shares are those over all arrangements of the values, equally likely, counted where they are few, else of the "
             f"maximum-entropy fit. {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
         )
-
-    def reached_in_words(self, worst: WorstClass) -> str:
-        """What the diversity says of the worst class."""
-        return self.of.reached_in_words(worst)
 
     def reason(self) -> str:
         """The wrong distribution."""
@@ -658,10 +600,6 @@ BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cann
 SEVERAL_ROWS = "readers with a register are not considered where a person can have several rows"
 
 
-def _without_odds(diversity: Diversity) -> Diversity:
-    return diversity.plain if isinstance(diversity, AtOdds) else diversity
-
-
 @dataclass(frozen=True)
 class CountClaim(Claim):
     """A claim that some counts are 0, or at least k. Raises CriterionError for a k that is no whole number of at least 1.
@@ -737,6 +675,10 @@ class CountClaim(Claim):
             f"{worst.count:,.6g} rows, at most {self.rows_per_person:,} of a person; at least {self.least_count:,} rows are "
             f"claimed, so that they are those of {self.least_in_words}"
         )
+
+    @abstractmethod
+    def meaning(self) -> str:
+        """What it says, as a sentence."""
 
     def reason(self) -> str:
         """What a class has that breaks it: too few rows."""
@@ -1114,7 +1056,7 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     if stated == {"k": 1}:
         raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")
     if kind is None or stated is None:
-        forms = [*(kind.form for kind in _KINDS.values()), "odds=G"]
+        forms = [kind.form for kind in _KINDS.values()]
         raise CriterionError(f"a check is {listing(forms, 'or')}, not {text!r}")
     if not issubclass(kind, AttributeClaim | RelaxedDiversity):
         return [parse_claim({"criterion": kind.criterion, **stated})]
@@ -1124,21 +1066,6 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
-
-
-def odds_from_text(text: str) -> Fraction | None:
-    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
-
-    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
-    (Fraction(3, 2), None)
-    """
-    name, _, value = text.partition("=")
-    if name != "odds":
-        return None
-    match numbers(value):
-        case [odds]:
-            return odds
-    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")
 
 
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:

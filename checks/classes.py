@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criteria import Entropy, Functional, Simple, excessive_protection
-from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies, spelled
+from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
 from checks.diversity.implications import WeakestImplying, weakest_implying
+from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.arrays import (
@@ -720,7 +721,7 @@ def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversit
     share. A criterion about base values takes those under a general value to be equally likely.
     """
     classes = equivalence_classes(table, sensitive)
-    return check_classes(classes, among(diversity, classes.values))
+    return check_classes(classes, diversity.among(classes.values))
 
 
 def table_findings(

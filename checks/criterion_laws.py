@@ -4,25 +4,17 @@ Checks and searches leave out what follows from these laws, so a criterion that 
 law is tried on all classes of a few rows, or on small tables whose combinations are all laid out.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial, reduce
 from itertools import islice, product
+from operator import mul
 
 import numpy as np
 
-from checks.diversity.criterion import (
-    BOUNDARY,
-    ZERO_LOG,
-    Cases,
-    Diversity,
-    RatioBounds,
-    SensitiveValues,
-    among,
-    cuts,
-    violations,
-)
+from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
+from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
 from checks.diversity.registry import parse_diversity, register_diversity, require_kind, unregister_diversity
 from checks.errors import CriterionError
 from checks.finding import Verdict
@@ -30,11 +22,11 @@ from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import VectorSet, extreme_vectors, judge_extremes
 from checks.maxent.maxent_diversity import by_products, decided
 from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
+from models.arrays import BoolArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 _LABELS = ("a", "b", "c")
 """Of sensitive values, where a criterion names none of its own."""
@@ -88,16 +80,16 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
             f"{kind.__name__}.parsed takes none of some small numbers: give an example of its parameters"
         )
     for criterion in criteria:
-        _spelling(kind, criterion)
+        _check_spelling(kind, criterion)
         judged = _Judged(criterion, labels)
-        _signs(judged)
-        _ties(judged)
-        _merging(judged)
-        _algorithms(judged)
+        _check_signs(judged)
+        _check_ties(judged)
+        _check_merging(judged)
+        _check_algorithms(judged)
 
 
 def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Diversity]:
-    """Criteria of a kind: the author's examples, or what small numbers give."""
+    """Distinct criteria of a kind: the author's examples, or what small numbers give."""
     number = kind.parameters.count(",") + 1 if kind.parameters else 0
     texts: Iterable[str] = examples or map(",".join, product(_NUMBERS, repeat=number))
     seen: list[Diversity] = []
@@ -113,13 +105,13 @@ def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Divers
             yield criterion
 
 
-def _spelling(kind: type[Diversity], criterion: Diversity) -> None:
-    """Its text reads back as itself: alone, at odds, and leaving out a label."""
+def _check_spelling(kind: type[Diversity], criterion: Diversity) -> None:
+    """Check that the text reads back as the criterion, alone and leaving out a label."""
     try:
-        known = type(parse_diversity(str(criterion))) is kind
+        is_known = type(parse_diversity(str(criterion))) is kind
     except CriterionError:
-        known = False
-    if not known:
+        is_known = False
+    if not is_known:
         _ = register_diversity(kind)
     try:
         for text in (str(criterion), f"{criterion} leaving out unknown"):
@@ -131,7 +123,7 @@ def _spelling(kind: type[Diversity], criterion: Diversity) -> None:
                     "name:parameters, parsed() the way back, and equal ones be equal (a frozen dataclass)"
                 )
     finally:
-        if not known:
+        if not is_known:
             unregister_diversity(kind.name)
 
 
@@ -139,19 +131,16 @@ class _Judged:
     """A criterion with the verdicts of `decide` on small classes, which are what it means."""
 
     def __init__(self, criterion: Diversity, labels: Sequence[str]) -> None:
-        self.name = str(criterion)
-        self.hierarchy = Hierarchy.flat(labels)
-        self.criterion = criterion
-        self.rows = tuple(_ROWS + place for place in range(len(labels)))
-        self.alone = self.among(self.rows)
+        self.name, self.criterion, self.hierarchy = str(criterion), criterion, Hierarchy.flat(labels)
+        self.alone = self.among(tuple(_ROWS + place for place in range(len(labels))))
         classes = product(range(_ROWS + 1), repeat=len(labels))
         self.classes: list[Class] = [counts for counts in classes if 0 < sum(counts) <= _ROWS]
         self.passing = {counts: self.decide(counts) for counts in self.classes}
         self.slack = dict(zip(self.classes, self.alone.slack(np.array(self.classes)).tolist()))
 
-    def among(self, rows: Sequence[int]) -> Diversity:
+    def among(self, rows: tuple[int, ...]) -> Diversity:
         """The criterion for classes of a table with so many rows of each value."""
-        return among(self.criterion, SensitiveValues(self.hierarchy, 0, tuple(rows)))
+        return self.criterion.among(SensitiveValues(self.hierarchy, 0, rows))
 
     def decide(self, counts: Sequence[int | Fraction]) -> bool:
         """The exact verdict. Raises CriterionError for an answer that is none."""
@@ -161,16 +150,15 @@ class _Judged:
         return bool(answer)
 
 
-def _signs(judged: _Judged) -> None:
-    """`slack` is positive where `decide` passes, in counts and in shares."""
+def _check_signs(judged: _Judged) -> None:
+    """Check that `slack` is positive where `decide` passes, in counts and in shares."""
     for counts, slack in judged.slack.items():
-        total = sum(counts)
-        shares = [Fraction(count, total) for count in counts]
+        shares = [Fraction(count, sum(counts)) for count in counts]
         if judged.decide(shares) != judged.passing[counts]:
             raise CriterionError(
                 f"{judged.name}: decide says of the counts {counts} something else than of their shares"
             )
-        of_shares = float(judged.alone.slack(np.array([[count / total for count in counts]]))[0])
+        of_shares = float(judged.alone.slack(np.array([list(map(float, shares))]))[0])
         for value, what in ((slack, "counts"), (of_shares, "shares")):
             if np.isnan(value) or (abs(value) > BOUNDARY and (value > 0) != judged.passing[counts]):
                 verdict = "passes" if judged.passing[counts] else "fails"
@@ -180,20 +168,14 @@ def _signs(judged: _Judged) -> None:
                 )
 
 
-def _ties(judged: _Judged) -> None:
-    """`decide` is exact where floating point cannot tell: one row beside a huge class on the boundary counts as it does
-    beside a large one.
-    """
+def _check_ties(judged: _Judged) -> None:
+    """Check that `decide` is exact on the boundary: one row beside a huge class counts as it does beside a large one."""
     for counts in (counts for counts, slack in judged.slack.items() if abs(slack) <= BOUNDARY):
         for place, row in product(range(len(counts)), (1, -1)):
-
-            def beside(times: int, place: int = place, row: int = row, counts: Class = counts) -> bool:
-                return judged.decide([times * count + row * (other == place) for other, count in enumerate(counts)])
-
             if row < 0 and not counts[place]:
                 continue
-            near = {beside(times) for times in _NEAR}
-            if len(near) == 1 and (exact := near.pop()) != beside(_NEARER):
+            exact, *other = {_is_passing_beside(judged, counts, place, row, times) for times in _NEAR}
+            if not other and exact != _is_passing_beside(judged, counts, place, row, _NEARER):
                 more = "one row more" if row > 0 else "one row less"
                 raise CriterionError(
                     f"{judged.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
@@ -204,32 +186,35 @@ def _ties(judged: _Judged) -> None:
             raise CriterionError(f"{judged.name}: decide depends on the scale of {counts}, which is on the boundary")
 
 
-def _merging(judged: _Judged) -> None:
-    """Two classes that pass, merged, pass; one of them may be taken many times."""
+def _is_passing_beside(judged: _Judged, counts: Class, place: int, row: int, times: int) -> bool:
+    """Whether many times a class passes with one row more or less of a value."""
+    return judged.decide([times * count + row * (other == place) for other, count in enumerate(counts)])
+
+
+def _check_merging(judged: _Judged) -> None:
+    """Check that two classes that pass, merged, pass; one of them may be taken many times."""
     passing = [counts for counts, passes in judged.passing.items() if passes]
     for number, one in enumerate(passing):
-        for other in passing[number:]:
-            for times in (1, _ROWS):
-                merged = tuple(count + times * its for count, its in zip(one, other))
-                if not judged.decide(merged):
-                    raise CriterionError(
-                        f"{judged.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
-                    )
+        for other, times in product(passing[number:], (1, _ROWS)):
+            merged = tuple(count + times * its for count, its in zip(one, other))
+            if not judged.decide(merged):
+                raise CriterionError(
+                    f"{judged.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
+                )
 
 
-def _algorithms(judged: _Judged) -> None:
-    """Every algorithm that leaves classes out comes to the verdict of all combinations of small tables."""
+def _check_algorithms(judged: _Judged) -> None:
+    """Check that every algorithm that leaves classes out comes to the verdict of all combinations of small tables."""
     for trial in _trials(judged.hierarchy.labels[0]):
         criterion = judged.among(trial.rows)
         failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
-        passes = not failing
-        _require_cuts(judged, criterion, trial, failing)
+        _check_cuts(judged, criterion, trial, failing)
         for algorithm, verdict in _verdicts(trial, criterion):
-            if verdict is not Verdict.UNDECIDED and (verdict is Verdict.HOLDS) != passes:
+            if verdict is not Verdict.UNDECIDED and (verdict is Verdict.FAILS) != bool(failing):
                 failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
                 raise CriterionError(
                     f"{judged.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
-                    f"{'holds' if passes else 'fails'}{failing_class}; look at its methods beside slack, reached and decide"
+                    f"{'fails' if failing else 'holds'}{failing_class}; look at its methods beside slack, reached and decide"
                 )
 
 
@@ -242,7 +227,7 @@ class _Trial:
 
     rows: tuple[int, ...]
     tree: SensitiveTree
-    combinations: "list[list[Fraction]]"
+    combinations: list[list[Fraction]]
     extremes: VectorSet | None
     bounds: RatioBounds
 
@@ -256,23 +241,21 @@ def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
         collection = _drawn(Hierarchy.flat(labels), rng)
         tree = sensitive_tree(collection, "value")
         if tree is not None:
-            rows = tuple(np.bincount(*_values(collection)).astype(int).tolist())
+            rows = _laid_out(collection, collection.domain.mask({"value": 0})).ravel().tolist()
             bounds = LogTree(tree).ratio_bounds()
-            trials.append(_Trial(rows, tree, _combinations(collection), extreme_vectors(tree), bounds))
+            trials.append(_Trial(tuple(rows), tree, _combinations(collection), extreme_vectors(tree), bounds))
     return tuple(trials)
 
 
-def _require_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
-    """Every combination that fails lies within the cuts of some case, whatever their weights; else it would go unseen."""
-    kinds = violations(criterion, trial.bounds)
+def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
+    """Check that every combination that fails lies within the cuts of some case, whatever their weights."""
+    kinds = criterion.violations(trial.bounds)
     if kinds is None or not failing:
         return
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(np.array(failing, dtype=np.float64)), ZERO_LOG)
-    seen = np.zeros(len(failing), dtype=bool)
-    for cases in kinds:
-        if len(cases.heads):
-            seen |= _are_within(cases, logs)
+    within = (_are_within(cases, logs) for cases in kinds if len(cases.heads))
+    seen = reduce(np.logical_or, within, np.zeros(len(failing), dtype=bool))
     if not seen.all():
         vector = failing[int(seen.argmin())]
         raise CriterionError(
@@ -294,15 +277,13 @@ def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
 
 
 def _verdicts(trial: _Trial, criterion: Diversity) -> Iterator[tuple[str, Verdict]]:
-    """What each algorithm says that takes the criterion."""
-    tree = trial.tree
-    yield "the check", decided(tree, criterion)[1].verdict
-    yield "hull pruning", judge_extremes(trial.extremes, tree, criterion).verdict
-    for name, algorithm in (("branch and bound", branch_and_bound), ("the join by products", by_products)):
-        taken: Callable[[SensitiveTree, Diversity], object] = algorithm
-        outcome = taken(tree, criterion)
-        if outcome is not None:
-            yield name, outcome.verdict  # type: ignore[attr-defined]
+    """The verdict of each algorithm that takes the criterion."""
+    yield "the check", decided(trial.tree, criterion)[1].verdict
+    yield "hull pruning", judge_extremes(trial.extremes, trial.tree, criterion).verdict
+    if (bounded := branch_and_bound(trial.tree, criterion)) is not None:
+        yield "branch and bound", bounded.verdict
+    if (multiplied := by_products(trial.tree, criterion)) is not None:
+        yield "the join by products", multiplied.verdict
 
 
 def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
@@ -322,37 +303,24 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
     return Collection.of(DataCube([base]), masks)
 
 
-def _values(collection: Collection) -> tuple[CodeArray, CountArray, int]:
-    """Codes, weights and number of the sensitive values of all rows."""
-    table = collection.cube.table(collection.domain.mask({"value": 0}))
-    return table.codes[0], table.counts, collection.domain.hierarchy("value").size(0)
+def _laid_out(collection: Collection, mask: Mask) -> np.ndarray:
+    """A table as an array of whole numbers with an axis for each attribute, of one place where it does not show it."""
+    domain, table = collection.domain, collection.cube.table(mask)
+    sizes = [domain.hierarchy(name).size(0) if name in table.attributes else 1 for name in domain.attributes]
+    counts = np.zeros(sizes, dtype=object)
+    codes = dict(zip(table.attributes, table.codes))
+    counts[tuple(codes.get(name, np.zeros(len(table.counts), dtype=np.intp)) for name in domain.attributes)] = (
+        table.counts.tolist()
+    )
+    return counts
 
 
 def _combinations(collection: Collection) -> list[list[Fraction]]:
-    """Of every combination of published nonsensitive values what the tables together say of the sensitive one: the product
-    over the cliques with it, divided by that over their separators (KG06 section 7).
+    """The sensitive counts of every combination of published nonsensitive values: the product of the tables over the
+    cliques, divided by that over their separators (KG06 section 7).
     """
-    tree, domain = collection.junction_tree, collection.domain
-    names = [name for name in domain.attributes if name != "value"]
-    size = domain.hierarchy("value").size(0)
-
-    def factors(masks: Iterable[int]) -> list[tuple[list[int], dict[tuple[int, ...], int]]]:
-        tables = [collection.cube.table(mask) for mask in masks]
-        places = [[names.index(a) if a != "value" else len(names) for a in table.attributes] for table in tables]
-        cells = [dict(zip(zip(*(codes.tolist() for codes in t.codes)), t.counts.tolist())) for t in tables]
-        return list(zip(places, cells))
-
-    above, below = factors(tree.cliques), factors(mask for mask in tree.separators if mask)
-    vectors = []
-    for cell in product(*(range(domain.hierarchy(name).size(0)) for name in names)):
-        vector = []
-        for value in range(size):
-            whole, counted = (*cell, value), Fraction(1)
-            for places, counts in above:
-                counted *= counts.get(tuple(whole[place] for place in places), 0)
-            for places, counts in below:
-                counted /= counts.get(tuple(whole[place] for place in places), 0) if counted else 1
-            vector.append(counted)
-        if any(vector):
-            vectors.append(vector)
-    return vectors
+    tree, laid_out = collection.junction_tree, partial(_laid_out, collection)
+    above = reduce(mul, map(laid_out, tree.cliques)) * Fraction(1)
+    below = reduce(mul, map(laid_out, filter(None, tree.separators)), np.array(1, dtype=object))
+    joint = above / np.where(below == 0, 1, below)
+    return [vector for vector in joint.reshape(-1, joint.shape[-1]).tolist() if any(vector)]

@@ -83,7 +83,7 @@ class WorstClass:
     by attribute. margins, counts: of several marginals that combine to it, and for each its rows by sensitive value.
     count: its rows, or the most rows that it can have. count_between: proven bounds of that. distribution: rows or shares
     by sensitive value. reached: the strongest parameter of the criterion that it satisfies; infinite where none is too
-    strong, or none weak enough.
+    strong, or none weak enough. slack: how far it is from the limit, relative to it; no part of the JSON.
     """
 
     cell: Mapping[str, str] | None = None
@@ -94,6 +94,7 @@ class WorstClass:
     count_between: tuple[int, int] | None = None
     distribution: Mapping[str, float] | None = None
     reached: float | None = None
+    slack: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """What is known, null standing for infinite."""
@@ -116,8 +117,7 @@ class Finding:
 
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
-    cells, classes or bounds were looked at. odds: the largest that are proven for attackers with evidence of their own,
-    infinite for any; None where none are known. basis: of a claim that the files decide of some releases and only the
+    cells, classes or bounds were looked at. basis: of a claim that the files decide of some releases and only the
     publisher of others, "verified" or "attested"; None of any other.
     """
 
@@ -128,7 +128,6 @@ class Finding:
     algorithms: tuple[Algorithm, ...]
     examined: int
     note: str = field(default="")
-    odds: float | None = None
     basis: str | None = None
 
     @property
@@ -158,7 +157,6 @@ class Finding:
             "examined": self.examined,
         }
         plain |= {} if self.basis is None else {"basis": self.basis}
-        plain |= {} if self.odds is None else {"odds": self.odds if isfinite(self.odds) else None}
         return plain | ({"note": self.note} if self.note else {})
 
     def __str__(self) -> str:

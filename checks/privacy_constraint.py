@@ -12,8 +12,8 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Register, Requirements
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, linked_cliques, sensitive_groups
-from checks.diversity.criterion import Diversity, among, satisfies
-from checks.diversity.known import AmongKnown
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.known import Projected
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.errors import NotDecomposableError, TooManyCellsError
@@ -159,7 +159,7 @@ class PrivacyConstraint(PruningConstraint):
         for about, level, diversity in self._of_classes:
             if not level & ~clique:
                 classes = self._classes[about](clique)
-                if not satisfies(among(diversity, classes.values), classes.counts).all():
+                if not satisfies(diversity.among(classes.values), classes.counts).all():
                     # A refinement splits these classes, and merging classes that pass would pass (KG06 Prop. 7.2).
                     return Refusal(f"a class that is not {diversity} in {about}", RefusalScope.FINER)
         return None
@@ -181,8 +181,8 @@ class PrivacyConstraint(PruningConstraint):
         if not shows or is_judged_alone:
             return False
         classes = self._classes[claim.about](clique)
-        criterion = among(claim.diversity, classes.values)
-        known = criterion.known(classes.counts) if isinstance(criterion, AmongKnown) else classes.counts
+        criterion = claim.diversity.among(classes.values)
+        known = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
         single = np.asarray((known > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from checks.classes import equivalence_classes
 from checks.combinatorial import sensitive_groups
-from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, among, satisfies
+from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
 from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
@@ -230,7 +230,7 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
 
 def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
     """Whether the shares of every class satisfy a criterion, and the class that is worst. Raises CriterionError."""
-    criterion = among(diversity, reader_shares.values)
+    criterion = diversity.among(reader_shares.values)
     slack = criterion.slack(reader_shares.shares)
     worst = int(slack.argmin())
     if reader_shares.exact is not None:
@@ -293,7 +293,7 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: Fl
 
 def _reached(reader_shares: RegisterShares, diversity: Diversity, position: int) -> float:
     """The strongest parameter of the criterion that a class satisfies."""
-    return float(among(diversity, reader_shares.values).reached(reader_shares.shares[[position]])[0])
+    return float(diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])[0])
 
 
 UNKNOWN = "several tables show it, and how many people are in each of their joint classes is not published"
@@ -376,7 +376,7 @@ def failing_class(collection: Collection, attribute: str, diversity: Diversity) 
     for table in collection.tables:
         if table.margin.get(attribute) == finest:
             classes = equivalence_classes(table, attribute)
-            failing = np.flatnonzero(~satisfies(among(diversity, classes.values), classes.counts))
+            failing = np.flatnonzero(~satisfies(diversity.among(classes.values), classes.counts))
             if len(failing):
                 place = int(failing[0])
                 return WorstClass(classes.labels(place), classes.margin, distribution=classes.distribution(place))

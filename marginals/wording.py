@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from math import ceil, floor, inf, isfinite, log10
+from math import ceil, floor, inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Finding
@@ -47,9 +47,10 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
 from checks.attacks.minimality import Refinement
-from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, listing, meaning_beside
+from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, listing
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
+from marginals.criteria import claim_clause, claim_meaning, claim_reached
 from marginals.estimates import assumption, listed
 from marginals.named_rules import JudgedDemand, JudgedRule, rule_names
 from marginals.register_readers import ATTESTED, RegisterReaders
@@ -177,9 +178,9 @@ class ClaimInWords:
 
     verdict: "holds", "fails", "undecided" or "attested"; said: the same in words. cell: labels of the worst class by
     attribute, empty where all rows are meant, None where there is none. distribution: shares of the sensitive values in it.
-    odds: what somebody may know besides while it still holds, as a sentence; empty where nothing is proven.
-    factor: the same as a number, infinity where nothing is said. clause, readers: of a claim about the values of one
-    attribute, what holds of it, and whom that applies to where it is said of several attributes; else empty.
+    slack: how far the worst class is from the limit, relative to it; infinity where that is unknown. clause, readers: of a
+    claim about the values of one attribute, what holds of it, and whom that applies to where it is said of several
+    attributes; else empty.
     """
 
     name: str
@@ -192,8 +193,7 @@ class ClaimInWords:
     distribution: Mapping[str, float]
     sensitive: str
     how: str
-    odds: str = ""
-    factor: float = inf
+    slack: float = inf
     clause: str = ""
     readers: str = ""
 
@@ -202,7 +202,7 @@ class ClaimInWords:
 class ClaimsInWords:
     """Claims that say the same to the same readers, of several sensitive attributes, with the same verdict.
 
-    clauses: attributes by what holds of them. least: the claim that the least knowledge breaks; None where that is unknown.
+    clauses: attributes by what holds of them. least: the claim that is closest to its limit; None where that is unknown.
     """
 
     claims: tuple[ClaimInWords, ...]
@@ -233,8 +233,8 @@ class ClaimsInWords:
     @property
     def least(self) -> ClaimInWords | None:
         """The claim closest to its limit, where that can be said."""
-        weakest = min(self.claims, key=lambda claim: claim.factor)
-        return weakest if weakest.reached and (len(self.claims) == 1 or weakest.factor < inf) else None
+        weakest = min(self.claims, key=lambda claim: claim.slack)
+        return weakest if weakest.reached and (len(self.claims) == 1 or weakest.slack < inf) else None
 
 
 def told_together(claims: Iterable[ClaimInWords]) -> list[ClaimsInWords]:
@@ -251,17 +251,16 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
     said, lead = _VERDICTS[finding.verdict]
     return ClaimInWords(
         claim.title(),
-        _unpublished(claim) if Algorithm.NOT_PUBLISHED in finding.algorithms else meaning_beside(claim, sensitive),
+        _unpublished(claim) if Algorithm.NOT_PUBLISHED in finding.algorithms else claim_meaning(claim, sensitive),
         finding.verdict.value,
         said,
         lead,
         worst.cell,
-        claim.reached_in_words(worst),
+        claim_reached(claim, worst),
         worst.distribution or {},
         claim.about or "",
         _how(finding),
-        "" if finding.odds is None else odds_in_words(finding.odds),
-        inf if finding.odds is None else finding.odds,
+        _slack(finding),
         *_clause_and_readers(claim, finding),
     )
 
@@ -273,30 +272,12 @@ def _clause_and_readers(claim: Claim, finding: Finding) -> tuple[str, str]:
     )
     if tells_alone or not isinstance(claim, AttributeClaim):
         return "", ""
-    return claim.clause(), claim.sentence("each of these attributes", "the following holds")
+    return claim_clause(claim), claim.sentence("each of these attributes", "the following holds")
 
 
 def _unpublished(claim: Claim) -> str:
     """What a claim says of a release that does not show the attribute it is about, as a sentence."""
     return f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
-
-
-def odds_in_words(odds: float) -> str:
-    """What else a reader may know while a diversity still holds. odds: rounded down, so that the sentence holds.
-
-    >>> print(odds_in_words(1.2345678).split("by a ")[1])
-    factor of at most 1.234
-    """
-    if not isfinite(odds):
-        return "It still holds for a reader with any other knowledge about a person that rules no value out"
-    digits = max(3 - floor(log10(odds)), 0)
-    factor = floor(odds * 10**digits) / 10**digits
-    if factor == 1:
-        return "A reader's other knowledge about a person, however little, can break it"
-    return (
-        "It still holds for a reader whose other knowledge about a person changes the odds between any two values by a "
-        f"factor of at most {factor:,.10g}"
-    )
 
 
 def _how(finding: Finding) -> str:
@@ -711,14 +692,20 @@ def _lines_together(findings: Sequence[Finding]) -> list[str]:
     attributes: dict[str, list[str]] = {}
     for finding in findings:
         attributes.setdefault(str(finding.parameters["diversity"]), []).append(str(finding.parameters["sensitive"]))
-    weakest = min(findings, key=lambda finding: inf if finding.odds is None else finding.odds)
+    weakest = min(findings, key=_slack)
     lines = [f"{weakest.criterion} of {len(findings)} sensitive attributes"]
     lines += [f"{diversity}: {', '.join(names)}" for diversity, names in attributes.items()]
-    if weakest.odds is None:
+    if _slack(weakest) == inf:
         return [*lines, *filter(None, [weakest.note])]
     _, *of_weakest = finding_lines(weakest)
     name = weakest.parameters["sensitive"]
     return [*lines, *(f"of {name}, {line[0].lower()}{line[1:]}" for line in of_weakest)]
+
+
+def _slack(finding: Finding) -> float:
+    """How far the worst class is from the limit, relative to it; infinity where that is unknown."""
+    slack = finding.worst_class.slack
+    return inf if slack is None else slack
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
@@ -733,8 +720,6 @@ def finding_lines(finding: Finding) -> Iterator[str]:
         worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
         lead = "closest case" if finding.holds else "worst case"
         yield f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
-    if finding.odds is not None:
-        yield f"{odds_in_words(finding.odds)}."
 
 
 def _plain(value: Any) -> str:
@@ -809,7 +794,7 @@ def _tau_lines(eligibility: "Eligibility") -> Iterator[str]:
 
 def _implied_lines(requirement: str, weakest: "WeakestImplying") -> Iterator[str]:
     """Which simple and recursive diversities imply a functional one, over the values that occur."""
-    from checks.diversity.criterion import spelled
+    from checks.diversity.text import spelled
 
     if weakest.simple is not None:
         yield f"  {requirement} is implied by simple:l with l of {spelled(weakest.simple)} or more"

@@ -7,42 +7,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, comb, log
+from math import comb, log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.criterion import (
-    NO_BOUND,
-    OR_EQUAL,
+from checks.diversity.criterion import Diversity, SensitiveValues, ShareBound, Vectors, entropy_is_at_least
+from checks.diversity.cuts import (
     ROUNDING,
     Cases,
-    Diversity,
-    Phrase,
-    RatioBounds,
-    SensitiveValues,
-    ShareBound,
-    Vectors,
-    check_l,
-    entropy_is_at_least,
-    numbers,
-    spelled,
-)
-from checks.diversity.cuts import (
     EntropyCases,
     GroupCases,
-    TailCases,
+    RatioBounds,
     TrimmedCases,
     empty_tails,
+    light_others,
+    light_tails,
     most_frequent,
     subsets,
     too_rare,
 )
-from checks.diversity.odds import EntropyAtOdds
+from checks.diversity.text import MAY_EQUAL, OR_EQUAL, Grammar, Number, spelled
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray, effective_values, effective_values_of_products, read_only, x_log_x
 from models.tables.hierarchy import Hierarchy
+
+MAX_CASES = 40_000
+"""Cases that tell the sets of values of a tail or a group apart; where there are more, the sets are left open."""
+
+AT_LEAST_ONE = Number("l", 1, is_closed=True)
+WHOLE_AT_LEAST_ONE = Number("l", 1, is_closed=True, is_whole=True)
+
+_NO_BOUND = ShareBound(Fraction(0), 0, Fraction(1), strict=False)
+"""What every class satisfies."""
+
+
+class _AtLeast(Diversity):
+    """A criterion that demands to reach at least its first parameter."""
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        least: Fraction = next(iter(vars(self).values()))
+        return np.asarray(self.reached(vectors) / float(least) - 1, dtype=np.float64)
+
 
 # Functional (tau, l)-diversity: a line bounds how much of a class the k most frequent values may hold (TZ09, TZ11).
 #
@@ -125,38 +132,24 @@ class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
     induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
-    than 1 for the criterion that a given class just satisfies. odds: of evidence that it must bear (`odds`).
+    than 1 for the criterion that a given class just satisfies.
     """
 
     tau: Fraction
     l: int
     induction: Induction | None = None
     scale: Fraction = Fraction(1)
-    odds: Fraction = Fraction(1)
     name: ClassVar[str] = "functional"
-    parameters: ClassVar[str] = "tau,l"
+    grammar = Grammar((Number("tau", 0, 1), Number("l", 2, is_closed=True, is_whole=True)))
 
     def __post_init__(self) -> None:
-        if not 0 < self.tau < 1 or self.l < 2:
-            raise CriterionError(
-                f"functional:tau,l needs tau between 0 and 1 and l of at least 2, got {spelled(self.tau)} and {self.l}"
-            )
+        super().__post_init__()
         if self.scale <= 0:
             raise CriterionError(f"psi is scaled by a positive factor, not {spelled(self.scale)}")
 
     def __str__(self) -> str:
-        text = f"functional:{spelled(self.tau)},{self.l}"
         # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
-        text = text if self.odds == 1 else f"{text} against {spelled(self.odds)}"
-        return text if self.scale == 1 else f"{text} scaled by {spelled(self.scale)}"
-
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `tau,l`, l a whole number."""
-        match numbers(text):
-            case [tau, l] if l.denominator == 1:
-                return cls(tau, int(l))
-        return None
+        return super().__str__() + ("" if self.scale == 1 else f" scaled by {spelled(self.scale)}")
 
     @property
     def about_base_values(self) -> bool:
@@ -165,11 +158,7 @@ class Functional(Diversity):
 
     def bound(self, k: int) -> Fraction:
         """psi(k), scaled below l."""
-        if k >= self.l:
-            return Fraction(1)
-        psi = self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1)
-        # The k most frequent values weigh odds times as much, all others as they do.
-        return self.scale * psi / (psi + self.odds * (1 - psi))
+        return Fraction(1) if k >= self.l else self.scale * (self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1))
 
     def bounds(self, size: int) -> FloatArray:
         """psi(1), ..., psi(size)."""
@@ -210,18 +199,6 @@ class Functional(Diversity):
         """With psi divided by the factor below l."""
         return replace(self, scale=self.scale / factor)
 
-    def at_odds(self, odds: Fraction) -> "Functional":
-        """With a lower psi; evidence is about base values."""
-        return replace(self, odds=self.odds * odds)
-
-    def odds_borne(self, vectors: NDArray[Any]) -> FloatArray:
-        """The smallest ratio of F / (1 - F) at psi(k) and at F(k)."""
-        shares = self.cumulative(vectors)[:, : self.l - 1]
-        bounds = self.bounds(shares.shape[1])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(bounds >= 1, np.inf, bounds / (1 - bounds) * (1 - shares) / shares)
-        return np.asarray(ratios.min(axis=1, initial=np.inf), dtype=np.float64)
-
     def among(self, values: SensitiveValues) -> "Functional":
         """With the base values under each published one equally likely, unless it says already what these are."""
         if self.induction is not None or not values.level:
@@ -242,7 +219,7 @@ class Functional(Diversity):
         offset = np.log(leaves)[:, None] - np.log(leaves)
         above = floor - offset > ROUNDING
         heads = np.flatnonzero(bounds.possible() & ~above.any(axis=0))
-        taken = most_frequent(tuple(leaves.tolist()), self.l - 1, bounds.most_cases // max(len(heads), 1))
+        taken = most_frequent(tuple(leaves.tolist()), self.l - 1, MAX_CASES // max(len(heads), 1))
         if taken is None:
             return None if leaves.max() > 1 else self._largest_groups(heads, bounds)
         # A base value that is always more frequent is among them where the other is.
@@ -268,22 +245,6 @@ class Functional(Diversity):
             for k in range(1, self.l)
             if k < values and self.bound(k) < 1
         ]
-
-    @property
-    def facts(self) -> int:
-        """L - 1."""
-        return self.l - 1
-
-    def meaning(self) -> str:
-        """The ends of the line."""
-        return (
-            f"the most probable sensitive value has a probability of at most {spelled(self.tau)}, and at least {self.l} "
-            "sensitive values remain possible"
-        )
-
-    def reached_in_words(self, value: float) -> str:
-        """The smallest tau."""
-        return f"This class satisfies it with tau = {value:.3g} or more (claimed: {spelled(self.tau)})"
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:
@@ -322,26 +283,19 @@ class Recursive(Diversity):
     strict: bool = True
     dont_care: frozenset[int] = frozenset()
     name: ClassVar[str] = "recursive"
-    parameters: ClassVar[str] = "c,l [or equal]"
-
-    def __post_init__(self) -> None:
-        check_l("recursive:c,l", self.l)
-        if self.c <= 0:
-            raise CriterionError(f"recursive:c,l needs a positive c, got {spelled(self.c)}")
-
-    def __str__(self) -> str:
-        text = f"recursive:{spelled(self.c)},{self.l}" + ("" if self.strict else f" {OR_EQUAL}")
-        # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.
-        return f"pd-{text} without {sorted(self.dont_care)}" if self.dont_care else text
+    grammar = Grammar((Number("c", 0), WHOLE_AT_LEAST_ONE), (MAY_EQUAL,))
 
     @classmethod
     def parsed(cls, text: str) -> Self | None:
-        """From `c,l`, l a whole number, with `or equal` where the head may equal c times the tail (KG06 Def. 2.5)."""
-        match Phrase.read(text, [OR_EQUAL]):
-            case Phrase([c, l], clauses) if l.denominator == 1:
-                require_one_diverse(c, int(l), strict=OR_EQUAL not in clauses)
-                return cls(c, int(l), strict=OR_EQUAL not in clauses)
-        return None
+        """As the grammar says. Raises CriterionError for a text in the form of KG06 with l = 1 and a c below 1."""
+        criterion = super().parsed(text)
+        if criterion is not None:
+            require_one_diverse(criterion.c, criterion.l, strict=criterion.strict)
+        return criterion
+
+    def __str__(self) -> str:
+        # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.
+        return f"pd-{super().__str__()} without {sorted(self.dont_care)}" if self.dont_care else super().__str__()
 
     def share_bound(self) -> ShareBound | None:
         """1/c of the largest share is less than what the l - 1 largest leave.
@@ -349,7 +303,7 @@ class Recursive(Diversity):
         None with a don't-care set: its values may hold a class alone, so that shares of the others say nothing there.
         """
         if self.l == 1:
-            return NO_BOUND
+            return _NO_BOUND
         return None if self.dont_care else ShareBound(1 / Fraction(self.c), self.l - 1, Fraction(1), self.strict)
 
     def tail_size(self, values: int) -> int:
@@ -393,16 +347,7 @@ class Recursive(Diversity):
 
     def scaled(self, factor: Fraction) -> "Recursive":
         """With c divided by the factor."""
-        return Recursive(self.c / factor, self.l, self.strict, self.dont_care)
-
-    def at_odds(self, odds: Fraction) -> "Recursive":
-        """The head weighs odds times as much, its tail as it does."""
-        return self if self.l == 1 else self.scaled(odds)
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray:
-        """C times the tail over the head; where the head may not equal it, any odds below that."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(float(self.c) / self.reached(vectors), dtype=np.float64)
+        return replace(self, c=self.c / factor)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """The tail of a value outside the don't-care set weighs at most 1/c times that value.
@@ -418,7 +363,7 @@ class Recursive(Diversity):
         theta = 1 / float(self.c)
         if size == 0:
             return [empty_tails(np.array(heads), values)]
-        if len(heads) * comb(values - 1, size) > bounds.most_cases:
+        if len(heads) * comb(values - 1, size) > MAX_CASES:
             chosen = np.array(heads)
             highest = np.minimum(bounds.ceiling[:, chosen], 1e3)
             return [TrimmedCases(chosen, bounds.others(chosen), theta, values - 1 - size, highest)]
@@ -431,23 +376,7 @@ class Recursive(Diversity):
             np.put_along_axis(support, tails, values=True, axis=1)
             parts.append((np.full(len(tails), head), support))
         support = np.concatenate([part for _, part in parts]).T
-        return [TailCases(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
-
-    @property
-    def facts(self) -> int:
-        """L - 1."""
-        return self.l - 1
-
-    def meaning(self) -> str:
-        """The head against its tail."""
-        tail = "all others" if self.l == 2 else f"all but the {self.l - 1} most probable ones"
-        bound = "less than" if self.strict else "at most"
-        return f"the most probable sensitive value is {bound} {spelled(self.c)} times as probable as {tail} together"
-
-    def reached_in_words(self, value: float) -> str:
-        """The head against its tail."""
-        bound = "less than" if self.strict else "at most"
-        return f"{value:.4g} times as probable (limit: {bound} {spelled(self.c)} times)"
+        return [light_tails(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
 
 
 # Entropy l-diversity where some sensitive values may be disclosed: the don't-care set (MKGV07 Defs. 4.5, Algorithm 1).
@@ -459,7 +388,7 @@ class Recursive(Diversity):
 
 
 @dataclass(frozen=True)
-class DontCareEntropy(Diversity):
+class DontCareEntropy(_AtLeast):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
 
     dont_care: the codes of the values that may be disclosed. A class in which everybody has one of these passes, as it
@@ -468,16 +397,8 @@ class DontCareEntropy(Diversity):
 
     l: Fraction
     dont_care: frozenset[int]
-
-    def __post_init__(self) -> None:
-        check_l("dont-care-entropy:l", self.l)
-
-    def __str__(self) -> str:
-        return f"dont-care-entropy:{spelled(self.l)}"
-
-    def slack(self, vectors: NDArray[Any]) -> FloatArray:
-        """Relative to l."""
-        return self.reached(vectors) / float(self.l) - 1
+    name: ClassVar[str] = "dont-care-entropy"
+    grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: NDArray[Any]) -> FloatArray:
         """Effective number of equally likely values once don't-care counts are lowered."""
@@ -523,22 +444,12 @@ def _running(start: NDArray[Any], steps: NDArray[Any]) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Simple(Diversity):
+class Simple(_AtLeast):
     """No sensitive value has a share above 1/l. Reached: 1 / largest share."""
 
     l: Fraction
     name: ClassVar[str] = "simple"
-    parameters: ClassVar[str] = "l"
-
-    def __post_init__(self) -> None:
-        check_l("simple:l", self.l)
-
-    def __str__(self) -> str:
-        return f"simple:{spelled(self.l)}"
-
-    def slack(self, vectors: Vectors) -> FloatArray:
-        """Relative to l."""
-        return self.reached(vectors) / float(self.l) - 1
+    grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """1 / largest share."""
@@ -552,59 +463,25 @@ class Simple(Diversity):
         """With factor times l, 1 at least."""
         return Simple(max(self.l * factor, Fraction(1)))
 
-    def at_odds(self, odds: Fraction) -> "Simple":
-        """The most frequent value weighs odds times as much, all others as they do."""
-        return Simple(1 + odds * (self.l - 1))
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray:
-        """(1 - v) / ((l - 1) v), v the largest share."""
-        if self.l == 1:
-            return np.full(len(vectors), np.inf)
-        return (self.reached(vectors) - 1) / float(self.l - 1)
-
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """All others together weigh at most l - 1 times a most frequent value."""
         if self.l <= 1:
             return []
         heads = bounds.leading()
-        theta = np.full(len(heads), max(float(self.l) - 1, 1e-300))
-        return [TailCases(heads, bounds.others(heads), theta)]
+        return [light_others(bounds, heads, [self.l - 1] * len(heads))]
 
     def share_bound(self) -> ShareBound:
         """The largest share is at most 1/l."""
-        return NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
-
-    @property
-    def facts(self) -> int:
-        """L - 1, rounded up."""
-        return ceil(self.l) - 1
-
-    def meaning(self) -> str:
-        """The largest probability."""
-        return f"no sensitive value has a probability above 1 in {spelled(self.l)}"
-
-    def reached_in_words(self, value: float) -> str:
-        """The largest probability."""
-        return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(self.l)})"
+        return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
 
 
 @dataclass(frozen=True)
-class Entropy(Diversity):
+class Entropy(_AtLeast):
     """The entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: exp of the entropy."""
 
     l: Fraction
     name: ClassVar[str] = "entropy"
-    parameters: ClassVar[str] = "l"
-
-    def __post_init__(self) -> None:
-        check_l("entropy:l", self.l)
-
-    def __str__(self) -> str:
-        return f"entropy:{spelled(self.l)}"
-
-    def slack(self, vectors: Vectors) -> FloatArray:
-        """Relative to l."""
-        return self.reached(vectors) / float(self.l) - 1
+    grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """Effective number of equally likely values."""
@@ -625,10 +502,6 @@ class Entropy(Diversity):
         """With factor times l, 1 at least."""
         return Entropy(max(self.l * factor, Fraction(1)))
 
-    def at_odds(self, odds: Fraction) -> EntropyAtOdds:
-        """With the most frequent values raised, however many of them."""
-        return EntropyAtOdds(self.l, odds)
-
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """The entropy is at most ln l, under a most frequent value."""
         if self.l <= 1:
@@ -638,19 +511,6 @@ class Entropy(Diversity):
         lowest = np.minimum(bounds.floor[:, heads], highest)
         return [EntropyCases(heads, bounds.others(heads), float(self.l), lowest, highest)]
 
-    @property
-    def facts(self) -> int:
-        """L - 1, rounded up."""
-        return ceil(self.l) - 1
-
-    def meaning(self) -> str:
-        """The uncertainty."""
-        return f"the sensitive value is at least as uncertain as {spelled(self.l)} equally likely ones"
-
-    def reached_in_words(self, value: float) -> str:
-        """The effective number of values."""
-        return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(self.l)})"
-
 
 @dataclass(frozen=True)
 class Distinct(Diversity):
@@ -658,21 +518,7 @@ class Distinct(Diversity):
 
     l: int
     name: ClassVar[str] = "distinct"
-    parameters: ClassVar[str] = "l"
-
-    def __post_init__(self) -> None:
-        check_l("distinct:l", self.l)
-
-    def __str__(self) -> str:
-        return f"distinct:{self.l}"
-
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """From `l`, a whole number."""
-        match numbers(text):
-            case [l] if l.denominator == 1:
-                return cls(int(l))
-        return None
+    grammar = Grammar((WHOLE_AT_LEAST_ONE,))
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Never near 0: a half is added to the whole number of values."""
@@ -690,22 +536,9 @@ class Distinct(Diversity):
         """All but l - 1 values have some share."""
         return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
 
-    @property
-    def facts(self) -> int:
-        """L - 1."""
-        return self.l - 1
-
-    def meaning(self) -> str:
-        """How many values remain."""
-        return f"at least {self.l} sensitive values remain possible"
-
-    def reached_in_words(self, value: float) -> str:
-        """The number of values."""
-        return f"{value:.0f} {'value' if value == 1 else 'values'} (limit: at least {self.l})"
-
 
 @dataclass(frozen=True)
-class NegativeDisclosure(Diversity):
+class NegativeDisclosure(_AtLeast):
     """Every protected value has a share of at least `percent` percent (the second half of MKGV07 Def. 4.4).
 
     protected: codes of the values whose absence may not be learnt. Reached: the smallest of their shares, in percent.
@@ -721,10 +554,6 @@ class NegativeDisclosure(Diversity):
     def __str__(self) -> str:
         return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
 
-    def slack(self, vectors: Vectors) -> FloatArray:
-        """Relative to the percentage."""
-        return self.reached(vectors) / float(self.percent) - 1
-
     def reached(self, vectors: Vectors) -> FloatArray:
         """The smallest share of a protected value, in percent."""
         smallest = vectors[:, sorted(self.protected)].min(axis=1)
@@ -738,19 +567,6 @@ class NegativeDisclosure(Diversity):
         """With factor times the percentage; None for 100 or more."""
         percent = self.percent * factor
         return NegativeDisclosure(percent, self.protected) if percent < 100 else None
-
-    def at_odds(self, odds: Fraction) -> "NegativeDisclosure":
-        """All others weigh odds times as much as a protected value."""
-        share = self.percent / 100
-        return NegativeDisclosure(100 * share * odds / (1 + share * (odds - 1)), self.protected)
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray:
-        """V / (1 - v) over the same of the percentage, v the smallest share of a protected value."""
-        smallest = vectors[:, sorted(self.protected)].min(axis=1)
-        least = float(self.percent / 100)
-        with np.errstate(divide="ignore"):
-            # No sum is rounded to less than one of its terms, so a class of a protected value alone bears any odds.
-            return np.asarray(smallest / (vectors.sum(axis=1) - smallest) * (1 - least) / least, dtype=np.float64)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """A protected value is rarer than percent."""
@@ -787,14 +603,6 @@ class NpdRecursive(Diversity):
         """Both halves scaled; None where the second cannot be."""
         negative = self.negative.scaled(factor)
         return None if negative is None else NpdRecursive(self.positive.scaled(factor), negative)
-
-    def at_odds(self, odds: Fraction) -> "NpdRecursive":
-        """Both halves."""
-        return NpdRecursive(self.positive.at_odds(odds), self.negative.at_odds(odds))
-
-    def odds_borne(self, vectors: Vectors) -> FloatArray:
-        """Those of the half that bears less."""
-        return np.minimum(self.positive.odds_borne(vectors), self.negative.odds_borne(vectors))
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """Those of both halves."""

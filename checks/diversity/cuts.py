@@ -1,40 +1,123 @@
-"""Cuts that every class combination violating a criterion must satisfy, by what makes a class fail."""
+"""Cuts: linear inequalities on log-ratios that every class combination violating a criterion must satisfy.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+Write x_s(t) = ln v_s(t) for the class vector of a combination t. A *case* is one way of violating a criterion, always
+with a *head* h whose share is positive. A cut of a case is a weight vector w >= 0 on the values, summing to 1 and 0 at
+the head, with a bound M such that
+
+    t violates the criterion by this case  =>  sum_s w_s (x_s(t) - x_h(t)) <= M.
+
+The left side is a sum over the cliques, so its minimum over all t is one min-sum pass along the junction tree, however
+many combinations there are. When that minimum exceeds M the case is impossible. The bounds are weighted
+arithmetic-geometric means: sum_A u_s <= theta implies sum_A w_s ln u_s <= ln theta + sum_A w_s ln w_s. For each case the
+best weights solve a concave problem, by mirror ascent towards the shares at the minimizing t (geometric programming).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import log
+from typing import Any, Self
 
 import numpy as np
 
-from checks.diversity.criterion import ZERO_LOG, Cases, RatioBounds, shares
 from models.arrays import BoolArray, FloatArray, IndexArray, x_log_x
+
+ROUNDING = 1e-7
+"""Cuts are loosened by this much (in logarithms), far above what floating point can lose."""
+
+ZERO_LOG = -1e5
+"""Stands for ln 0: below any sum of logarithms of count ratios, so that heads must be positive and tails may be empty."""
 
 
 @dataclass(frozen=True, eq=False)
-class TailCases(Cases):
-    """The values of a tail sum to at most theta times the head.
+class RatioBounds:
+    """Bounds of the log-ratios x_s - x_h, `[s, h]`, over the class combinations with a positive head h.
 
-    support: the tails, shape (values, cases). theta: shape (cases,).
+    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, -inf for one
+    that cannot.
+    """
+
+    floor: FloatArray
+    ceiling: FloatArray
+
+    @property
+    def value_count(self) -> int:
+        """Number of sensitive values."""
+        return len(self.floor)
+
+    def possible(self) -> BoolArray:
+        """Which values can have a positive share, shape (values,)."""
+        return np.asarray(self.ceiling.diagonal() == 0)
+
+    def leading(self) -> IndexArray:
+        """The values that can be a most frequent one: no other value always exceeds them."""
+        return np.flatnonzero(self.possible() & ~(self.floor > ROUNDING).any(axis=0))
+
+    def others(self, heads: IndexArray) -> BoolArray:
+        """All values but the head, shape (values, heads)."""
+        return np.asarray(np.arange(self.value_count)[:, None] != heads)
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Linear inequalities coefficients . x <= bound. coefficients: shape (values, cuts). bounds: shape (cuts,)."""
+
+    coefficients: FloatArray
+    bounds: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Cases(ABC):
+    """Ways of violating one criterion. The last axis of every array is that of the cases.
+
+    heads: the head of each case, shape (cases,). support: the values that a cut may put weight on, shape (values, cases).
     """
 
     heads: IndexArray
     support: BoolArray
-    theta: FloatArray
 
+    @abstractmethod
     def bound(self, weights: FloatArray) -> FloatArray:
-        """Arithmetic-geometric mean."""
-        return np.asarray(np.log(self.theta) + x_log_x(weights).sum(axis=0), dtype=np.float64)
+        """M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
 
-    def kept(self, which: BoolArray) -> "TailCases":
-        """Some of the cases."""
-        return TailCases(self.heads[which], self.support[:, which], self.theta[which])
-
+    @abstractmethod
     def target(self, x: FloatArray) -> FloatArray:
-        """Shares within the tail."""
-        return shares(x, self.support)
+        """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
+
+        x: the log-vectors of these classes, shape (values, cases).
+        """
+
+    @property
+    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
+        """Ways to move the weights, tried in turn: `target`, and others where that alone would not get far."""
+        return (self.target,)
+
+    def kept(self, which: BoolArray) -> Self:
+        """Some of the cases."""
+        parts = ((part.name, getattr(self, part.name)) for part in fields(self))
+        chosen: dict[str, Any] = {name: part[..., which] for name, part in parts if isinstance(part, np.ndarray)}
+        return replace(self, **chosen)
+
+    def form(self, weights: FloatArray) -> FloatArray:
+        """The coefficients of x in the cut of each case, shape (values, cases)."""
+        coefficients = weights.copy()
+        coefficients[self.heads, np.arange(len(self.heads))] -= 1
+        return coefficients
+
+
+def cuts(cases: Cases, weights: FloatArray) -> Cuts:
+    """The cuts of all cases with these weights, loosened for rounding."""
+    return Cuts(cases.form(weights), cases.bound(weights) + ROUNDING)
+
+
+def shares(x: FloatArray, support: BoolArray) -> FloatArray:
+    """e^x on the support, 0 elsewhere, each column scaled by its largest entry."""
+    masked = np.where(support, x, -np.inf)
+    top = masked.max(axis=0)
+    return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +127,6 @@ class TrimmedCases(Cases):
     ceiling: x_s - x_h of each value and case, from above.
     """
 
-    heads: IndexArray
-    support: BoolArray
     theta: float
     spared: int
     ceiling: FloatArray
@@ -59,10 +140,6 @@ class TrimmedCases(Cases):
         spread = np.where(least < 1, -x_log_x(share), 0.0)
         return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
-    def kept(self, which: BoolArray) -> "TrimmedCases":
-        """Some of the cases."""
-        return replace(self, heads=self.heads[which], support=self.support[:, which], ceiling=self.ceiling[:, which])
-
     def target(self, x: FloatArray) -> FloatArray:
         """Shares of the others, the largest of which are likely to be spared, damped."""
         likely = shares(x, self.support)
@@ -70,13 +147,25 @@ class TrimmedCases(Cases):
         return np.asarray(np.minimum(likely, cut), dtype=np.float64)
 
 
-def empty_tails(heads: IndexArray, value_count: int) -> TailCases:
+def light_tails(heads: IndexArray, support: BoolArray, theta: FloatArray) -> "GroupCases":
+    """The values of a tail sum to at most theta times the head: a group of one value has no other slopes.
+
+    support: the tails, shape (values, cases). theta: shape (cases,).
+    """
+    return GroupCases(heads, support, support.astype(np.float64), np.zeros(support.shape), np.log(theta))
+
+
+def light_others(bounds: RatioBounds, heads: IndexArray, theta: Iterable[Fraction]) -> "GroupCases":
+    """All other values sum to at most theta times the head. theta: 0 or more, of each head."""
+    return light_tails(heads, bounds.others(heads), np.maximum(np.array(list(map(float, theta))), 1e-300))
+
+
+def empty_tails(heads: IndexArray, value_count: int) -> "GroupCases":
     """Every class with a positive head is a violation; a cut with no weight says just that."""
-    nothing = np.zeros((value_count, len(heads)), dtype=bool)
-    return TailCases(heads, nothing, np.full(len(heads), np.inf))
+    return light_tails(heads, np.zeros((value_count, len(heads)), dtype=bool), np.full(len(heads), np.inf))
 
 
-def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> TailCases:
+def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> "GroupCases":
     """The ways in which a value w has less than its least share p: another exceeds its part of 1 / p - 1 times w.
 
     The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
@@ -95,7 +184,7 @@ def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> TailCases:
             theta.append(1 / part)
     support = np.zeros((values, len(heads)), dtype=bool)
     support[weighted, np.arange(len(heads))] = True
-    return TailCases(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))
+    return light_tails(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))
 
 
 @lru_cache(maxsize=64)
@@ -113,6 +202,9 @@ def _largest(columns: FloatArray, number: int) -> FloatArray:
 _GRID, _REFINEMENTS = 7, 5
 """Multipliers tried at a time for the dual, and how often around the best; any multiplier is valid."""
 
+_BRANCH_POINT = -0.3678794411714423
+"""Just above -1/e, where the lower branch of Lambert's W ends. Next to a stationary point the dual is flat."""
+
 
 @dataclass(frozen=True, eq=False)
 class EntropyCases(Cases):
@@ -124,8 +216,6 @@ class EntropyCases(Cases):
     at an end of their interval or at a stationary point on the lower branch of Lambert's W.
     """
 
-    heads: IndexArray
-    support: BoolArray
     effective: float
     floor: FloatArray
     ceiling: FloatArray
@@ -146,6 +236,8 @@ class EntropyCases(Cases):
 
     def _dual(self, weights: FloatArray, means: FloatArray, scales: FloatArray) -> FloatArray:
         """The dual value of each case at each pair of multipliers: shape (cases, means, scales)."""
+        from scipy.special import lambertw  # slow to import, and few need it
+
         h = log(self.effective)
         m, n = means[:, :, None, None], scales[:, None, :, None]
         w, low, high = (side.T[:, None, None, :] for side in (weights, self.floor, self.ceiling))
@@ -153,18 +245,12 @@ class EntropyCases(Cases):
         def term(y: FloatArray) -> FloatArray:
             return np.asarray(w * y + n * np.exp(y) * (y + h - m), dtype=np.float64)
 
-        argument = np.maximum(-(w / n) * np.exp(h + 1 - m), -np.exp(-1))
-        stationary = np.where(w > 0, lower_lambert(argument) - 1 - h + m, ZERO_LOG)
+        argument = np.clip(-(w / n) * np.exp(h + 1 - m), _BRANCH_POINT, -1e-300)
+        stationary = np.where(w > 0, lambertw(argument, -1).real - 1 - h + m, ZERO_LOG)
         best = np.maximum(term(np.clip(stationary, low, high)), term(np.broadcast_to(high, stationary.shape)))
         others = (np.arange(len(weights))[:, None] != self.heads).T[:, None, None, :]
         head = scales[:, None, :] * ((h - means[:, :, None]) + np.exp(means[:, :, None] - 1))
         return np.asarray(np.where(others, best, 0.0).sum(axis=3) + head, dtype=np.float64)
-
-    def kept(self, which: BoolArray) -> "EntropyCases":
-        """Some of the cases."""
-        return EntropyCases(
-            self.heads[which], self.support[:, which], self.effective, self.floor[:, which], self.ceiling[:, which]
-        )
 
     def target(self, x: FloatArray) -> FloatArray:
         """The slope of the entropy, p (-ln p - H) where that is positive."""
@@ -186,43 +272,21 @@ def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
     return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
 
 
-def lower_lambert(x: FloatArray) -> FloatArray:
-    """The branch below -1 of Lambert's W on [-1/e, 0), to rounding away from -1/e, in a few steps of Halley's method.
-
-    An error moves a stationary point, where the dual is flat, so it matters to second order only.
-    """
-    x = np.minimum(x, -1e-300)
-    logarithm = np.log(-x)
-    near_branch = -1 - np.sqrt(np.maximum(2 * (1 + np.e * x), 0))
-    w = np.where(logarithm < -1.5, logarithm - np.log(np.maximum(-logarithm, 1.0)), near_branch)
-    for _ in range(5):
-        # The equation w e^w = x in logarithms, w + ln(-w) = ln(-x), is well scaled however small x is.
-        error = w + np.log(-w) - logarithm
-        slope = 1 + 1 / w
-        w = np.minimum(w - error / np.where(np.abs(slope) > 1e-9, slope, 1e-9), -1.0)
-    return np.asarray(w, dtype=np.float64)
-
-
 @dataclass(frozen=True, eq=False)
 class GroupCases(Cases):
-    """Some values, the group, weigh more together than a tail of others: sum_tail a_s v_s < sum_group c_s v_s.
+    """Some values, the group, weigh at least as much together as a tail of others: sum_tail a_s v_s <= sum_group c_s v_s.
 
     Unlike a head by itself a group has no cut of its own, since the logarithm of a sum is not linear. Over the interval
     of each log-ratio y_s to the head, which is one of the group, e^y_s is below its chord; with the tangent of the
     logarithm at the largest log-ratios that makes ln sum_group c_s e^y_s <= ln C - sum b_s (ceiling_s - y_s).
 
-    tail: a_s, shape (values, cases). slopes: b_s, 0 at the head and outside the group. log_group: ln C less the sum of
-    b_s ceiling_s, shape (cases,). Where the tail has no value every class is a violation.
+    support: the tail. tail: a_s, shape (values, cases). slopes: b_s, 0 at the head and outside the group. log_group:
+    ln C less the sum of b_s ceiling_s, shape (cases,). Where the tail has no value every class is a violation.
     """
 
-    heads: IndexArray
     tail: FloatArray
     slopes: FloatArray
     log_group: FloatArray
-    support: BoolArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "support", self.tail > 0)
 
     @classmethod
     def of(cls, heads: IndexArray, balance: FloatArray, floor: FloatArray, ceiling: FloatArray) -> "GroupCases":
@@ -237,7 +301,8 @@ class GroupCases(Cases):
         total = np.maximum(terms.sum(axis=0), 1e-300)
         slopes = terms * chord / total
         slopes[heads, np.arange(len(heads))] = 0
-        return cls(heads, np.maximum(balance, 0), slopes, np.log(total) - (slopes * high).sum(axis=0))
+        tail, log_group = np.maximum(balance, 0), np.log(total) - (slopes * high).sum(axis=0)
+        return cls(heads, tail > 0, tail, slopes, log_group)
 
     def bound(self, weights: FloatArray) -> FloatArray:
         """Arithmetic-geometric mean of the tail, against what the group can be."""
@@ -249,10 +314,6 @@ class GroupCases(Cases):
         coefficients = weights - self.slopes
         coefficients[self.heads, np.arange(len(self.heads))] -= 1 - self.slopes.sum(axis=0)
         return coefficients
-
-    def kept(self, which: BoolArray) -> "GroupCases":
-        """Some of the cases."""
-        return GroupCases(self.heads[which], self.tail[:, which], self.slopes[:, which], self.log_group[which])
 
     def target(self, x: FloatArray) -> FloatArray:
         """Weighted shares within the tail."""

@@ -7,8 +7,9 @@ from math import ceil
 from typing import Any
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, spelled
+from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
+from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import Verdict, verdict_of
 
@@ -30,7 +31,7 @@ from checks.finding import Verdict, verdict_of
 
 
 def weakest_simple_l(requirement: Functional) -> Fraction:
-    """The smallest l, whole or not, for which simple l-diversity implies the requirement (TZ11 Corollary 21).
+    """The smallest l, whole or not, for which simple l-diversity implies the requirement (TZ11 Theorem 20, Corollary 21).
 
     Among whole numbers that is u itself where tau >= 1/u: the paper's answer.
 
@@ -41,18 +42,11 @@ def weakest_simple_l(requirement: Functional) -> Fraction:
     return max(1 / requirement.tau, last / requirement.bound(last))
 
 
-def simple_implies(l: Fraction | int, requirement: Functional) -> bool:
-    """Whether every class that is simple l-diverse satisfies the requirement (TZ11 Theorem 20).
-
-    l: at most the number of base values, or there is no such class.
-    """
-    return l >= weakest_simple_l(requirement)
-
-
 def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fraction:
     """The largest c for which recursive (c, l)-diversity over `value_count` base values implies the requirement
-    (TZ11 Corollary 24 for a given l). Raises CriterionError when l is not in 2 .. value_count, or when no class over so
-    many values satisfies the requirement.
+    (TZ11 Theorem 23, and Corollary 24 for a given l).
+
+    Raises CriterionError when l is not in 2 .. value_count, or when no class over so many values satisfies the requirement.
 
     >>> weakest_recursive_c(Functional(Fraction(1, 4), 4), 5, 5)
     Fraction(4, 3)
@@ -68,22 +62,6 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
         return p * (m - k) / (k * (1 - p) * (m - l + 1)) if k < l else p / (k - (l - 1) * p)
 
     return min(map(ratio, range(1, requirement.l)))
-
-
-def weakest_recursive_l(requirement: Functional, c: Fraction | int, value_count: int) -> int | None:
-    """The smallest l for which recursive (c, l)-diversity implies the requirement (TZ11 Corollary 24 for a given c).
-
-    None when none does, up to `value_count`. Raises CriterionError as `weakest_recursive_c` does.
-    """
-    numbers = range(2, max(value_count, 2) + 1)
-    return next((number for number in numbers if recursive_implies(c, number, requirement, value_count)), None)
-
-
-def recursive_implies(c: Fraction | int, l: int, requirement: Functional, value_count: int) -> bool:
-    """Whether every class over `value_count` base values that is recursive (c, l)-diverse satisfies the requirement
-    (TZ11 Theorem 23). Raises CriterionError as `weakest_recursive_c` does.
-    """
-    return c <= weakest_recursive_c(requirement, l, value_count)
 
 
 @dataclass(frozen=True)
@@ -149,37 +127,35 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
         raise CriterionError(f"a class has at least 1 base value, a whole number, not {values!r}")
     if one == other or _is_satisfied_by_none(one, values):
         return Verdict.HOLDS
+    if any(isinstance(diversity, Recursive) and diversity.dont_care for diversity in (one, other)):
+        return Verdict.UNDECIDED
     match one, other:
-        case Simple(l=l), Simple() | Distinct() | Entropy():
-            return verdict_of(other.decide(_most_uneven(l)))
-        case Simple(l=l), Recursive() if not other.dont_care:
+        case Simple(l=l), Simple() | Distinct() | Entropy() | Recursive():
             return verdict_of(other.decide(_most_uneven(l)))
         case (Entropy(l=l), Entropy(l=least)) | (Distinct(l=l), Distinct(l=least)):
             return verdict_of(l >= least)
         case Entropy(l=l), Distinct(l=least):
             return verdict_of(ceil(l) >= least)
         # All rows but a few can have one value.
-        case Distinct(), Simple(l=l) | Entropy(l=l):
+        case Distinct(), Simple(l=l) | Entropy(l=l) | Recursive(l=l):
             return verdict_of(l == 1)
-        case Distinct(), Recursive(l=l) if not other.dont_care:
-            return verdict_of(l == 1)
-        case Recursive() as first, (Distinct() | Simple()) as second if not first.dont_care:
+        case Recursive() as first, (Distinct() | Simple()) as second:
             return _recursive_implies_values(first, second, values)
-        case Simple(l=l), Functional(induction=None, scale=1, odds=1) as functional:
-            return verdict_of(not _is_satisfied_by_none(functional, values) and simple_implies(l, functional))
-        case Recursive() as first, Functional(induction=None, scale=1, odds=1) as functional if not first.dont_care:
+        case Simple(l=l), Functional(induction=None, scale=1) as functional:
+            return verdict_of(not _is_satisfied_by_none(functional, values) and l >= weakest_simple_l(functional))
+        case Recursive() as first, Functional(induction=None, scale=1) as functional:
+            if first.l == 1:  # a class of one value passes, which no functional diversity lets
+                return Verdict.FAILS
             if first.l > values or _is_satisfied_by_none(functional, values):
                 return Verdict.UNDECIDED
-            return verdict_of(recursive_implies(first.c, first.l, functional, values))
-        case Functional(induction=None, scale=1, odds=1) as tighter, Functional(
-            induction=None, scale=1, odds=1
-        ) as looser:
+            return verdict_of(first.c <= weakest_recursive_c(functional, first.l, values))
+        case Functional(induction=None, scale=1) as tighter, Functional(induction=None, scale=1) as looser:
             if all(tighter.bound(k) <= looser.bound(k) for k in range(1, values + 1)):
                 return Verdict.HOLDS
-        case Functional(l=l, scale=1, odds=1), Distinct(l=least):
+        case Functional(l=l, scale=1), Distinct(l=least):
             if ceil(l) >= least:
                 return Verdict.HOLDS
-        case Recursive() as first, Recursive() as second if not first.dont_care and not second.dont_care:
+        case Recursive() as first, Recursive() as second:
             equal_will_do = first.strict or not second.strict
             if first.l >= second.l and (first.c < second.c or (first.c == second.c and equal_will_do)):
                 return Verdict.HOLDS
@@ -221,6 +197,6 @@ def _is_satisfied_by_none(diversity: Diversity, values: int) -> bool:
     match diversity:
         case Simple(l=l) | Distinct(l=l) | Entropy(l=l):
             return l > values
-        case Functional(induction=None, scale=1, odds=1) as functional:
+        case Functional(induction=None, scale=1) as functional:
             return functional.l > values or functional.tau * values < 1
     return False

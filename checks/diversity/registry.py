@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues, split_left_out, split_odds
+from checks.diversity.criterion import Diversity, RelativeDiversity
 from checks.diversity.known import LeavingOut
-from checks.diversity.odds import AtOdds
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
     BayesOptimal,
+    BeliefDifference,
     BetaLikeness,
     Closeness,
     NpdRecursiveByLabel,
     PdRecursive,
     ProtectedValues,
 )
+from checks.diversity.text import split_left_out
 from checks.errors import CriterionError
 from models.installed import CRITERIA, installed, refusal
 
@@ -41,6 +42,7 @@ _KINDS: dict[str, type[Diversity]] = {
         Alpha,
         BetaLikeness,
         BayesOptimal,
+        BeliefDifference,
         Closeness,
     )
 }
@@ -65,37 +67,21 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     point. `check_criterion` tries whether it keeps the laws that checks and searches rely on. Raises CriterionError where
     the name is not of the form `my-criterion`, or another criterion has it.
 
-    >>> from collections.abc import Sequence
-    >>> from dataclasses import dataclass
-    >>> from fractions import Fraction
-    >>> import numpy as np
     >>> import marginals
+    >>> from fractions import Fraction
     >>> @marginals.register_diversity
-    ... @dataclass(frozen=True)
-    ... class Majority(marginals.Diversity):
-    ...     '''No sensitive value has more than half of the rows. Reached: the largest share.'''
+    ... class NoMajority(Simple):
+    ...     '''No sensitive value has more than half of the rows.'''
     ...
-    ...     name, parameters = "no-majority", ""
+    ...     name, parameters, grammar = "no-majority", "", None
     ...
     ...     def __str__(self) -> str:
     ...         return "no-majority"
     ...
     ...     @classmethod
-    ...     def parsed(cls, text: str) -> "Majority | None":
-    ...         return cls() if not text else None
-    ...
-    ...     def slack(self, vectors: np.ndarray) -> np.ndarray:
-    ...         return 1 - 2 * self.reached(vectors)
-    ...
-    ...     def reached(self, vectors: np.ndarray) -> np.ndarray:
-    ...         return vectors.max(axis=1) / vectors.sum(axis=1)
-    ...
-    ...     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-    ...         return 2 * max(vector) <= sum(vector)
-    >>> from marginals.example import table
-    >>> release = marginals.publish(table, marginals.Policy(k_link=4, diversity="no-majority")).release
-    >>> print(release.verify().checks[1])
-    maxent-diversity (diversity no-majority, sensitive diagnosis): holds
+    ...     def parsed(cls, text: str) -> "NoMajority | None":
+    ...         return None if text else cls(Fraction(2))
+    >>> policy = marginals.Policy(k_link=4, diversity="no-majority")
     >>> marginals.unregister_diversity("no-majority")
     """
     require_kind(criterion)
@@ -131,14 +117,16 @@ def unregister_diversity(name: str) -> None:
 def parse_diversity(text: str) -> Diversity:
     """The criterion that a policy or a bundle names, for instance `entropy:l`.
 
-    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. At the end may stand the odds that it
-    must bear, `at odds 1.2`, and before them what stands for no value, `leaving out missing`. Raises CriterionError for a
-    text that is none, with a list of all forms.
+    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. At the end may stand what stands for no
+    value, `leaving out missing`. Raises CriterionError for a text that is none, with a list of all forms.
 
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
     """
-    return _parsed(text, _refused)
+    criterion = stated_diversity(text)
+    if uninstalled_in(criterion) is not None:
+        raise _refusal(text)
+    return criterion
 
 
 def stated_diversity(text: str) -> Diversity:
@@ -146,15 +134,23 @@ def stated_diversity(text: str) -> Diversity:
 
     What it demands is then undecided, whatever the files say.
 
-    >>> stated_diversity("somebodys:4 at odds 2"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
-    (AtOdds(plain=Uninstalled(text='somebodys:4'), odds=Fraction(2, 1)), True)
+    >>> stated_diversity("somebodys:4"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
+    (Uninstalled(text='somebodys:4'), True)
     """
-
-    def unknown(name: str, plain: str, whole: str) -> Diversity:
-        is_short = name and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN
-        return Uninstalled(plain) if is_short else _refused(name, plain, whole)
-
-    return _parsed(text, unknown)
+    if not isinstance(text, str):
+        raise CriterionError(f'a diversity is a text such as "entropy:6", not {type(text).__name__}')
+    if len(text) > _LONGEST:
+        raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
+    plain, left_out = split_left_out(text)
+    name, _, parameters = plain.partition(":")
+    kind, criterion = _kind(name.strip()), None
+    if kind is not None:
+        criterion = kind.parsed(parameters)
+    elif _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
+        criterion = Uninstalled(plain)
+    if criterion is None:
+        raise _refusal(text)
+    return LeavingOut(criterion, left_out) if left_out else criterion
 
 
 @dataclass(frozen=True)
@@ -168,19 +164,11 @@ class Uninstalled(RelativeDiversity):
     def __str__(self) -> str:
         return self.text
 
-    @property
-    def about_base_values(self) -> bool:
-        """Nobody knows; what is finer is not left out for its sake."""
-        return False
-
-    def among(self, values: SensitiveValues) -> Diversity:  # noqa: ARG002 - as of any criterion
-        """Raises CriterionError: nobody can say."""
-        raise CriterionError(self.lacking())
-
     def _refused(self, *_: object) -> NoReturn:
         """Raises CriterionError: nobody can say."""
         raise CriterionError(self.lacking())
 
+    among: ClassVar[Callable[..., NoReturn]] = _refused
     slack: ClassVar[Callable[..., NoReturn]] = _refused
     reached: ClassVar[Callable[..., NoReturn]] = _refused
     decide: ClassVar[Callable[..., NoReturn]] = _refused
@@ -195,14 +183,13 @@ class Uninstalled(RelativeDiversity):
 
 
 def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
-    """The criterion that nothing here knows, within others that are made of it; None where all are known.
+    """The criterion that nothing here knows, itself or with labels left out; None if it is known.
 
-    >>> uninstalled_in(stated_diversity("somebodys:4 at odds 2"))
+    >>> uninstalled_in(stated_diversity("somebodys:4 leaving out missing"))
     Uninstalled(text='somebodys:4')
     """
-    while isinstance(diversity, AtOdds | LeavingOut):
-        diversity = diversity.plain
-    return diversity if isinstance(diversity, Uninstalled) else None
+    plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
+    return plain if isinstance(plain, Uninstalled) else None
 
 
 def demands_nothing(diversity: Diversity) -> bool:
@@ -211,55 +198,31 @@ def demands_nothing(diversity: Diversity) -> bool:
     >>> demands_nothing(parse_diversity("distinct:1")), demands_nothing(parse_diversity("distinct:2"))
     (True, False)
     """
-    while isinstance(diversity, AtOdds | LeavingOut):
-        diversity = diversity.plain
-    return not diversity.is_relative and diversity.decide([1])
+    plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
+    return not plain.is_relative and plain.decide([1])
 
 
-_Unknown = Callable[[str, str, str], Diversity]
-"""What stands for a text whose criterion is unknown: of its name, empty for none, the text without clauses, and the whole.
-"""
-
-
-def _parsed(text: str, unknown: _Unknown) -> Diversity:
-    if not isinstance(text, str):
-        raise CriterionError(f'a diversity is a text such as "entropy:6", not {type(text).__name__}')
-    if len(text) > _LONGEST:
-        raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
-    judged, odds = split_odds(text)
-    plain, left_out = split_left_out(judged)
-    name, _, parameters = plain.partition(":")
-    criterion = _criterion(name.strip())
-    parsed = None if criterion is None else criterion.parsed(parameters)
-    if parsed is None:
-        is_name = criterion is None and _NAME.fullmatch(name.strip())
-        parsed = unknown(name.strip() if is_name else "", plain, text)
-    known = LeavingOut(parsed, left_out) if left_out else parsed
-    return known if odds is None else AtOdds(known, odds)
-
-
-def _refused(name: str, _plain: str, text: str) -> Diversity:
-    """Raises CriterionError, with all forms."""
-    refusal = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
-    if name:
-        refusal += (
+def _refusal(text: str) -> CriterionError:
+    """The error for a text that is no criterion, with all forms."""
+    sentence = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
+    name = split_left_out(text)[0].partition(":")[0].strip()
+    if _NAME.fullmatch(name) and _kind(name) is None:
+        sentence += (
             f"; if {name!r} is a criterion of somebody's own, register its class first, with "
             "marginals.register_diversity, or install the package that declares it"
         )
-    raise CriterionError(refusal).helped_by(form={})
+    return CriterionError(sentence).helped_by(form={})
 
 
-def _criterion(name: str) -> type[Diversity] | None:
-    """The class of a name: of the project, registered, or declared by an installed package; None where there is none.
+def _kind(name: str) -> type[Diversity] | None:
+    """The class of a name: of the project, registered, or declared by an installed package; None if there is none.
 
     Raises ExtensionError for something installed that is no criterion, or one of another name.
     """
     if (known := _known().get(name)) is not None or not _NAME.fullmatch(name):
         return known
     result = installed(CRITERIA, name)
-    if result is None:
-        return None
-    if not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
+    if result is not None and not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
         raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")
     return result
 
@@ -267,7 +230,7 @@ def _criterion(name: str) -> type[Diversity] | None:
 def require_readable(criterion: Diversity) -> None:
     """Raise CriterionError for a criterion whose text would not be read back as the same one, as no reader could judge it.
 
-    >>> require_readable(parse_diversity("entropy:6 at odds 1.2"))
+    >>> require_readable(parse_diversity("entropy:6 leaving out missing"))
     """
     try:
         read = parse_diversity(str(criterion))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio, spelled
+from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio
+from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import Combine, FittingClasses, LogTree, Outcome, SensitiveTree

@@ -9,31 +9,23 @@ collection that does not show the attribute says nothing about it, and passes.
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import floor, gcd, inf, isfinite, lcm
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, grouped
-from checks.diversity.criterion import (
-    BOUNDARY,
-    Diversity,
-    among,
-    loosened_to,
-    share_bound,
-    slack_of_products,
-    spelled,
-)
-from checks.diversity.odds import UnderOdds, at_odds, odds_borne
-from checks.diversity.relative import Coarsened
+from checks.diversity.criterion import BOUNDARY, Diversity
+from checks.diversity.known import Projected
+from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.sensitive_tree import Outcome, SensitiveTree, by_last_clique, sensitive_tree
 from models.arrays import FloatArray, IndexArray
-from models.errors import TimeOverError, TooManyCellsError
+from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.iterative_fitting import Fit, iterative_fit
 from models.tables.hierarchy import Mask
@@ -81,7 +73,7 @@ def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
     least, worst = np.inf, None
     fails, examined = False, 0
     for combinations, vectors, fitting in by_last_clique(tree, tree.combinations(factors[:-1], np.multiply)):
-        slack = slack_of_products(diversity, vectors, factors[-1][fitting])
+        slack = diversity.slack_of_products(vectors, factors[-1][fitting])
         if slack is None:
             return None
         examined += slack.size
@@ -122,7 +114,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     if outcome is None and small:
         outcome = by_join(tree, diversity)
     if outcome is None:
-        bound = share_bound(diversity)
+        bound = diversity.share_bound()
         if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
             algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, largest)
         elif bound is not None and bound.least_values is not None:
@@ -141,11 +133,11 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     exact = tree.exact_vector(combination)
     shares = _shares(exact)
     labels, named_shares = tree.labels, shares
-    if isinstance(diversity, Coarsened):
+    if isinstance(diversity, Projected) and diversity.labels:
         labels, named_shares = diversity.labels, diversity.sums(shares)
     distribution = {label: share for label, share in zip(labels, named_shares[0].tolist()) if share}
-    reached = float(diversity.reached(_whole(exact, shares))[0])
-    return replace(tree.describe(combination), distribution=distribution, reached=reached)
+    reached, slack = float(diversity.reached(_whole(exact, shares))[0]), float(diversity.slack(shares)[0])
+    return replace(tree.describe(combination), distribution=distribution, reached=reached, slack=slack)
 
 
 def _shares(exact: Sequence[Fraction]) -> FloatArray:
@@ -176,7 +168,7 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     tree = sensitive_tree(collection, sensitive)
     if tree is None:
         return Finding("maxent-diversity", Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    diversity = among(diversity, tree.values)
+    diversity = diversity.among(tree.values)
     algorithm, outcome = decided(tree, diversity, budget)
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
@@ -257,8 +249,8 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
     verdicts, examined, worst = set(), 0, None
     for least in (0.0, VANISHING):
         tree = _tree(fit, sensitive, least)
-        criterion_here = among(diversity, tree.values)
-        nearby = [loosened_to(criterion_here, MARGIN), loosened_to(criterion_here, -MARGIN)]
+        criterion_here = diversity.among(tree.values)
+        nearby = [criterion_here.loosened_to(MARGIN), criterion_here.loosened_to(-MARGIN)]
         for criterion in nearby if None not in nearby else [criterion_here]:
             algorithm, outcome = decided(tree, criterion or criterion_here, budget)
             examined += outcome.examined
@@ -273,7 +265,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
 
 def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
     """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
-    bound = share_bound(diversity)
+    bound = diversity.share_bound()
     if outcome.combination is None or (bound is not None and bound.least_values is not None):
         return outcome.verdict
     exact = tree.exact_vector(outcome.combination)
@@ -299,48 +291,3 @@ def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
         return classes_by_mask[mask]
 
     return SensitiveTree.of(fit.tree, sensitive, classes_of)
-
-
-# The largest odds that a collection bears: what an attacker's other evidence may say before a class breaks a
-# criterion.
-#
-# The worst class found gives odds that the collection does not exceed. Whether it bears them is decided like any
-# criterion; where it does not, the class that fails gives smaller odds, and so on, until odds are proven.
-
-
-_DECIMALS = 3
-_ATTEMPTS = 40
-
-
-def largest_odds(tree: SensitiveTree, diversity: Diversity, budget: Budget) -> float | None:
-    """Odds at which a criterion is proven to hold, while at 0.001 more it does not; infinite where it holds at any.
-
-    diversity: among the values of the tree, without odds; it holds. None where the budget does not prove any above 1, or
-    the criterion has too many values for that.
-    """
-    try:
-        outcome = decided(tree, diversity, budget)[1]
-        odds = inf
-        for _ in range(_ATTEMPTS):
-            if outcome.combination is not None:
-                exact = tree.exact_vector(outcome.combination)
-                borne = _rounded_down(float(odds_borne(diversity, _shares(exact))[0]))
-                # A class that fails at some odds bears less, whatever rounding says.
-                odds = borne if borne < odds else odds - 10**-_DECIMALS
-            if not isfinite(odds):
-                return odds if at_odds(diversity, Fraction(2)) == diversity else None
-            if odds < 1:
-                return None
-            outcome = decided(tree, UnderOdds(diversity, Fraction(str(odds))), budget)[1]
-            if outcome.verdict is Verdict.HOLDS:
-                return odds
-            if outcome.verdict is Verdict.UNDECIDED or outcome.combination is None:
-                return None
-    except (TimeOverError, CriterionError):
-        return None
-    return None
-
-
-def _rounded_down(odds: float) -> float:
-    """To three decimals, a little below, so that rounding does not decide."""
-    return floor(odds * (1 - 1e-9) * 10**_DECIMALS) / 10**_DECIMALS if isfinite(odds) else odds

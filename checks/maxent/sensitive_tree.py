@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.criterion import ZERO_LOG, RatioBounds, SensitiveValues
+from checks.diversity.criterion import SensitiveValues
+from checks.diversity.cuts import ZERO_LOG, RatioBounds
 from checks.finding import Verdict, WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline

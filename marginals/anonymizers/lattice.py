@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from checks.claims import Requirements
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
 from checks.diversity.criteria import Functional
-from checks.diversity.criterion import among, satisfies
+from checks.diversity.criterion import satisfies
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
@@ -269,7 +269,7 @@ def _not_diverse(
             continue
         parts = equivalence_classes(table, claim.sensitive)
         whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
-        criterion = among(claim.class_diversity, equivalence_classes(whole, claim.sensitive).values)
+        criterion = claim.class_diversity.among(equivalence_classes(whole, claim.sensitive).values)
         yield parts, ~satisfies(criterion, parts.counts)
 
 

@@ -367,9 +367,8 @@ FAILED = 1
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
-    "know the nonsensitive values of everybody, relaxed=EPSILON,L, L values nearly as probable as the most probable one, "
-    "or odds=G, the diversity against attackers with evidence of such odds; of "
-    "releases of a table that changed also difference=K. May be repeated.",
+    "know the nonsensitive values of everybody, or relaxed=EPSILON,L, L values nearly as probable as the most probable one; "
+    "of releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
     "--rule",
@@ -418,7 +417,6 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release-a release-b
       marginals verify release-2025 release-2026 --check difference=10
       marginals verify release --check k-link=10 --check diversity=recursive:3,4
-      marginals verify release --check odds=1.05
       marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
@@ -461,7 +459,7 @@ def _verified_table(
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
     most = people if isinstance(people, int) else None
     demanded = configured.policy.requirements(sensitive, most, missing).claims
-    claims = asked_claims(checks, sensitive, demanded) if checks else demanded
+    claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
         for claim in claims

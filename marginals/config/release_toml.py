@@ -352,7 +352,7 @@ _ATTRIBUTE = (
     "ladder", "population", "single_values", "order", "label_form", "apart",
 )  # fmt: skip
 _PRIVACY = (
-    "k_link", "k_combinatorial", "min_cell", "diversity", "odds", "register", "rules", "turnover",
+    "k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover",
     "no_small_certain", "min_published_cell",
 )  # fmt: skip
 _SEARCH = (

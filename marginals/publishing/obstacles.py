@@ -15,6 +15,7 @@ from math import isfinite
 from checks.claims import MinCell, Requirements
 from checks.classes import nonsensitive_part
 from checks.finding import Finding
+from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
 from marginals.names import level_name, margin_in_words, number_of
 from marginals.tables.intervals import interval
@@ -266,7 +267,7 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
     claim = next(claim for claim in requirements.diversity_claims if claim.parameters == finding.parameters)
     said = ""
     if reached is not None and isfinite(reached):
-        words = claim.diversity.reached_in_words(reached)
+        words = criterion_reached(claim.diversity, reached)
         said = f": {words[:1].lower()}{words[1:]}"
     level = f" at level {claim.level}" if claim.level else ""
     return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'

@@ -23,7 +23,6 @@ from checks.claims import (
 )
 from checks.classes import bayes_optimal, delta_presence, k_map
 from checks.diversity.criterion import Diversity
-from checks.diversity.odds import AtOdds
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
@@ -391,8 +390,7 @@ class Policy:
     reveal. alone: sensitive attributes that are published in a table of their own only, since they would give another one
     away. wanted: analyses that the release is for, a `Wanted` each: the search weighs how far their tables are from the
     data beside the whole. time_limit: seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what
-    they demand is demanded beside the rest. odds: how much likelier one sensitive value may be beside another, by other
-    knowledge of a person than the release, while the diversity still holds. turnover: "known" where readers can be taken to
+    they demand is demanded beside the rest. turnover: "known" where readers can be taken to
     know that people come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at
     least k came and at least k left. "unknown": they may take every difference for people. max_waiting: of the first
     release of a ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them
@@ -430,7 +428,6 @@ class Policy:
     wanted: Sequence[Wanted | Mapping[str, Any]] = ()
     min_cell: int | None = None
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
-    odds: float | Fraction | None = None
     turnover: str = "unknown"
     max_waiting: float = 0.1
     register: bool = False
@@ -486,11 +483,6 @@ class Policy:
             )
         object.__setattr__(self, "rules", rules_of(self.rules))
         self._require_further()
-        odds = self.odds
-        if odds is not None and (
-            isinstance(odds, bool) or not isinstance(odds, int | float | Fraction) or not 1 <= odds < inf
-        ):
-            raise InputError(f"odds must be a number of at least 1, got {odds!r}")
         demanded = self.diversities(
             [*self.diversity] if self.diversity and isinstance(self.diversity, Mapping) else ["any"]
         )
@@ -499,8 +491,6 @@ class Policy:
                 f'the diversity "{idle.diversity}" demands nothing, as every table satisfies it; write "{PROPOSED}", or '
                 f'"{NO_DIVERSITY}" to publish without a demand, on purpose'
             )
-        if odds is not None and not demanded:
-            raise InputError("odds are about a diversity; demand one beside them")
         if not isinstance(self.register, bool):
             raise InputError(f"register is true or false, not {self.register!r}")
         if self.register and not demanded:
@@ -597,7 +587,7 @@ class Policy:
         if self.diversity is not None and not isinstance(self.diversity, str):
             of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
-        return tuple(dict.fromkeys(map(self._with_odds, [*demanded, *of_single])))
+        return tuple(dict.fromkeys([*demanded, *of_single]))
 
     def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
         """Those sensitive attributes of which no diversity is demanded, and of which it is not said either that none is.
@@ -618,12 +608,6 @@ class Policy:
         """
         demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
         return tuple(attribute for attribute in sensitive if attribute not in demanded)
-
-    def _with_odds(self, claim: MaxentDiversity) -> MaxentDiversity:
-        """A diversity that must bear the odds, unless it names odds itself."""
-        if self.odds is None or isinstance(claim.diversity, AtOdds):
-            return claim
-        return claim.at_odds(Fraction(str(self.odds)))
 
     @property
     def _demands(self) -> Iterator[Demand]:

@@ -8,14 +8,12 @@ from pathlib import Path
 from checks.changes import CRITERION
 from checks.changes import CRITERION as DIFFERENCE
 from checks.claims import (
-    AgainstEvidence,
     Claim,
     MaxentDiversity,
     Register,
     claims_from_text,
     diversities_by_attribute,
     number_of_rows,
-    odds_from_text,
 )
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
@@ -280,7 +278,7 @@ class _Asked:
         if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
-        claims = [*asked_claims(self.claims, sensitive, published.claims), *of_rules]
+        claims = [*asked_claims(self.claims, sensitive), *of_rules]
         about = [claim for claim in claims if claim.about is None or claim.about in published.domain.attributes]
         return [_of_known(claim, published.domain) for claim in about]
 
@@ -417,35 +415,23 @@ def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bun
     return Finding(finding.criterion, Verdict.UNDECIDED, finding.parameters, None, (Algorithm.NONE,), 0, why)
 
 
-# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`, `odds=1.5`.
+# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`.
 #
 # A diversity of single attributes, or of levels, is written as in a config:
 # `diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
 
 
-def asked_claims(
-    claims: Sequence[str | Claim], sensitive: Sequence[str], release_claims: Sequence[Claim] = ()
-) -> list[Claim]:
+def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim]:
     """The claims that objects and texts stand for, in their order.
 
-    A diversity in text is claimed for each sensitive attribute, or for those it names. `odds=G` is about the diversities
-    among them, or where there are none about those of `release_claims`, which are then claimed at these
-    odds. Raises InputError for text that is no claim, and for odds without a diversity.
+    A diversity in text is claimed for each sensitive attribute, or for those it names. Raises InputError for text that is
+    no claim.
     """
     listed = [claims] if isinstance(claims, str) else claims
     try:
-        odds = [number for text in listed if isinstance(text, str) and (number := odds_from_text(text)) is not None]
-        parsed = [claim for text in listed for claim in _parsed(text, sensitive)]
-        if not odds:
-            return parsed
-        if any(isinstance(claim, AgainstEvidence) for claim in parsed):
-            return [claim.at_odds(max(odds)) if isinstance(claim, AgainstEvidence) else claim for claim in parsed]
-        of_release = [claim.at_odds(max(odds)) for claim in release_claims if isinstance(claim, AgainstEvidence)]
+        return [claim for text in listed for claim in _parsed(text, sensitive)]
     except CriterionError as error:
         raise InputError(str(error)) from None
-    if not of_release:
-        raise InputError("odds are about a diversity, and the release claims none; check one: diversity=CRITERION")
-    return [*parsed, *of_release]
 
 
 _CLAIMS = 'a list of claims such as ["k-link=10"]'
@@ -476,7 +462,7 @@ def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
     name, _, value = asked.partition("=")
     if name == "diversity" and value.lstrip().startswith("{"):
         return _by_attribute(value, sensitive)
-    return [] if odds_from_text(asked) is not None else claims_from_text(asked, sensitive)
+    return claims_from_text(asked, sensitive)
 
 
 def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:

@@ -389,12 +389,6 @@ class Candidate:
         return min((self.answer.get("smallest_sensitive_counts") or {}).values(), default=None)
 
     @property
-    def odds(self) -> float | None:
-        """The odds that all diversities bear."""
-        borne = [check["odds"] for check in self.answer.get("checks", []) if check.get("odds")]
-        return min(borne, default=None)
-
-    @property
     def report(self) -> Path:
         """The report of the release that was found."""
         return self.folder / "release" / "report.html"

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any
 
 from marginals.config.release_toml import Config
+from marginals.criteria import criterion_clause
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
 from marginals.tables.attribute import Role
@@ -59,7 +60,7 @@ def _uncertain(policy: Policy, sensitive: Sequence[str]) -> tuple[tuple[tuple[st
     """The sensitive columns of each demand, with the demand in words and as it is spelled in a config."""
     columns: dict[str, list[str]] = {}
     for claim in policy.diversities(sensitive) if sensitive else ():
-        columns.setdefault(f"{claim.diversity.meaning()} ({claim.diversity})", []).append(claim.sensitive)
+        columns.setdefault(f"{criterion_clause(claim.diversity)} ({claim.diversity})", []).append(claim.sensitive)
     return tuple((tuple(names), meaning) for meaning, names in columns.items())
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from checks.claims import Requirements, meaning_beside
+from checks.claims import Requirements
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
+from marginals.criteria import claim_meaning
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import Policy, base_names, strategy_names
@@ -204,7 +205,7 @@ def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[s
     """What a release under a policy claims, in words."""
     try:
         requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
-        return [(claim.title(), meaning_beside(claim, sensitive)) for claim in requirements.claims]
+        return [(claim.title(), claim_meaning(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []
 
@@ -275,7 +276,6 @@ def save(window: Window, request: Request) -> Response:
     for name, text in of_each.items():
         if text and text != NO_DIVERSITY:
             _require_diversity(name, text)
-    odds = form.get("odds", "").strip()
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
     def change(document: tomlkit.TOMLDocument) -> None:
@@ -283,7 +283,6 @@ def save(window: Window, request: Request) -> Response:
         for key, value in counts.items():
             put(privacy, key, value)
         _put_diversity(privacy, of_each)
-        put(privacy, "odds", _positive(odds, "odds") if odds else None)
         stated_rules = privacy.get("rules", [])
         files = [
             rule for rule in ([stated_rules] if isinstance(stated_rules, str) else stated_rules) if rule not in RULES

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from marginals.bundle.writing import identity_of
+from marginals.criteria import claim_meaning
 from marginals.names import margin_in_words
 from marginals.pages.release_page import pairs_shown
 from marginals.release.release import Release
@@ -60,7 +61,7 @@ class Preview:
             for pair in pairs_shown(release.everything).listed
             if pair.kind in _ASSUMED and not set(pair.names) & set(lacking)
         ]
-        claims = tuple((claim.title(), claim.meaning()) for claim in release.claims)
+        claims = tuple((claim.title(), claim_meaning(claim)) for claim in release.claims)
         return cls(
             identity_of(release.published),
             tables,

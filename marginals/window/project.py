@@ -491,7 +491,7 @@ def _line_of(sentence: str, text: str) -> int | None:
         *above, key = dotted.split(".")
         if (line := _key_line(lines, above, key)) is not None:
             return line
-    for word in re.findall(r"\b[a-z]+_[a-z_]+\b|\b(?:diversity|odds|rules|intervals|prefixes|wanted|base)\b", sentence):
+    for word in re.findall(r"\b[a-z]+_[a-z_]+\b|\b(?:diversity|rules|intervals|prefixes|wanted|base)\b", sentence):
         if (line := _key_line(lines, None, word)) is not None:
             return line
     return None

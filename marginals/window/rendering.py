@@ -353,8 +353,8 @@ class FieldError(InputError):
 def refusal_at(error: MarginalsError | None, sentence: str, fields: Sequence[str]) -> FieldError | None:
     """A refusal with the field that it is about: the error says so, or its sentence names one of the fields as a key.
 
-    >>> refusal_at(None, "privacy.odds must be at least 1, got 0.5", ["k_link", "odds"]).field
-    'odds'
+    >>> refusal_at(None, "privacy.k_link must be at least 2, got 1", ["k_link", "min_cell"]).field
+    'k_link'
     """
     if isinstance(error, FieldError):
         return FieldError(error.field, sentence, error.place)

@@ -44,7 +44,6 @@ _COMPARED = (
     ("privacy.min_cell", "min_cell"),
     ("privacy.rules", "rules"),
     ("privacy.diversity", "diversity"),
-    ("privacy.odds", "odds demanded"),
     ("search.strategy", "strategy"),
     ("search.max_sensitive_margins", "max_sensitive_margins"),
     ("base.table", "base table"),
@@ -187,7 +186,6 @@ def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]
         row("KL divergence", "nats to the data; smaller is nearer", "kl_divergence", form="{:.3f}"),
         row("Two-way tables", "mean total variation at base values", "errors", "two_way", "mean"),
         row("Random counts", "median relative error", "errors", "counts", "median"),
-        own("Odds", "evidence about a person that every diversity bears", [c.odds for c in result]),
         own("Largest risk", "1 in the fewest rows that share a cell", [c.largest_risk for c in result]),
         own(
             "Smallest sensitive count",

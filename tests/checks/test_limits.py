@@ -19,7 +19,7 @@ AGAIN = {
         "checks.maxent.branch_and_bound _COMPLETE": 1
     },
     "checks/maxent/test_maxent_diversity::test_every_algorithm_agrees_with_brute_force": {
-        "checks.diversity.criterion MAX_CASES": 1,
+        "checks.diversity.criteria MAX_CASES": 1,
         "checks.maxent.branch_and_bound _LIKELY": 1,
         "checks.maxent.sensitive_tree BLOCK": 1,
         "checks.maxent.sensitive_tree _CHUNK": 1,
@@ -107,7 +107,6 @@ ELSEWHERE = {
     },
     "checks/diversity/test_implications": {"checks.diversity.implications": "LARGEST_L"},
     "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
-    "checks/diversity/test_relative": {"checks.diversity.odds": "_MOST_ODDS _MOST_VALUES"},
     "checks/test_assessment": {"checks.classes": "LARGEST_L MOST_RULED_OUT _MOST_COLUMNS _MOST_WORK"},
     "checks/test_claim": {"checks.claims": "MOST_ROWS _MOST_NAMED"},
 }

@@ -40,13 +40,13 @@ CRITERIA = (
     "t-closeness:0.35",
     "beta-likeness:1.5",
     "bayes-optimal:0.3,0.7",
+    "belief-difference:0.4",
 )
 FURTHER = 'max_sensitive_margins = 1\nfurther_tables = "pairs"'
 DEMANDS = (
     "",
     "k_combinatorial = 3",
     "min_cell = 3",
-    "odds = 1.1",
     "register = true",
     'rules = ["tre-10"]',
     "min_published_cell = 2",

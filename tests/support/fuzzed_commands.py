@@ -169,7 +169,7 @@ def _value(kind: click.ParamType, rng: random.Random) -> str:
         return str(rng.choice(list(kind.choices)))
     if kind.name in ("integer", "float", "integer range", "float range") and rng.random() < 0.8:
         return str(rng.choice([*WEIRD_NUMBERS, 5, 20, "nan", "inf", "1e9"]))
-    texts = ["k-link=3", "k-link=0", "odds=2", "odds=nan", "diversity=entropy:2", "min-cell=9", "age=1", "age=1,sex=0",
+    texts = ["k-link=3", "k-link=0", "diversity=entropy:2", "min-cell=9", "age=1", "age=1,sex=0",
              "cms-11", "difference=2", "diagnosis", "age", *PLACES]  # fmt: skip
     return rng.choice(texts if rng.random() < 0.6 else WEIRD_TEXTS)[:20_000]
 

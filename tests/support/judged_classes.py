@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from checks import Diversity, SensitiveTree, parse_diversity
-from checks.diversity.criterion import SensitiveValues, among, stated_among
+from checks.diversity.criterion import SensitiveValues
 from models import Hierarchy
 
 
@@ -11,19 +11,19 @@ def judged(
     criterion: Diversity | str, labels: Hierarchy | Sequence[str], rows: Sequence[int], level: int = 0
 ) -> Diversity:
     """The criterion for classes that are counted by the values of a level. rows: of the whole table, by value."""
-    return among(_read(criterion), SensitiveValues(_hierarchy(labels), level, tuple(rows)))
+    return _read(criterion).among(SensitiveValues(_hierarchy(labels), level, tuple(rows)))
 
 
 def judged_on(tree: SensitiveTree, criterion: Diversity | str) -> Diversity:
     """The criterion for the classes of a tree."""
-    return among(_read(criterion), tree.values)
+    return _read(criterion).among(tree.values)
 
 
 def stated(
     criterion: Diversity | str, labels: Hierarchy | Sequence[str], rows: Sequence[int], level: int = 0
 ) -> Diversity:
     """The criterion by the labels that a release of these values tells."""
-    return stated_among(_read(criterion), SensitiveValues(_hierarchy(labels), level, tuple(rows)))
+    return _read(criterion).stated_among(SensitiveValues(_hierarchy(labels), level, tuple(rows)))
 
 
 def _read(criterion: Diversity | str) -> Diversity:

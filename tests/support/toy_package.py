@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 import marginals
-from checks.diversity.criterion import spelled
+from checks.diversity.text import spelled
 from models.search import BDeu, forward
 
 

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 import marginals
 from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity, spelled
-from checks.diversity.criterion import numbers
+from checks.diversity.text import numbers
 from marginals import open_release
 from marginals.bundle.writing import bundle_files
 from marginals.publishing.publishing import Chosen, content, prepare, released_names

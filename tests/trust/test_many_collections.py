@@ -38,7 +38,6 @@ from checks import (
 from checks.classes import k_anonymity, table_diversity
 from checks.combinatorial import by_join as k_combinatorial_by_join
 from checks.combinatorial import by_programming, by_search, by_vector_sets
-from checks.diversity.criterion import among, share_bound
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
@@ -181,7 +180,7 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
-    bound = share_bound(diversity)
+    bound = diversity.share_bound()
     if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
         yield "pairwise ratios", pairwise_ratios(tree, largest)
     yield "products", by_products(tree, diversity)
@@ -205,7 +204,7 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
         expected = expected_of(diversity, hierarchy, tree.level, vectors)
         if rng.random() < 0.2:
             yield Answer(kind, "chosen", maxent_diversity(collection, "s", diversity).verdict, expected)
-        asked = among(diversity, tree.values)
+        asked = diversity.among(tree.values)
         yield Answer(kind, "join", by_join(tree, asked).verdict, expected)
         for algorithm, outcome in forced(rng, tree, asked):
             if outcome is not None:

@@ -113,6 +113,7 @@ def test_the_counterexamples_of_tz11(c: int, l: int, counts: list[int]) -> None:
     assert Recursive(Fraction(c), l).decide(counts)
     assert not requirement.decide(counts)
     assert implies(Recursive(Fraction(c), l), requirement, 5) is Verdict.FAILS
+    assert implies("recursive:3,1", requirement, 5) is Verdict.FAILS
 
 
 diversities = st.one_of(

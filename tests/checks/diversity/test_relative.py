@@ -1,4 +1,4 @@
-"""Criteria that name values, compare with the whole table, bear evidence or count people, by their definitions."""
+"""Criteria that name values, compare with the whole table or count people, by their definitions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import brentq, linprog, minimize
+from scipy.optimize import linprog
 
 from checks import (
     FULL,
@@ -22,7 +22,6 @@ from checks import (
     MaxentDiversity,
     Question,
     Requirements,
-    SensitiveTree,
     Simple,
     Verdict,
     by_hull,
@@ -105,7 +104,8 @@ def bayes_optimal(low: Fraction, high: Fraction) -> Callable[[Rows, Rows], bool]
 @st.composite
 def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named) -> Criterion:
     """Any of them, about these labels."""
-    kind = draw(st.sampled_from(["pd", "protected", "npd", "adjusted", "alpha", "beta", "bayes", "closeness"]))
+    kinds = ["pd", "protected", "npd", "adjusted", "alpha", "beta", "bayes", "difference", "closeness"]
+    kind = draw(st.sampled_from(kinds))
     of, kept, share = draw(labels), draw(labels), draw(shares)
     quoted, quoted_kept = (", ".join(f'"{label}"' for label in some) for some in (of, kept))
     c, l, strict, percent = draw(fractions), draw(st.integers(2, 4)), draw(st.booleans()), 50 * share
@@ -140,6 +140,15 @@ def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named
             return all(Fraction(n, sum(rows.values())) - overall[v] <= c * overall[v] for v, n in rows.items())
 
         return Criterion(f"beta-likeness:{spelled(c)}", alike)
+    if kind == "difference":
+
+        def near(rows: Rows, whole: Rows) -> bool:
+            beliefs = [
+                (Fraction(whole[v], sum(whole.values())), Fraction(n, sum(rows.values()))) for v, n in rows.items()
+            ]
+            return all(abs(posterior - prior) <= share for prior, posterior in beliefs)
+
+        return Criterion(f"belief-difference:{spelled(share)}", near)
     if kind == "bayes":
         low, high = draw(st.tuples(shares, shares).filter(lambda pair: pair[0] < pair[1]))
         return Criterion(f"bayes-optimal:{spelled(low)},{spelled(high)}", bayes_optimal(low, high))
@@ -333,10 +342,7 @@ def test_values_published_generalized_climb_from_their_level() -> None:
 
 # Among those whose sensitive value is known: as the criterion judges vectors without the other columns.
 
-KNOWN = (
-    *("distinct:2", "simple:2", "entropy:2", "recursive:3,2", "recursive:2,3", "functional:0.6,2"),
-    "recursive:3,2 at odds 1.2",
-)
+KNOWN = ("distinct:2", "simple:2", "entropy:2", "recursive:3,2", "recursive:2,3", "functional:0.6,2")
 VALUES = ("asthma", "flu", "gout", "missing")
 
 
@@ -346,8 +352,7 @@ def passes_where_known(text: str, known: list[int] | list[Fraction]) -> bool:
 
 
 def leaving_out(text: str) -> str:
-    plain, odds, number = text.partition(" at odds ")
-    return f"{plain} leaving out missing{odds}{number}"
+    return f"{text} leaving out missing"
 
 
 @given(st.sampled_from(KNOWN), st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any))
@@ -385,9 +390,9 @@ def test_two_tables_together_are_judged_by_the_known_values_of_each_combination(
             assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 
 
-def test_what_stands_for_no_value_is_left_out_before_odds_and_only_once() -> None:
-    claim = MaxentDiversity(parse_diversity("entropy:3 at odds 1.2"), "s").leaving_out("missing")
-    assert str(claim.diversity) == "entropy:3 leaving out missing at odds 1.2"
+def test_what_stands_for_no_value_is_left_out_only_once() -> None:
+    claim = MaxentDiversity(parse_diversity("entropy:3"), "s").leaving_out("missing")
+    assert str(claim.diversity) == "entropy:3 leaving out missing"
     assert claim.leaving_out("missing") == claim
     named_already = MaxentDiversity(parse_diversity("pd-recursive:3,2 may disclose missing"), "s")
     assert named_already.leaving_out("missing") == named_already
@@ -399,174 +404,6 @@ def test_of_people_with_several_rows_those_with_a_known_value_are_judged() -> No
     criterion = judged(claim.class_diversity, [*VALUES, "cough"], (1, 1, 1, 1, 1))
     assert not criterion.decide([3, 3, 3, 90, 0])
     assert criterion.decide([3, 3, 3, 90, 3])
-
-
-# What a reader knows besides: evidence that changes odds, and people who have several rows. Verdicts are exact.
-
-
-FIVE = ["a", "b", "c", "d", "e"]
-TEXTS = [
-    "distinct:3",
-    "simple:1.5",
-    "entropy:1.5",
-    "entropy:2.5",
-    "recursive:3,2",
-    "recursive:5,3 or equal",
-    "functional:0.7,3",
-    "functional:0.8,4",
-    "pd-recursive:2,3 may disclose a",
-    "npd-recursive:5,4,2 may disclose a must protect b, c",
-    "negative-disclosure:3 must protect b",
-    "adjusted-entropy:2 may disclose a, e",
-    "alpha:0.6 of c, d",
-    "beta-likeness:1.5",
-    "bayes-optimal:0.3,0.75",
-    "t-closeness:0.4",
-    "t-closeness:0.3 ordered",
-    "t-closeness:0.4 hierarchical",
-]
-"""A criterion of each kind."""
-
-rows = st.lists(st.sampled_from([0, 1, 2, 3, 5, 8, 13]), min_size=5, max_size=5).filter(any)
-odds = st.sampled_from(sorted({Fraction(p, q) for q in range(1, 9) for p in range(q, 4 * q + 1)}))
-
-
-def of_five(text: str, classes: Sequence[Sequence[int]]) -> Diversity:
-    """The criterion among five values, the classes being the whole table."""
-    return judged(text, FIVE, np.sum(classes, axis=0).tolist())
-
-
-def at_odds(text: str, by: Fraction) -> str:
-    return f"{text} at odds {spelled(by)}"
-
-
-def at_corners(diversity: Diversity, row: Sequence[Fraction | int], by: Fraction) -> bool:
-    """The exact verdict under evidence, by the definition at every corner; evidence for what nobody has is none."""
-    return all(diversity.decide(corner) for corner in product(*({v, v * by} for v in map(Fraction, row))))
-
-
-@pytest.mark.parametrize("text", TEXTS)
-@given(st.lists(rows, min_size=1, max_size=3), odds)
-def test_the_verdict_is_that_of_every_corner(text: str, classes: list[list[int]], by: Fraction) -> None:
-    """And merging keeps it."""
-    plain, under = of_five(text, classes), of_five(at_odds(text, by), classes)
-    expected = [at_corners(plain, row, by) for row in classes]
-    assert satisfies(under, np.array(classes)).tolist() == expected
-    assert [under.decide(row) for row in classes] == expected
-    if all(expected):
-        assert satisfies(under, np.sum(classes, axis=0)[None]).all()
-
-
-@pytest.mark.parametrize("beyond", [Fraction(-1, 100), Fraction(0), Fraction(1, 100)])
-@given(rows.filter(lambda row: 0 < row[0] < sum(row)), odds)
-def test_bounds_of_a_share_at_odds_are_those_of_every_corner(beyond: Fraction, row: list[int], by: Fraction) -> None:
-    """Bounds at the share that evidence makes the smallest or largest, and a hair beyond; lower ones, too."""
-    own, others = row[0], sum(row[1:])
-    least, most = own / (own + by * others), own * by / (own * by + others)
-    for text, share in (
-        ("negative-disclosure:{} must protect a", 100 * (least + beyond)),
-        ("alpha:{} of a", most - beyond),
-    ):
-        if 0 < share < (100 if text.startswith("negative") else 1):
-            stated = text.format(spelled(share))
-            assert of_five(at_odds(stated, by), [row]).decide(row) == at_corners(of_five(stated, [row]), row, by)
-
-
-@pytest.mark.parametrize("text", TEXTS[1:])
-def test_the_largest_odds_are_those_of_an_optimization_that_knows_no_formula(text: str) -> None:
-    """Quasi-Newton steps over the evidence from the middle, and corners, then the root of the worst slack."""
-    rng = np.random.default_rng(sum(map(ord, text)))
-    classes = rng.integers(1, 40, (400, 5))
-    diversity, under = of_five(text, classes.tolist()), of_five(at_odds(text, Fraction(2)), classes.tolist())
-    chosen = classes[diversity.slack(classes) > 0.02][:3]
-    assert len(chosen)
-    for row, borne in zip(chosen, under.reached(chosen).tolist()):
-        assert optimized_odds(diversity, row.astype(float), borne * 2) == pytest.approx(borne, rel=1e-6)
-
-
-def optimized_odds(diversity: Diversity, row: np.ndarray, most: float) -> float:
-    """The odds at which the worst evidence just breaks a criterion."""
-
-    def worst(by: float) -> float:
-        def slack(u: np.ndarray) -> float:
-            return float(np.clip(diversity.slack((row * by**u)[None])[0], -1e3, 1e3))
-
-        corners = [np.array(corner, dtype=float) for corner in product((0, 1), repeat=5)]
-        best = min(map(slack, corners))
-        inner = minimize(slack, np.full(5, 0.5), bounds=[(0, 1)] * 5, method="L-BFGS-B", options={"maxiter": 20})
-        assert inner.fun >= best - 1e-6
-        return best
-
-    return float(brentq(worst, 1, most, xtol=1e-10))
-
-
-PLAIN = ["distinct:2", "simple:6/5", "entropy:3/2", "recursive:4,2", "functional:4/5,2", "protected", "npd"]
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Collection, str, SensitiveTree, str]:
-    """A collection, its sensitive attribute and tree, and a criterion; some protect its first value."""
-    collection, sensitive = draw(sensitive_collections())
-    tree = tree_of(collection, sensitive)
-    first, text = tree.labels[0], draw(st.sampled_from(PLAIN))
-    named = {"protected": "negative-disclosure:5", "npd": "npd-recursive:5,2,2"}
-    return collection, sensitive, tree, f'{named[text]} must protect "{first}"' if text in named else text
-
-
-def classes_of(collection: Collection, tree: SensitiveTree, diversity: Diversity) -> list[Sequence[Fraction | int]]:
-    """The classes by what the criterion is about. The base values under a published one are equally likely."""
-    vectors = list(conditionals(collection, tree.sensitive).values())
-    if not diversity.about_base_values:
-        return vectors
-    above = tree.values.hierarchy.lift(0, tree.values.level).tolist()
-    return [[vector[code] / above.count(code) for code in above] for vector in vectors]
-
-
-@given(cases(), odds)
-def test_collections_at_odds_are_judged_as_every_combination_of_classes(
-    case: tuple[Collection, str, SensitiveTree, str], by: Fraction
-) -> None:
-    """The join, and the algorithms for larger ones."""
-    collection, sensitive, tree, text = case
-    criterion = parse_diversity(text)
-    plain = criterion if criterion.about_base_values else judged_on(tree, text)
-    expected = all(at_corners(plain, vector, by) for vector in classes_of(collection, tree, criterion))
-    asked, verdict = parse_diversity(at_odds(text, by)), Verdict.HOLDS if expected else Verdict.FAILS
-    assert maxent_diversity(collection, sensitive, asked).verdict is verdict
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        for budget in (FULL, replace(FULL, multiplied=0)):
-            assert maxent_diversity(collection, sensitive, asked, budget).verdict is verdict
-
-
-@given(cases())
-def test_the_largest_odds_of_a_collection_are_proven_and_no_larger_ones_hold(
-    case: tuple[Collection, str, SensitiveTree, str],
-) -> None:
-    collection, sensitive, tree, text = case
-    claim, question = MaxentDiversity(parse_diversity(text), sensitive), Question(collection, [sensitive])
-    assume(claim.check(question).holds)
-    found = claim.largest_odds(question)
-    vectors = [[float(v) for v in vector] for vector in conditionals(collection, sensitive).values()]
-    least = float(judged_on(tree, at_odds(text, Fraction(2))).reached(np.array(vectors)).min())
-    if found is None:
-        assert least < 1.001 or least == np.inf
-    else:
-        assert found == pytest.approx(least, abs=1.1e-3)
-
-
-def test_too_many_values_are_refused_where_everything_would_be_tried() -> None:
-    for text in ("t-closeness:0.5", "t-closeness:0.5 hierarchical", "adjusted-entropy:2 may disclose 3"):
-        with pytest.raises(CriterionError, match="21"):
-            judged(f"{text} at odds 2", list(map(str, range(21))), (1,) * 21).slack(np.ones((1, 21)))
-
-
-@pytest.mark.parametrize("probability", [0.007, 0.013, 0.054, 1.0])
-def test_a_class_of_its_protected_value_alone_bears_any_odds(probability: float) -> None:
-    """As floats, 100 times 0.007 over 0.007 is more than 100."""
-    alone = np.array([[0.0, probability, 0.0]])
-    under = judged("negative-disclosure:5 must protect b at odds 2", "abc", (1, 1, 1))
-    assert under.reached(alone) == np.inf
 
 
 # Diversity of people with several rows: it holds exactly where it holds however the rows are shared among people.

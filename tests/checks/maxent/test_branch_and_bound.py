@@ -21,16 +21,12 @@ from checks import (
     SensitiveTree,
     Verdict,
 )
-from checks.diversity.criterion import ZERO_LOG, Cases, Cuts, cuts, loosened_to, violations
-from checks.diversity.cuts import GroupCases
-from checks.diversity.odds import EntropyAtOdds
+from checks.diversity.cuts import ZERO_LOG, Cases, Cuts, GroupCases, cuts
 from checks.maxent.branch_and_bound import _Worst, branch_and_bound
 from checks.maxent.sensitive_tree import LogTree
 from models import Collection, FloatArray, Hierarchy, IndexArray
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
-
-odds = st.fractions(1, 6, max_denominator=10)
 
 
 def widths(values: int) -> st.SearchStrategy[list[int]]:
@@ -50,7 +46,7 @@ def broken_by(diversity: Diversity, vector: list[Fraction], how: str) -> Diversi
     if how == "hair":
         shares = np.array([[float(v / sum(vector)) for v in vector]])
         slack = float(diversity.slack(shares)[0])
-        beside = loosened_to(diversity, slack + 1e-9 * (1 + slack))
+        beside = diversity.loosened_to(slack + 1e-9 * (1 + slack))
         assume(beside is not None)
         assert beside is not None
         diversity = beside
@@ -64,7 +60,7 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
     At even weights, and at those that the search would try next, having met this class.
     """
     log_tree, values = LogTree(tree), len(tree.labels)
-    found = violations(diversity, log_tree.ratio_bounds())
+    found = diversity.violations(log_tree.ratio_bounds())
     if found is None:
         return True
     x = log_tree.vectors(np.array([combination]))[0]
@@ -98,20 +94,17 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
 def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
     drawn: tuple[Collection, str], how: str, attempt: int, most_cases: int, data: st.DataObject
 ) -> None:
-    """Of every criterion that has cuts, and after evidence; also where tails or groups are too many to tell apart."""
+    """Of every criterion that has cuts; also where tails or groups are too many to tell apart."""
     tree = tree_of(*drawn)
     values = len(tree.labels)
     combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
     combination = combinations[data.draw(st.integers(0, len(combinations) - 1))].tolist()
-    after_evidence = st.builds(EntropyAtOdds, st.fractions(Fraction(11, 10), 5, max_denominator=10), odds)
-    drawn_one = criteria(values).filter(lambda diversity: not isinstance(diversity, Distinct)) | after_evidence
-    diversity = data.draw(drawn_one)
-    how = "hair" if isinstance(diversity, EntropyAtOdds) and how == "boundary" else how
+    diversity = data.draw(criteria(values).filter(lambda diversity: not isinstance(diversity, Distinct)))
     if isinstance(diversity, Functional) and data.draw(st.booleans()):
         diversity = replace(diversity, induction=Induction.at_level(evenly(data.draw(widths(values))), 1))
     diversity = broken_by(diversity, tree.exact_vector(combination), how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.diversity.criterion.MAX_CASES", most_cases)
+        patch.setattr("checks.diversity.criteria.MAX_CASES", most_cases)
         assert is_within_its_cut(tree, diversity, combination, attempt)
 
 
@@ -128,7 +121,7 @@ def test_a_class_whose_tail_is_exactly_at_the_bound_is_within_a_cut(
     classes: tuple[tuple[int, ...], ...], diversity: Recursive, most_cases: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head is c times the tail, in the first class. There may be values that hold the tail by themselves."""
-    monkeypatch.setattr("checks.diversity.criterion.MAX_CASES", most_cases)
+    monkeypatch.setattr("checks.diversity.criteria.MAX_CASES", most_cases)
     for attempt in range(3):
         assert is_within_its_cut(tree_of_classes(*classes), diversity, [0], attempt)
 

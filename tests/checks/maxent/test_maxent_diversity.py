@@ -222,7 +222,7 @@ WAYS: dict[str, tuple[dict[str, int], Budget]] = {
 }
 """How each algorithm is forced: limits set small, and budgets."""
 
-MODULES = {"SMALL_JOIN": "checks.maxent.maxent_diversity", "MAX_CASES": "checks.diversity.criterion"}
+MODULES = {"SMALL_JOIN": "checks.maxent.maxent_diversity", "MAX_CASES": "checks.diversity.criteria"}
 
 
 def ways(

@@ -20,6 +20,7 @@ CRITERIA = {
     "adjusted-entropy:1.5 may disclose flu": "adjusted-entropy:3.95 may disclose cold",
     'alpha:0.6 of cold, "none, yet"': "alpha:0.1 of flu", "beta-likeness:2": "beta-likeness:0.001",
     "bayes-optimal:0.3,0.8": "bayes-optimal:0.3,0.301", "t-closeness:0.4": "t-closeness:0.001",
+    "belief-difference:0.4": "belief-difference:0.001",
     "t-closeness:0.3 ordered": "t-closeness:0.001 ordered",
     "t-closeness:0.4 hierarchical": "t-closeness:0.001 hierarchical",
 }  # fmt: skip
@@ -111,36 +112,3 @@ def test_local_recoding_refuses_what_it_cannot_keep(tmp_path: Path, method: str)
     refused = run("anonymize", config, "--method", method)
     assert refused.exit_code == 2
     assert "t-closeness:0.5" in refused.output
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release that must bear odds of 1.25."""
-    folder = tmp_path_factory.mktemp("odds")
-    config = write_config(folder)
-    config.write_text(CONFIG.replace('"entropy:2"', '"entropy:2"\nodds = 1.25') + "[base]\ntable = 'none'\n")
-    published = run("publish", config, "--out", folder / "release")
-    assert published.exit_code == 0, published.output
-    return folder
-
-
-def test_odds_are_claimed_and_verify_says_the_largest_and_holds_up_to_them(folder: Path) -> None:
-    claims = json.loads((folder / "release" / "datapackage.json").read_text())["release"]["privacy"]
-    assert claims[1]["diversity"] == "entropy:2 at odds 1.25"
-    verified = json.loads(run("verify", folder / "release", "--json").stdout)
-    assert verified["ok"]
-    largest = verified["checks"][2]["odds"]
-    assert largest >= 1.25
-    assert verified["checks"][2]["worst"]["reached"] >= 1.25
-    assert run("verify", folder / "release", "--check", f"odds={largest}").exit_code == 0
-    assert run("verify", folder / "release", "--check", f"odds={largest + 0.002:.3f}").exit_code == 1
-    asked = run("verify", folder / "release", "--check", "diversity=simple:1.5", "--check", "odds=1.1")
-    assert "diversity = simple:1.5 at odds 1.1" in asked.output
-    assert "entropy" not in asked.output
-    assert marginals.open_release(folder / "release").verify(["odds=1.25"]).ok
-
-
-def test_distinct_values_bear_any_odds() -> None:
-    finding = marginals.publish(*SMALL).release.verify().checks[1]
-    assert finding.odds == float("inf")
-    assert finding.as_json()["odds"] is None

@@ -192,8 +192,6 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
         ("/policy", "/policy", {"number:disease": "x"}, "number:disease"),
         ("/policy", "/policy", {"kind:disease": "recursive"}, "number:disease"),
         ("/policy", "/policy", {"number:disease": "0.5"}, "number:disease"),
-        ("/policy", "/policy", {"odds": "0.5"}, "odds"),
-        ("/policy", "/policy", {"odds": "x"}, "odds"),
         ("/policy", "/policy/search", {"time_limit": "x"}, "time_limit"),
         ("/policy", "/policy/search", {"seed": "x"}, "seed"),
         ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals"),

@@ -1,0 +1,217 @@
+"""How criteria are spelled: numbers, labels and clauses, read and written by one grammar."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from checks.errors import CriterionError
+
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
+"""A number in a text, wide enough for all digits of a float. An exponent could ask for more digits than there is memory."""
+
+
+def numbers(text: str) -> list[Fraction]:
+    """Read whole, decimal or fractional numbers between commas exactly; empty if a part is no number.
+
+    >>> numbers("2.8, 4"), numbers("1e9"), numbers("")
+    ([Fraction(14, 5), Fraction(4, 1)], [], [])
+    >>> numbers(str(1 / 3)) < numbers("1/3")  # a decimal is what it says, and this one is less than a third
+    True
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(map(_NUMBER.fullmatch, parts)):
+        return []
+    try:
+        return [Fraction(part) for part in parts]
+    except ZeroDivisionError:
+        return []
+
+
+def spelled(value: Fraction | int) -> str:
+    """Spell a number as a whole number or a decimal if one is exact, else as a fraction.
+
+    >>> spelled(Fraction(4)), spelled(Fraction(14, 5)), spelled(Fraction(10, 3))
+    ('4', '2.8', '10/3')
+    """
+    value = Fraction(value)
+    digits, rest = 0, value.denominator
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        digits = max(digits, power)
+    if rest > 1:
+        return str(value)
+    if not digits:
+        return str(value.numerator)
+    shifted = str(abs(int(value * 10**digits))).zfill(digits + 1)
+    return f"{'-' if value < 0 else ''}{shifted[:-digits]}.{shifted[-digits:]}"
+
+
+OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT, OF = "or equal", "may disclose", "must protect", "of"
+"""Clauses after the numbers of a criterion; all but the first are followed by labels of sensitive values."""
+
+LEAVING_OUT = "leaving out"
+"""Last clause of any criterion, followed by labels that stand for no value."""
+
+_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{LEAVING_OUT}|at odds)(?!\S)")
+"""Words that a bare label must not hold. `at odds` belonged to the grammar once, and such labels stay in quotes."""
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BARE = re.compile(r"[\w-]+( [\w-]+)*")
+
+
+def spelled_labels(labels: Sequence[str]) -> str:
+    """Join labels by commas, with quotes where a label could be misread; a quote within quotes is doubled.
+
+    >>> print(spelled_labels(["healthy", "of age", "flu, cold"]))
+    healthy, "of age", "flu, cold"
+    """
+    plain = (_BARE.fullmatch(label) and not _CLAUSE.search(label) for label in labels)
+    return ", ".join(
+        label if is_plain else '"{}"'.format(label.replace('"', '""')) for label, is_plain in zip(labels, plain)
+    )
+
+
+def _masked(text: str) -> str:
+    """The text with what stands in quotes blotted out: no clause nor comma counts there."""
+    return _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), text)
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    """Read labels between commas, sorted and each once; empty if a part is no label."""
+    labels, start = set(), 0
+    for part in _masked(text).split(","):
+        spelling = text[start : start + len(part)].strip()
+        start += len(part) + 1
+        quoted = _QUOTED.fullmatch(spelling)
+        label = spelling[1:-1].replace('""', '"') if quoted else spelling
+        if not label or _SURROGATE.search(label) or (not quoted and ('"' in label or _CLAUSE.search(label))):
+            return ()
+        labels.add(label)
+    return tuple(sorted(labels))
+
+
+def split_left_out(text: str) -> tuple[str, tuple[str, ...]]:
+    """Split `leaving out LABELS` from the end of a criterion's text; no labels if it does not end so.
+
+    >>> split_left_out("entropy:6 leaving out missing"), split_left_out("entropy:6")
+    (('entropy:6', ('missing',)), ('entropy:6', ()))
+    """
+    plain, mark, behind = _masked(text).rpartition(f" {LEAVING_OUT} ")
+    labels = _labels(text[len(text) - len(behind) :]) if mark else ()
+    return (text[: len(plain)], labels) if labels else (text, ())
+
+
+class Number(NamedTuple):
+    """A number in the text of a criterion, between two ends that it may reach if the interval is closed.
+
+    name: of the field that holds it. high: None for no upper end.
+    """
+
+    name: str
+    low: int
+    high: int | None = None
+    is_closed: bool = False
+    is_whole: bool = False
+
+    def allows(self, value: Fraction | int) -> bool:
+        """Whether the value lies in the interval."""
+        if self.is_closed:
+            return self.low <= value and (self.high is None or value <= self.high)
+        return self.low < value and (self.high is None or value < self.high)
+
+    @property
+    def range(self) -> str:
+        """The interval in words, for a message."""
+        if self.high is None:
+            return f"{self.name} {'of at least' if self.is_closed else 'above'} {self.low}"
+        first, last = ("from", "to") if self.is_closed else ("between", "and")
+        return f"{self.name} {first} {self.low} {last} {self.high}"
+
+
+class Clause(NamedTuple):
+    """Words after the numbers of a criterion, which set a field.
+
+    value: of the field where the words stand; None for the labels behind them. is_silent: read, but never written.
+    """
+
+    words: str
+    name: str
+    value: object = None
+    is_optional: bool = False
+    is_silent: bool = False
+
+
+LABELS_MAY_DISCLOSE = Clause(MAY_DISCLOSE, "may_disclose")
+LABELS_MUST_PROTECT = Clause(MUST_PROTECT, "must_protect")
+MAY_EQUAL = Clause(OR_EQUAL, "strict", value=False, is_optional=True)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the text of a criterion has after its name. Its numbers are the first fields of the criterion, in this order."""
+
+    numbers: tuple[Number, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+
+    def __str__(self) -> str:
+        """The form, for instance `c,l [or equal] may disclose LABELS`."""
+        parts = [",".join(number.name for number in self.numbers)]
+        spoken = (clause for clause in self.clauses if not clause.is_silent)
+        for _, group in groupby(spoken, key=attrgetter("name")):
+            ways = list(group)
+            text = " or ".join(f"{way.words} LABELS" if way.value is None else way.words for way in ways)
+            parts.append(f"[{text}]" if ways[0].is_optional else text)
+        return " ".join(parts)
+
+    def read(self, text: str) -> tuple[list[Fraction | int], dict[str, Any]] | None:
+        """Read the numbers, and the fields that clauses set; None for a text of another form.
+
+        >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
+        ([Fraction(3, 1)], {'may_disclose': ('healthy', 'of age')})
+        """
+        own = [clause.words for clause in self.clauses if clause.value is not None]
+        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({'|'.join(own)})(?!\S)" if own else _CLAUSE)
+        marks = list(words.finditer(_masked(text)))
+        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        fields: dict[str, Any] = {}
+        for mark, end in zip(marks, ends):
+            clause = next((clause for clause in self.clauses if clause.words == mark[0]), None)
+            if clause is None or clause.name in fields:
+                return None
+            behind = text[mark.end() : end]
+            fields[clause.name] = _labels(behind) if clause.value is None else clause.value
+            if fields[clause.name] == () or (clause.value is not None and behind.strip()):
+                return None
+        before = text[: marks[0].start()] if marks else text
+        found = numbers(before)
+        is_read = len(found) == len(self.numbers) and (found or not before.strip())
+        is_whole = all(value.denominator == 1 for value, number in zip(found, self.numbers) if number.is_whole)
+        if not (is_read and is_whole and all(c.is_optional or c.name in fields for c in self.clauses)):
+            return None
+        return [int(value) if number.is_whole else value for value, number in zip(found, self.numbers)], fields
+
+    def spelled(self, criterion: object) -> str:
+        """Write what `read` reads back as the fields of a criterion."""
+        text = ",".join(spelled(getattr(criterion, number.name)) for number in self.numbers)
+        for words, name, value, _, is_silent in self.clauses:
+            field = getattr(criterion, name)
+            if value is None and field:
+                text += f" {words} {spelled_labels(field)}"
+            elif value == field and not is_silent:
+                text += f" {words}"
+        return text
+
+    def check(self, name: str, criterion: object) -> None:
+        """Raise CriterionError for a number beyond its interval. name: of the criterion."""
+        values = [getattr(criterion, number.name) for number in self.numbers]
+        if not all(number.allows(value) for number, value in zip(self.numbers, values)):
+            form = ",".join(number.name for number in self.numbers)
+            ranges = " and ".join(number.range for number in self.numbers)
+            raise CriterionError(f"{name}:{form} needs {ranges}, got {' and '.join(map(spelled, values))}")

@@ -1,0 +1,155 @@
+"""Criteria, and claims about one attribute, in words: what holds in every class, and what the worst class reaches."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite
+
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, meaning_beside
+from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
+from checks.diversity.criterion import Diversity
+from checks.diversity.known import LeavingOut
+from checks.diversity.people import OfPeople
+from checks.diversity.relative import (
+    AdjustedEntropy,
+    Alpha,
+    AtLevel,
+    BayesOptimal,
+    BeliefDifference,
+    BetaLikeness,
+    Closeness,
+    NpdRecursiveByLabel,
+    PdRecursive,
+    ProtectedValues,
+)
+from checks.diversity.text import spelled, spelled_labels
+from checks.finding import WorstClass
+
+_WORK = {
+    "equal": "half the sum of the absolute differences",
+    "ordered": "what must be moved how far along the order of the values",
+    "hierarchical": "what must be moved how far up and down the hierarchy",
+}
+
+
+def criterion_clause(criterion: Diversity) -> str:
+    """What holds in every class, as a clause.
+
+    >>> print(criterion_clause(Distinct(3)))
+    at least 3 sensitive values remain possible
+    """
+    match criterion:
+        case LeavingOut(plain=plain, labels=labels):
+            return f"{criterion_clause(plain)}, counting only those whose value is known (not {spelled_labels(labels)})"
+        case AtLevel(diversity=plain, level=level):
+            return f"{criterion_clause(plain)}, values being those of level {level}"
+        case OfPeople(diversity=plain):
+            return f"however the rows are shared among people, {criterion_clause(plain)}"
+        case Distinct(l=l):
+            return f"at least {l} sensitive values remain possible"
+        case Simple(l=l):
+            return f"no sensitive value has a probability above 1 in {spelled(l)}"
+        case Entropy(l=l):
+            return f"the sensitive value is at least as uncertain as {spelled(l)} equally likely ones"
+        case AdjustedEntropy(l=l, may_disclose=labels):
+            return f"{criterion_clause(Entropy(l))}, where {spelled_labels(labels)} may be disclosed"
+        case Functional(tau=tau, l=l):
+            return (
+                f"the most probable sensitive value has a probability of at most {spelled(tau)}, and at least {l} "
+                "sensitive values remain possible"
+            )
+        case Recursive(l=l):
+            tail = "all others" if l == 2 else f"all but the {l - 1} most probable ones"
+            return f"the most probable sensitive value is {_times(criterion)} as probable as {tail} together"
+        case PdRecursive(l=l, may_disclose=labels):
+            spared = "" if l == 2 else f" but the {l - 2} most probable ones"
+            return (
+                f"the most probable sensitive value other than {spelled_labels(labels)}, which may be disclosed, is "
+                f"{_times(criterion)} as probable as all the rest{spared} together"
+            )
+        case ProtectedValues(percent=percent, must_protect=labels):
+            prefix = "each of " if len(labels) > 1 else ""
+            return f"{prefix}{spelled_labels(labels)} has a probability of at least {spelled(percent)} percent"
+        case NpdRecursiveByLabel(c1=c, c2=percent, l=l, must_protect=labels, may_disclose=free, strict=strict):
+            positive = PdRecursive(c, l, free, strict) if free else Recursive(c, l, strict)
+            return f"{criterion_clause(positive)}, and {criterion_clause(ProtectedValues(percent, labels))}"
+        case Alpha(alpha=alpha, of=labels):
+            prefix, verb = ("none of ", "above") if len(labels) > 1 else ("", "of at most")
+            return f"{prefix}{spelled_labels(labels)} has a probability {verb} {spelled(alpha)}"
+        case BetaLikeness(beta=beta):
+            return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
+        case BeliefDifference(d=d):
+            return f"the probability of no sensitive value differs by more than {spelled(d)} from that among all rows"
+        case BayesOptimal(rho1=low, rho2=high):
+            return (
+                f"no sensitive value with a probability below {spelled(low)} among all rows has one above {spelled(high)}, "
+                f"and none with one above {spelled(1 - low)} has one below {spelled(1 - high)}"
+            )
+        case Closeness(t=t, distance=distance):
+            return (
+                f"the probabilities of the sensitive values are at most {spelled(t)} away from those among all rows "
+                f"({_WORK[distance]})"
+            )
+    return criterion.meaning()
+
+
+def _times(criterion: Recursive | PdRecursive) -> str:
+    return f"{'less than' if criterion.strict else 'at most'} {spelled(criterion.c)} times"
+
+
+def criterion_reached(criterion: Diversity, value: float) -> str:
+    """What a class reaches, beside what is demanded.
+
+    >>> criterion_reached(Distinct(3), 2)
+    '2 values (limit: at least 3)'
+    """
+    match criterion:
+        case LeavingOut(plain=plain) | AtLevel(diversity=plain) | OfPeople(diversity=plain):
+            return criterion_reached(plain, value)
+        case Distinct(l=l):
+            return f"{value:.0f} {'value' if value == 1 else 'values'} (limit: at least {l})"
+        case Simple(l=l):
+            return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(l)})"
+        case Entropy(l=l) | AdjustedEntropy(l=l):
+            return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(l)})"
+        case Functional(tau=tau):
+            return f"This class satisfies it with tau = {value:.3g} or more (claimed: {spelled(tau)})"
+        case Recursive() | PdRecursive():
+            return f"{value:.4g} times as probable (limit: {_times(criterion)})"
+        case ProtectedValues(percent=percent):
+            return f"{value:.4g} percent (limit: at least {spelled(percent)})"
+        case NpdRecursiveByLabel():
+            return f"The nearer of both bounds reaches {value:.4g}"
+        case Alpha(alpha=alpha):
+            reached = float(alpha) / value if value else 1.0
+            return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(alpha)})"
+        case BetaLikeness(beta=beta):
+            times = float(1 + beta) / value if value else inf
+            return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + beta)} times)"
+        case BayesOptimal() | BeliefDifference():
+            return f"Within the nearest bound by a factor of {value:.4g}"
+        case Closeness(t=t):
+            return f"{value:.4g} away (limit: at most {spelled(t)})"
+    return criterion.reached_in_words(value)
+
+
+def claim_clause(claim: AttributeClaim) -> str:
+    """What holds of the attribute in every class: "at least 3 sensitive values remain possible"."""
+    of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
+    assert isinstance(of, MaxentDiversity)
+    return criterion_clause(of.class_diversity or of.diversity)
+
+
+def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
+    """What a claim says of a release with these sensitive attributes, as a sentence."""
+    if isinstance(claim, AttributeClaim):
+        return claim.sentence(claim.about, claim_clause(claim))
+    return meaning_beside(claim, sensitive)
+
+
+def claim_reached(claim: Claim, worst: WorstClass) -> str:
+    """What the worst class of a finding reaches, beside what is claimed; empty if there is nothing to say."""
+    if not isinstance(claim, Register | MaxentDiversity):
+        return claim.reached_in_words(worst)
+    if worst.reached is None or not isfinite(worst.reached):
+        return ""
+    return criterion_reached(claim.of.diversity if isinstance(claim, Register) else claim.diversity, worst.reached)
