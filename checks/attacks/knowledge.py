@@ -1,27 +1,26 @@
 """What readers of published tables know for certain, and how far a class is from everybody."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, reduce
 from itertools import combinations, product
-from math import ceil, floor, prod
+from math import prod
 from operator import or_
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
 from models.deadline import NEVER, Deadline
-from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.errors import DomainMismatchError, TooManyCellsError
 from models.inference.calibrated_tree import CalibratedTree, Item
-from models.inference.frechet_bounds import FrechetBounds
+from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proofs import ProvenBounds
-from models.programs.cell_bounds import CountBounds, extreme_count
-from models.programs.consistent_tables import UNBOUNDED, PossibleCells, possible_cells
+from models.programs.cell_bounds import CountBounds
+from models.programs.consistent_tables import UNBOUNDED
 from models.tables.hierarchy import Domain, Margin
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
@@ -237,179 +236,99 @@ def _shares_beyond(tree: CalibratedTree, matches: list[FloatArray]) -> list[Floa
 # take longest.
 
 
-TABLES = 64
-"""Glued tables that cells are compared in."""
-
 _AVOIDING = 4
 """Tables that avoid a cell."""
 
-PROGRAM_CELLS = 20_000
-"""Possible cells that a program may have."""
-
 _FIRST_SECONDS = 2.0
 """To find any table at all with the published marginals."""
-
-_WHOLE = 1e-6
-"""Distance within which a program's optimum is taken for a whole number."""
 
 Rows = Callable[[Mapping[str, int]], CountArray]
 """A table with the published marginals: its rows by the cells of a margin, shape (cells,)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge(ABC):
+class Knowledge:
     """What is known of the cells of margins whose attributes are published no coarser.
 
     is_whole: whether it is all that is known: tables and sharp bounds of a part need not be those of the whole.
     """
 
     source: FrechetBounds
-    is_whole: bool = field(default=True, kw_only=True)
+    is_whole: bool = True
 
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
         return self.source.domain
 
-    @abstractmethod
+    @property
+    def _has_tree(self) -> bool:
+        return self.source.collection.is_decomposable
+
+    def about(self, margin: Mapping[str, int]) -> "Knowledge":
+        """What can be worked out about a margin: all, or what is said of its attributes where all has too many cells."""
+        collection = self.source.collection
+        if self._has_tree or self.source.possible is not None:
+            return self
+        finest = {attribute: collection.finest_level(attribute) for attribute in margin}
+        return Knowledge(
+            FrechetBounds(collection.within(self.domain.mask(finest)), self.source.deadline), is_whole=False
+        )
+
     def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
         """Bounds on the counts of all cells of a margin, shape (cells,), and whether all of these are sharp."""
-
-    @abstractmethod
-    def tables(self) -> Iterator[Rows]:
-        """Some tables with the published marginals."""
-
-    @abstractmethod
-    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
-
-        seconds: for programs; 0 for what takes no program.
-        """
-
-
-def knowledge(bounds: FrechetBounds) -> Knowledge:
-    """What the marginals of a collection tell, decomposable or not."""
-    return TreeKnowledge(bounds) if bounds.collection.is_decomposable else ProgramKnowledge.of(bounds)
-
-
-def about(known: Knowledge, margin: Mapping[str, int]) -> Knowledge:
-    """What can be worked out about a margin: the whole, or a part of what is known where the whole has too many cells."""
-    return known.of_attributes(margin) if isinstance(known, ProgramKnowledge) and known.cells is None else known
-
-
-@dataclass(frozen=True, eq=False)
-class TreeKnowledge(Knowledge):
-    """What the marginals of a decomposable collection tell."""
-
-    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
-        """Frechet's."""
         result = self.source.of_margin(margin)
         return result.lower.ravel(), result.upper.ravel(), result.sharp
 
     def tables(self) -> Iterator[Rows]:
-        """Glued along the junction tree, always the same."""
-        return (self._glued(number).rows for number in range(TABLES))
+        """Some tables with the published marginals: glued along the junction tree, or those that programs have found."""
+        if self._has_tree:
+            return (self._glued(number).rows for number in range(KEPT_TABLES))
+        if not self.source.found and self.source.possible is not None:
+            nothing = np.zeros(len(self.source.possible), dtype=np.bool_)
+            self.source.extreme(nothing, 1, _FIRST_SECONDS, self.source.deadline)
+        return iter([self._rows(table) for table in self.source.found])
 
     @cached_property
     def _glued(self) -> Callable[[int], GluedTable]:
         return cache(lambda number: glued_table(self.source.trees[0], np.random.default_rng(number)))
 
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """By flows where they are enough, else by tables that avoid the cell, or as a query is answered."""
-        shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
-        codes = np.unravel_index(cell, shape)
-        box = {a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)}
-        asked = self.source.of_box(box)
-        if (sharp := asked.chain_bounds()) is not None:
-            return sharp, ()
-        if seconds:
-            return asked.bounds(seconds), ()
-        avoided = {(self.domain.index(a), level): int(code) for (a, level), code in zip(margin.items(), codes)}
-        glued = [glued_table(self.source.trees[0], np.random.default_rng(n), avoided).rows for n in range(_AVOIDING)]
-        return asked.bounds(), glued
+        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
 
-
-@dataclass(frozen=True, eq=False)
-class ProgramKnowledge(Knowledge):
-    """What the marginals of any collection tell, by linear and integer programs over the cells that can be occupied.
-
-    cells: these, None where they are too many for a program. The tables that programs come upon are kept, for others to see.
-    """
-
-    cells: PossibleCells | None
-    _found: list[Rows] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, source: FrechetBounds, *, is_whole: bool = True) -> "ProgramKnowledge":
-        """With all cells that can be occupied, if they are not too many."""
-        try:
-            return cls(source, possible_cells(source.collection, PROGRAM_CELLS), is_whole=is_whole)
-        except TooManyCellsError:
-            return cls(source, None, is_whole=is_whole)
-
-    def of_attributes(self, margin: Mapping[str, int]) -> "ProgramKnowledge":
-        """What the marginals say of the margin's attributes alone."""
-        collection = self.source.collection
-        finest = {attribute: collection.finest_level(attribute) for attribute in margin}
-        part = collection.within(self.domain.mask(finest))
-        return ProgramKnowledge.of(FrechetBounds.of(part, self.source.deadline), is_whole=False)
-
-    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
-        """Frechet's, of parts of the collection that have a junction tree, and those propagated from cell to cell."""
-        result = self.source.of_margin(margin)
-        lower, upper = result.lower.ravel(), result.upper.ravel()
-        if self.cells is not None:
-            keys = self._keys(self.cells, margin)
-            least, most = (np.zeros_like(lower) for _ in range(2))
-            np.add.at(least, keys, self._propagated[0])
-            np.add.at(most, keys, self._propagated[1])
-            lower, upper = np.maximum(lower, least), np.minimum(upper, most)
-            if np.any(lower > upper):
-                raise ContradictionError("no table has these marginals")
-        return lower, upper, result.sharp
-
-    @cached_property
-    def _propagated(self) -> tuple[CountArray, CountArray]:
-        return (np.zeros(0, np.int64),) * 2 if self.cells is None else self.cells.propagated()
-
-    def tables(self) -> Iterator[Rows]:
-        """Those that programs have found so far, at least one if there is time for it."""
-        if not self._found and self.cells is not None:
-            nothing = np.zeros(len(self.cells), dtype=np.bool_)
-            first = extreme_count(self.cells, nothing, 1, _FIRST_SECONDS, deadline=self.source.deadline).table
-            self._found.extend([] if first is None else [self._rows(self.cells, first)])
-        return iter(tuple(self._found))
-
-    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """By a program for the least count and one for the largest."""
-        cells = self.cells
-        if cells is None or not seconds:
+        seconds: for programs; 0 for what takes no program: with a junction tree flows, and tables that avoid the cell.
+        """
+        if not self._has_tree and not seconds:
             return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
-        inside = self._keys(cells, margin) == cell
-        # Two programs each, and none goes on after the deadline of the whole.
-        deadline = self.source.deadline
-        least = extreme_count(cells, inside, -1, seconds / 2, deadline=deadline)
-        most = extreme_count(cells, inside, 1, seconds / 2, deadline=deadline)
-        result = [self._rows(cells, extreme.table) for extreme in (least, most) if extreme.table is not None]
-        self._found.extend(result[: max(TABLES - len(self._found), 0)])
-        lower, upper = ceil(least.bound - _WHOLE), floor(most.bound + _WHOLE)
-        return CountBounds(lower, upper, least.attained and most.attained), result
+        shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
+        codes = dict(zip(margin, map(int, np.unravel_index(cell, shape))))
+        box = {a: self.domain.hierarchy(a).lift(0, level) == codes[a] for a, level in margin.items()}
+        bounds = self.source.of_box(box).bounds(seconds)
+        if not self._has_tree:
+            return bounds, [self._rows(table) for table in list(self.source.found)[-2:]]
+        if bounds.sharp or seconds:
+            return bounds, ()
+        avoided = {(self.domain.index(a), level): codes[a] for a, level in margin.items()}
+        tables = (glued_table(self.source.trees[0], np.random.default_rng(n), avoided) for n in range(_AVOIDING))
+        return bounds, [table.rows for table in tables]
 
-    def _rows(self, cells: PossibleCells, table: FloatArray) -> Rows:
+    def _rows(self, table: FloatArray) -> Rows:
+        cells = self.source.possible
+
         def rows(margin: Mapping[str, int]) -> CountArray:
-            size = self.domain.size(margin)
-            return np.rint(np.bincount(self._keys(cells, margin), table, minlength=size)).astype(np.int64)
+            keys: IndexArray = np.zeros(len(table), dtype=np.intp)
+            for attribute, level in margin.items():
+                keys = keys * self.domain.hierarchy(attribute).size(level)
+                if cells is not None and attribute in cells.margin:
+                    keys = keys + cells.coded_cells.column(attribute, level)
+            return np.rint(np.bincount(keys, table, self.domain.size(margin))).astype(np.int64)
 
         return rows
 
-    def _keys(self, cells: PossibleCells, margin: Mapping[str, int]) -> IndexArray:
-        """The cell of a margin that each possible cell falls into; what no marginal shows is `*`."""
-        keys: IndexArray = np.zeros(len(cells), dtype=np.intp)
-        for attribute, level in margin.items():
-            keys = keys * self.domain.hierarchy(attribute).size(level)
-            if attribute in cells.margin:
-                keys = keys + cells.coded_cells.column(attribute, level)
-        return keys
+
+def knowledge(bounds: FrechetBounds) -> Knowledge:
+    """What the marginals of a collection tell, decomposable or not."""
+    return Knowledge(bounds)
 
 
 # Certain cells: what follows without any doubt from published marginals about few attributes at a time.
@@ -485,7 +404,7 @@ def certain_cells(
             result.unread += 1
             continue
         try:
-            known = about(knowledge, margin)
+            known = knowledge.about(margin)
             search = _searched(known, margin, deadline)
         except TooManyCellsError:
             result.unread += 1
@@ -531,7 +450,7 @@ def certainly_small(
                 return None
             if knowledge.domain.size(margin) > MOST_CELLS:
                 continue
-            lower, upper, _ = about(knowledge, margin).bounds(margin)
+            lower, upper, _ = knowledge.about(margin).bounds(margin)
             if np.any(small := (lower > 0) & (upper < k)):
                 return _smaller(knowledge, margin, np.where(small, upper, 0), None)
     return None
@@ -655,7 +574,7 @@ def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, d
     Only what is the same in every table that was seen can be determined.
     """
     determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
-    knowledge = about(knowledge, margin)
+    knowledge = knowledge.about(margin)
     tables = [rows(margin) for rows in knowledge.tables()]
     if not tables:
         try:

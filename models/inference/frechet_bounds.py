@@ -1,17 +1,19 @@
-"""Frechet bounds of many cells at once: of all cells of a margin, or of the rows in a box, along junction trees.
+"""Certain bounds of counts: of the rows in a box, in all by the cells of a margin, or of all cells of a margin.
 
-At a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0) and
-min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
+First come all known parts: with n(a) and n(b) published, n(a and b) is at least n(a) + n(b) - N, and so on part by part.
+Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0)
+and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
 the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
-every separator on the way (Dobra and Fienberg 2000). Elsewhere `Box.bounds` can go on: with maximum flows where the cliques
-between what is asked form a chain, which is sharp too, otherwise with integer programming.
+every separator on the way (Dobra and Fienberg 2000). The number of rows in one box is bounded better by maximum flows, and
+then, within a budget, by programs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from math import ceil, floor, inf
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, reduce
+from math import ceil, floor, inf, prod
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,10 +21,21 @@ from models.arrays import BoolArray, CountArray, FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, Item, Parts, Side, TreeMargins
+from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree, Item, Parts, Side, TreeMargins
 from models.inference.maximum_entropy import FrechetLower, FrechetUpper, MaximumEntropy
-from models.programs.cell_bounds import FLOW_LIMIT, ChainTable, CountBounds, extreme_count, least_inside, most_inside
-from models.programs.consistent_tables import possible_cells
+from models.programs.cell_bounds import (
+    FLOW_LIMIT,
+    CountBounds,
+    Extreme,
+    LinkedTable,
+    extreme_count,
+    known_parts_bounds,
+    least_in_tree,
+    most_in_chain,
+    most_in_tree,
+)
+from models.programs.consistent_tables import PossibleCells, possible_cells
+from models.tables.contingency_table import CodedCells
 from models.tables.hierarchy import Domain, Mask
 
 PROGRAM_LIMIT = 20_000
@@ -30,6 +43,12 @@ PROGRAM_LIMIT = 20_000
 
 _MOST_TREES = 12
 """Junction trees that a collection without one of its own is bounded by."""
+
+KEPT_TABLES = 64
+"""Tables that programs came upon last, at most, that are kept."""
+
+_FLOW_CELLS = 1 << 16
+"""Cells of the tables that a flow goes through, at most, where no time is given for it."""
 
 _WHOLE = 1e-6
 """Distance within which a program's optimum is taken for a whole number."""
@@ -51,11 +70,13 @@ class MarginBounds:
 class FrechetBounds:
     """Bounds from the marginals of a collection.
 
-    deadline: when no other junction tree is looked for or asked any more.
+    deadline: when no other junction tree is looked for or asked any more. found: tables of whole numbers over the possible
+    cells, with the published marginals, that programs came upon.
     """
 
     collection: Collection
     deadline: Deadline = NEVER
+    found: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
 
     @classmethod
     def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
@@ -83,6 +104,29 @@ class FrechetBounds:
                 trees[part] = CalibratedTree.of(MaximumEntropy(Collection.of(collection.cube, part)))
         return tuple(trees.values())
 
+    @cached_property
+    def possible(self) -> PossibleCells | None:
+        """The cells that can be occupied, for programs; None where they are more than PROGRAM_LIMIT."""
+        try:
+            return possible_cells(self.collection, PROGRAM_LIMIT)
+        except TooManyCellsError:
+            return None
+
+    @cached_property
+    def propagated(self) -> tuple[CountArray, CountArray]:
+        """Bounds on the count of each possible cell that follow from one published count after the other."""
+        return (np.zeros(0, np.int64),) * 2 if self.possible is None else self.possible.propagated()
+
+    def extreme(self, inside: BoolArray, direction: int, seconds: float, deadline: Deadline) -> Extreme:
+        """`extreme_count` of some possible cells, of which there must be few enough; keeps tables that it finds."""
+        cells = self.possible
+        if cells is None:
+            raise TooManyCellsError(f"the published cells that may be occupied are more than {PROGRAM_LIMIT}")
+        extreme = extreme_count(cells, inside, direction, seconds, deadline=deadline)
+        if extreme.table is not None:
+            self.found.append(extreme.table)
+        return extreme
+
     @property
     def domain(self) -> Domain:
         """The attributes with their hierarchies."""
@@ -103,14 +147,7 @@ class FrechetBounds:
         ancestor's only one. Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a
         margin too large to be laid out.
         """
-        self.domain.mask(margin)
-        by_tree = [_margin_bounds(tree, margin) for tree in self.asked_trees()]
-        lower = reduce(np.maximum, (bounds.lower for bounds in by_tree))
-        upper = reduce(np.minimum, (bounds.upper for bounds in by_tree))
-        if np.any(lower > upper):
-            raise ContradictionError("no table has these marginals")
-        sharp = (self.collection.is_decomposable and by_tree[0].sharp) or bool(np.array_equal(lower, upper))
-        return MarginBounds(lower, upper, sharp)
+        return Box(self, {}).by(margin)
 
     def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
         """The rows whose base values all lie in given sets.
@@ -128,17 +165,23 @@ class FrechetBounds:
         return Box(self, conditions)
 
 
-class _Asked(NamedTuple):
-    """What a box asks of a tree: items, their values that may and that must lie inside, what is fixed of the margins.
+Inside: TypeAlias = Mapping[str, BoolArray | FloatArray]
+"""For some attributes whether each base value is inside."""
 
-    unknown: whether it also asks for what the tree does not show.
+_Ends: TypeAlias = tuple[CountArray, CountArray]
+"""Lower and upper bounds."""
+
+
+class _Asked(NamedTuple):
+    """What a box and a margin ask of a tree: items, with their values that may and that must lie inside.
+
+    fixed: items of which each cell has one value.
     """
 
     items: tuple[Item, ...]
     possible: Mapping[Item, Parts]
     certain: Mapping[Item, Parts]
     fixed: Mask
-    unknown: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +192,7 @@ class Box:
     """
 
     source: FrechetBounds
-    inside: Mapping[str, BoolArray | FloatArray]
+    inside: Inside
 
     @cached_property
     def margin(self) -> dict[str, int]:
@@ -183,81 +226,43 @@ class Box:
         return self.source.collection.cube.total
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
-        """Bounds on the number of rows in the box.
+        """Bounds on the number of rows in the box: from known parts, junction trees and flows.
 
-        seconds: budget of what goes on where these bounds are not proven to be sharp, flows along a chain of cliques, or
-        else programs; 0 for none.
+        seconds: budget of programs where these bounds are not proven to be sharp; 0 for none.
         """
-        if self.is_empty:
-            return CountBounds(0, 0, sharp=True)
-        if not self.inside:
-            return CountBounds(self.total, self.total, sharp=True)
-        if self.source.deadline.is_over:
-            return self._marginal_bounds()
-        by_tree = [self._tree_bounds(tree) for tree in self.source.asked_trees()]
-        lower, upper = max(b.lower for b in by_tree), min(b.upper for b in by_tree)
-        if lower > upper:
-            raise ContradictionError("no table has these marginals")
-        sharp = lower == upper or (self.source.collection.is_decomposable and by_tree[0].sharp)
-        if sharp or seconds <= 0:
-            return CountBounds(lower, upper, sharp)
-        return self.chain_bounds() or self._programmed(CountBounds(lower, upper, sharp), seconds)
-
-    def _marginal_bounds(self) -> CountBounds:
-        """What each marginal says by itself, for which there always is time."""
-        collection = self.source.collection
-        lower, upper = 0, self.total
-        for margin, table in zip(collection.margins, collection.tables):
-            asked = [attribute for attribute in self.inside if attribute in margin]
-            share = np.ones(len(table))
-            for attribute in asked:
-                share *= self.share(attribute, margin[attribute])[table.column(attribute, margin[attribute])]
-            upper = min(upper, int(table.counts[share > 0].sum()))
-            if len(asked) == len(self.inside):
-                lower = max(lower, int(table.counts[share == 1].sum()))
-        return CountBounds(lower, upper, lower == upper)
-
-    def _tree_bounds(self, tree: CalibratedTree) -> CountBounds:
-        asked = self._asked(tree)
-        upper = _best(TreeMargins(tree, FrechetUpper(), asked.possible), asked.items, np.minimum)
-        lower = _best(TreeMargins(tree, FrechetLower(), asked.certain), asked.items, np.maximum)
-        sharp = _is_sharp(tree, asked.items, asked.fixed)
-        return CountBounds(0 if asked.unknown else int(lower.item()), int(upper.item()), sharp)
-
-    def _asked(self, tree: CalibratedTree) -> "_Asked":
-        items, possible, certain, fixed = [], {}, {}, 0
-        unknown = False
-        for attribute, level in self.margin.items():
-            index = self.source.domain.index(attribute)
-            item = (index, max(level, tree.finest_levels[index]))
-            if item[1] == self.source.domain.hierarchies[index].height:
-                unknown = True
-                continue
-            items.append(item)
-            share = self.share(attribute, item[1])
-            possible[item] = Parts(np.where(share > 0, 0, -1), 1)
-            certain[item] = Parts(np.where(share == 1, 0, -1), 1)
-            if np.count_nonzero(share) == 1:
-                fixed |= self.source.domain.mask({attribute: item[1]})
-        return _Asked(tuple(sorted(items)), possible, certain, fixed, unknown)
+        outer = self.by({})
+        bounds = CountBounds(int(outer.lower), int(outer.upper), outer.sharp)
+        if bounds.sharp or self.source.deadline.is_over:
+            return bounds
+        if self.source.collection.is_decomposable and self.total <= FLOW_LIMIT:
+            return _closer(bounds, self.flow_bounds(seconds))
+        return bounds if seconds <= 0 else _closer(bounds, self._programmed(seconds))
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
 
-        They are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
+        With conditions they are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
         """
-        self.source.domain.mask(margin)
-        if not self.inside:
-            return self.source.of_margin(margin)
+        collection, domain = self.source.collection, self.source.domain
+        domain.mask(margin)
+        shape = tuple(domain.hierarchy(a).size(level) for a, level in margin.items())
+        if prod(shape) > CELL_LIMIT:
+            raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
         if self.is_empty:
-            nothing = np.zeros([self.source.domain.hierarchy(a).size(level) for a, level in margin.items()], np.int64)
-            return MarginBounds(nothing, nothing, sharp=True)
-        by_tree = [self._tree_bounds_by(tree, margin) for tree in self.source.asked_trees()]
-        lower = reduce(np.maximum, (bounds.lower for bounds in by_tree))
-        upper = reduce(np.minimum, (bounds.upper for bounds in by_tree))
+            return MarginBounds(np.zeros(shape, np.int64), np.zeros(shape, np.int64), sharp=True)
+        ends, is_decided = [], False
+        for tree in () if self.source.deadline.is_over else self.source.asked_trees():
+            asked = self._asked(tree, margin)
+            ends.append(self._along(tree, asked, margin))
+            is_decided = collection.is_decomposable and _is_sharp(tree, asked.items, asked.fixed)
+        if not is_decided:
+            ends.append(self._known_parts(margin))
+        lower, upper = reduce(np.maximum, [low for low, _ in ends]), reduce(np.minimum, [high for _, high in ends])
         if np.any(lower > upper):
             raise ContradictionError("no table has these marginals")
-        return MarginBounds(lower, upper, self._is_shown(margin) or bool(np.array_equal(lower, upper)))
+        # Bounds of several cells with conditions are attained together where one table shows all.
+        sharp = self._is_shown(margin) if margin and self.inside else is_decided
+        return MarginBounds(lower, upper, sharp or bool(np.array_equal(lower, upper)))
 
     @property
     def is_shown(self) -> bool:
@@ -265,67 +270,156 @@ class Box:
         return self._is_shown({})
 
     def _is_shown(self, margin: Mapping[str, int]) -> bool:
-        """Whether one published table tells the values of a margin and of the box apart, as finely as any does."""
-        collection, domain = self.source.collection, self.source.domain
-        finest = collection.finest_levels
-        box_levels = {a: max(level, finest[a]) for a, level in self.margin.items()}
-        box_levels |= {a: max(min(level, box_levels.get(a, level)), finest[a]) for a, level in margin.items()}
-        asked = domain.mask(box_levels)
-        return any(not asked & ~mask for mask in collection.masks)
+        asked = self.source.domain.mask(self._levels(margin, self.source.collection.finest_levels))
+        return any(not asked & ~mask for mask in self.source.collection.masks)
 
-    def _tree_bounds_by(self, tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:
+    def _levels(self, margin: Mapping[str, int], finest: Mapping[str, int]) -> dict[str, int]:
+        """The levels at which the values of a margin and of the box are told apart, none finer than `finest`."""
+        asked = {**self.margin, **margin}
+        return {a: max(min(level, self.margin.get(a, level)), finest[a]) for a, level in asked.items()}
+
+    def _known_parts(self, margin: Mapping[str, int]) -> _Ends:
+        """What every published table says by itself and together with others, for which there always is time; and what is
+        propagated between them, where there is no junction tree.
+        """
+        collection, domain = self.source.collection, self.source.domain
+        levels = self._levels(margin, collection.finest_levels)
+        masks, asked, certain = maximal_masks(collection.masks), domain.mask(levels), self._certain(levels)
+        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._counted(mask, margin, certain)))
+        _, upper = known_parts_bounds(
+            domain, masks, asked, cache(lambda mask: self._counted(mask, margin, self.inside))
+        )
+        if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
+            cells, (least, most) = self.source.possible.coded_cells, self.source.propagated
+            lower = np.maximum(lower, self._summed(cells, least, margin, certain))
+            upper = np.minimum(upper, self._summed(cells, most, margin, self.inside))
+        return self._refined(margin, levels, lower, upper)
+
+    def _certain(self, levels: Mapping[str, int]) -> dict[str, BoolArray]:
+        """Of each attribute of the box the base values under values at these levels that lie wholly inside."""
+        hierarchies = {a: self.source.domain.hierarchy(a) for a in self.inside}
+        return {a: (self.share(a, levels[a]) == 1)[h.lift(0, levels[a])] for a, h in hierarchies.items()}
+
+    def _refined(
+        self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray
+    ) -> _Ends:
+        """Bounds without what a cell cannot have, or need not have as its values are told apart only at these levels.
+
+        lower, upper: of the cells of the margin, with the count of the value that is told apart at each value under it.
+        """
+        domain, certain = self.source.domain, self._certain(levels)
+        lower = np.maximum(lower, 0)
+        for attribute, hierarchy in ((a, domain.hierarchy(a)) for a in levels):
+            level = margin.get(attribute, hierarchy.height)
+            lift, along = hierarchy.lift(0, level), [-1 if attribute == other else 1 for other in margin]
+            everything = np.ones(len(lift))
+            sure, may = (
+                np.bincount(lift, meant.get(attribute, everything), hierarchy.size(level)) > 0
+                for meant in (certain, self.inside)
+            )
+            if level < levels[attribute]:
+                parents = hierarchy.lift(level, levels[attribute])
+                sure &= np.bincount(parents)[parents] == 1
+            lower, upper = lower * sure.reshape(along), upper * may.reshape(along)
+        return lower, upper
+
+    def _counted(self, mask: Mask, margin: Mapping[str, int], inside: Inside) -> CountArray:
+        """Rows by the cells of a margin whose values of a published mask some base value inside has; axes as `by`."""
+        if not mask:
+            return np.full([1] * len(margin), self.total)
+        table = self.source.collection.cube.table(mask)
+        return self._summed(table.coded_cells, table.counts, margin, inside)
+
+    def _summed(self, cells: CodedCells, counts: CountArray, margin: Mapping[str, int], inside: Inside) -> CountArray:
+        """Counts of cells by the cells of a margin. Its attributes that they do not show have axes of length 1."""
+        domain, shown = self.source.domain, cells.margin
+        is_inside = np.ones(len(cells), dtype=np.bool_)
+        for attribute in inside.keys() & shown.keys():
+            hierarchy, level = domain.hierarchy(attribute), shown[attribute]
+            touched = np.bincount(hierarchy.lift(0, level), inside[attribute], hierarchy.size(level)) > 0
+            is_inside &= touched[cells.codes[attribute]]
+        levels = {a: max(level, shown.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
+        shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
+        keys = np.zeros(len(cells), dtype=np.intp)
+        for (attribute, level), size in zip(levels.items(), shape):
+            keys = keys * size + (cells.column(attribute, level) if attribute in shown else 0)
+        sums = np.rint(np.bincount(keys, counts * is_inside, prod(shape))).astype(np.int64).reshape(shape)
+        return _spread(domain, sums, {a: level for a, level in margin.items() if a in shown}, levels, list(margin))
+
+    def _along(self, tree: CalibratedTree, asked: _Asked, margin: Mapping[str, int]) -> _Ends:
+        """Bounds by the cells of a margin along a tree."""
+        domain, finest = self.source.domain, dict(zip(self.source.domain.attributes, tree.finest_levels))
+        upper = _best(TreeMargins(tree, FrechetUpper(), asked.possible), asked.items, np.minimum)
+        lower = _best(TreeMargins(tree, FrechetLower(), asked.certain), asked.items, np.maximum)
+        ordered = sorted(margin, key=domain.index)
+        at = {a: max(margin[a], finest[a]) for a in ordered}
+        shape = [domain.hierarchy(a).size(level) for a, level in at.items()]
+        ends = (np.rint(end).astype(np.int64).reshape(shape) for end in (lower, upper))
+        spread = (_spread(domain, end, margin, at, ordered) for end in ends)
+        least, most = (end.transpose([ordered.index(a) for a in margin]) for end in spread)
+        return self._refined(margin, self._levels(margin, finest), least, most)
+
+    def _asked(self, tree: CalibratedTree, margin: Mapping[str, int]) -> _Asked:
         domain = self.source.domain
         items: list[Item] = []
         possible: dict[Item, Parts] = {}
         certain: dict[Item, Parts] = {}
-        unknown = False
-        for attribute in sorted({**self.margin, **margin}, key=domain.index):
-            index, hierarchy = domain.index(attribute), domain.hierarchy(attribute)
-            margin_level = margin.get(attribute, hierarchy.height)
-            item = (index, max(min(margin_level, self.margin.get(attribute, margin_level)), tree.finest_levels[index]))
-            if item[1] == hierarchy.height:
-                unknown |= attribute in self.margin
+        fixed = 0
+        levels = self._levels(margin, dict(zip(domain.attributes, tree.finest_levels)))
+        for attribute in sorted(levels, key=domain.index):
+            hierarchy, level = domain.hierarchy(attribute), levels[attribute]
+            if level == hierarchy.height:
                 continue
+            item = (domain.index(attribute), level)
             items.append(item)
-            if attribute in self.margin or margin_level > item[1]:
-                target = max(margin_level, item[1])
-                codes, size = hierarchy.lift(item[1], target).astype(np.intp), hierarchy.size(target)
-                share = self.share(attribute, item[1]) if attribute in self.margin else np.ones(len(codes))
+            target = max(margin.get(attribute, hierarchy.height), level)
+            codes, size = hierarchy.lift(level, target).astype(np.intp), hierarchy.size(target)
+            share = self.share(attribute, level) if attribute in self.inside else np.ones(len(codes))
+            if np.bincount(codes[share > 0], minlength=1).max() <= 1:
+                fixed |= domain.mask({attribute: level})
+            if attribute in self.inside or target > level:
                 possible[item] = Parts(np.where(share > 0, codes, -1), size)
                 certain[item] = Parts(np.where(share == 1, codes, -1), size)
-        upper = _best(TreeMargins(tree, FrechetUpper(), possible), tuple(items), np.minimum)
-        lower = _best(TreeMargins(tree, FrechetLower(), certain), tuple(items), np.maximum)
-        most, least = _by_own_values(tree, margin, upper, 1.0), _by_own_values(tree, margin, lower, 0.0)
-        for axis, (attribute, level) in enumerate(margin.items()):
-            if attribute in self.inside:
-                shape = [-1 if place == axis else 1 for place in range(len(margin))]
-                most = most * (self.share(attribute, level) > 0).reshape(shape)
-        return MarginBounds(np.zeros_like(most) if unknown else least, most, sharp=False)
+        return _Asked(tuple(items), possible, certain, fixed)
 
-    def chain_bounds(self) -> CountBounds | None:
-        """Sharp bounds by maximum flows; None unless a junction tree has a chain of cliques between what is asked."""
+    def flow_bounds(self, seconds: float = 0.0) -> CountBounds:
+        """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
+        of a chain.
+
+        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees. Nothing is
+        known without a tree.
+        """
+        unknown = CountBounds(0, self.total, sharp=False)
         if self.is_empty:
             return CountBounds(0, 0, sharp=True)
-        if not self.source.collection.is_decomposable:
-            return None
+        if not self.source.collection.is_decomposable or self.total > FLOW_LIMIT:
+            return unknown
         tree = self.source.trees[0]
-        asked = self._asked(tree)
-        between = tree.chain([split.link for split in tree.splits(asked.items)])
-        if between is None or self.total > FLOW_LIMIT:
-            return None
-        chain = [ChainTable(np.rint(tree.cliques[clique].expected).astype(np.int64), *ends) for clique, ends in between]
-        cliques = [clique for clique, _ in between]
-        upper = most_inside(chain, [_inside(tree, clique, asked.possible) for clique in cliques])
-        if asked.unknown:
-            return CountBounds(0, upper, sharp=True)
-        lower = least_inside(chain, [_inside(tree, clique, asked.certain) for clique in cliques])
-        return CountBounds(lower, upper, sharp=True)
+        asked = self._asked(tree, {})
+        links = [split.link for split in tree.splits(asked.items)]
+        cliques, tables = _linked(tree, links)
+        if not links or (seconds <= 0 and sum(len(table.counts) for table in tables) > _FLOW_CELLS):
+            return unknown
+        is_told = len(asked.items) == len(self.margin)
+        lower = least_in_tree(tables, [_inside(tree, c, asked.certain) for c in cliques]) if is_told else 0
+        possible = [_inside(tree, c, asked.possible) for c in cliques]
+        if (chain := tree.chain(links)) is not None:
+            places = [cliques.index(clique) for clique, _ in chain]
+            above = [np.zeros(0, dtype=np.intp), *(ahead for _, (_, ahead) in chain[:-1])]
+            ends = [
+                LinkedTable(tables[place].counts, n - 1, behind, ahead)
+                for n, (place, (_, (behind, _)), ahead) in enumerate(zip(places, chain, above))
+            ]
+            return CountBounds(lower, most_in_chain(ends, [possible[place] for place in places]), sharp=True)
+        if seconds <= 0:
+            return replace(unknown, lower=lower)
+        most = most_in_tree(tables, possible, self.source.deadline.share(2).earlier(seconds))
+        return CountBounds(lower, floor(most.bound + _WHOLE), most.attained)
 
-    def _programmed(self, outer: CountBounds, seconds: float) -> CountBounds:
-        try:
-            cells = possible_cells(self._relevant(), PROGRAM_LIMIT)
-        except TooManyCellsError:
-            return outer
+    def _programmed(self, seconds: float) -> CountBounds:
+        cells = self.source.possible
+        if cells is None:
+            return CountBounds(0, self.total, sharp=False)
         share = np.ones(len(cells))
         for attribute in self.inside:
             if attribute in cells.margin:
@@ -334,27 +428,44 @@ class Box:
                 share *= 0.5
         # Each bound runs two programs, one after the other, and as long again may be left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
-        upper = extreme_count(cells, share > 0, 1, inf, deadline=deadline.share(2))
-        lower = extreme_count(cells, share == 1, -1, inf, deadline=deadline)
-        return CountBounds(
-            max(outer.lower, ceil(lower.bound - _WHOLE)),
-            min(outer.upper, floor(upper.bound + _WHOLE)),
-            lower.attained and upper.attained,
-        )
+        upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
+        lower = self.source.extreme(share == 1, -1, inf, deadline)
+        is_sharp = lower.attained and upper.attained
+        return CountBounds(ceil(lower.bound - _WHOLE), floor(upper.bound + _WHOLE), is_sharp)
 
-    def _relevant(self) -> Collection:
-        """The collection without what cannot matter: in a junction tree, what is neither asked nor separates."""
-        collection, domain = self.source.collection, self.source.domain
-        if not collection.is_decomposable:
-            return collection
-        tree = self.source.trees[0]
-        relevant = domain.mask(self.margin)
-        items = ((domain.index(a), max(level, tree.finest_levels[domain.index(a)])) for a, level in self.margin.items())
-        numbers = [split.link for split in tree.splits(tuple(items))]
-        between = {clique for number in numbers for clique in tree.links[number].cliques}
-        for number in numbers:
-            relevant |= tree.tree.separators[number + 1]
-        return Collection.of(collection.cube, [tree.tree.cliques[clique] & relevant for clique in between])
+
+def _closer(one: CountBounds, other: CountBounds) -> CountBounds:
+    """The better ends of two pairs of bounds, of which the second has sharp ones where it says so."""
+    lower, upper = max(one.lower, other.lower), min(one.upper, other.upper)
+    return CountBounds(lower, upper, other.sharp or lower == upper)
+
+
+def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list[LinkedTable]]:
+    """The cliques that connected links of a tree join, parents first, and their tables."""
+    children = {tree.links[number].cliques[0]: tree.links[number] for number in links}
+    cliques = sorted({clique for number in links for clique in tree.links[number].cliques})
+    tables = []
+    for clique in cliques:
+        counts = _whole(tree.cliques[clique].expected)
+        nothing = np.zeros(len(counts), dtype=np.intp)
+        link = children.get(clique)
+        parent, places = (-1, (nothing, nothing)) if link is None else (cliques.index(link.cliques[1]), link.positions)
+        tables.append(LinkedTable(counts, parent, *places))
+    return cliques, tables
+
+
+def _whole(expected: FloatArray) -> CountArray:
+    return np.rint(expected).astype(np.int64)
+
+
+def _spread(
+    domain: Domain, counts: CountArray, margin: Mapping[str, int], at: Mapping[str, int], order: Sequence[str]
+) -> CountArray:
+    """Counts by values at some levels, at all the values under each at finer levels. order: of the axes."""
+    for axis, attribute in enumerate(order):
+        if margin.get(attribute, at[attribute]) < at[attribute]:
+            counts = counts.take(domain.hierarchy(attribute).lift(margin[attribute], at[attribute]), axis)
+    return counts
 
 
 def _inside(tree: CalibratedTree, clique: int, parts: Mapping[Item, Parts]) -> BoolArray:
@@ -364,36 +475,6 @@ def _inside(tree: CalibratedTree, clique: int, parts: Mapping[Item, Parts]) -> B
         if tree.holders(item) >> clique & 1:
             inside &= part.codes[tree.codes(clique, item)] == 0
     return inside
-
-
-def _margin_bounds(tree: CalibratedTree, margin: Mapping[str, int]) -> MarginBounds:
-    domain = tree.domain
-    fine_items = sorted((domain.index(a), level) for a, level in margin.items())
-    published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
-    items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
-    sharp = _is_sharp(tree, items, domain.mask(margin))
-    lower = _best(TreeMargins(tree, FrechetLower()), items, np.maximum)
-    upper = _best(TreeMargins(tree, FrechetUpper()), items, np.minimum)
-    return MarginBounds(_by_own_values(tree, margin, lower, 0.0), _by_own_values(tree, margin, upper, 1.0), sharp)
-
-
-def _by_own_values(tree: CalibratedTree, margin: Mapping[str, int], counts: FloatArray, refined: float) -> CountArray:
-    """Counts by published values as counts by the values of a margin, axes in its order.
-
-    counts: by the values of each attribute at its level in the margin or, if that is coarser, at its finest published one,
-    in the domain's order. refined: how much of a published value's count each of the several values under it has.
-    """
-    domain = tree.domain
-    ordered = sorted(margin, key=domain.index)
-    levels = [max(margin[a], tree.finest_levels[domain.index(a)]) for a in ordered]
-    counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in zip(ordered, levels)])
-    for axis, (attribute, level) in enumerate(zip(ordered, levels)):
-        if margin[attribute] < level:
-            hierarchy = domain.hierarchy(attribute)
-            parents = hierarchy.lift(margin[attribute], level)
-            alone = np.bincount(parents, minlength=hierarchy.size(level))[parents] == 1
-            counts = np.moveaxis(np.moveaxis(counts, axis, -1)[..., parents] * np.where(alone, 1, refined), -1, axis)
-    return np.rint(counts).astype(np.int64).transpose([ordered.index(a) for a in margin])
 
 
 def _best(

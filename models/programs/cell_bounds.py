@@ -1,23 +1,36 @@
-"""Bounds on the least and the largest count that a cell can have in any table with the given marginals.
+"""Bounds of a sum of cells over all tables of whole numbers that have given margins.
 
-For a decomposable collection and a cell that fixes all separators they are closed forms, and sharp (Frechet; Dobra and
-Fienberg 2000): the upper bound is the least clique count, the lower one the clique counts less the separator counts, or 0.
-What lies in any set of the possible cells is bounded by linear programming and then, where the program's answer is not a
-whole number that a table attains, by integer programming (HiGHS), within a budget; along a chain of cliques by flows.
+Asked are a domain, tables over margins of it, and the sum of some cells of the joint table. The answer is a least and a
+largest number that hold in any case, whether tables attain them, and such a table if one was met. The ways, each only
+where those before it leave something open:
+
+1. known parts: n(a) + n(b) - N <= n(a and b) <= n(a), of all that any margin counts, in closed form;
+2. junction trees: Frechet's bounds at each separator, for all cells of a margin at once (`models.inference.frechet_bounds`,
+   where queries, claims, attacks and audits ask for bounds);
+3. propagation from one published count to the next (`models.programs.consistent_tables`);
+4. maximum flows: exact for the least number in any junction tree, and for the largest one along a chain;
+5. a linear, then an integer program (HiGHS), within seconds, nodes and a deadline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import cache, reduce
+from math import ceil, inf
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TimeOverError
-from models.graphs.junction_tree import Collection, without_leaves
-from models.programs.consistent_tables import ALL_NODES, PossibleCells, RealNumbers, WholeNumbers, least, least_within
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.programs.consistent_tables import ALL_NODES, PossibleCells, RealNumbers, WholeNumbers, least_within
 from models.tables.contingency_table import CodedCells
+from models.tables.hierarchy import Domain, Mask, vertices_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SECONDS = 10.0
 """Budget of a program."""
@@ -35,55 +48,77 @@ class CountBounds:
     sharp: bool
 
 
+_MOST_PARTS = 6
+"""Known parts, at most, that are tried in any order where no junction tree says which one to take first."""
+
+Count = Callable[[Mask], CountArray]
+"""Rows that have the values asked for of the induced attributes in a published mask, of one shape or broadcast to it."""
+
+
+def known_parts_bounds(
+    domain: Domain, masks: Sequence[Mask], asked: Mask, count: Count
+) -> tuple[CountArray, CountArray]:
+    """Lower and upper bounds of the rows with all values asked for, from every part of them that a margin counts.
+
+    With A and B known, n(A and B) is at most n(A) and at least n(A) + n(B) - n(C), where A and B both imply C. Repeated
+    part by part this is sharp where the values fix all separators of a junction tree (Dobra and Fienberg 2000). masks: of
+    the margins. asked: induced attributes of which values are asked.
+    """
+    parts = maximal_masks(mask & asked for mask in masks)
+    lowest: dict[Mask, CountArray] = {}
+
+    def lower(some: Mask) -> CountArray:
+        if some not in lowest:
+            lowest[some] = lower_by_parts(some)
+        return lowest[some]
+
+    def lower_by_parts(some: Mask) -> CountArray:
+        shown = maximal_masks(part & some for part in parts)
+        if not shown or shown[0] == some:
+            return count(some)
+        ear = next((part for part in shown if _partner(part, shown)), 0)
+        best: CountArray = np.zeros((), dtype=np.int64)
+        for first in [ear] if ear else shown[:_MOST_PARTS]:
+            for other in (0, *([_partner(ear, shown)] if ear else shown[:_MOST_PARTS])):
+                rest = _with_coarser_steps(domain, some & ~first) | (first & other)
+                if rest != some:
+                    best = np.maximum(best, count(first) + lower(rest) - count(first & rest))
+        return best
+
+    return lower(reduce(or_, parts, 0)), reduce(np.minimum, map(count, parts), count(0))
+
+
+def _partner(part: Mask, parts: Sequence[Mask]) -> Mask:
+    """The first other part that holds all that a part shares with the others; 0 if there is none."""
+    shared = reduce(or_, (part & other for other in parts if other != part), 0)
+    return next((other for other in parts if other != part and not shared & ~other), 0)
+
+
+def _with_coarser_steps(domain: Domain, mask: Mask) -> Mask:
+    return reduce(or_, map(domain.coarser_steps, vertices_of(mask)), mask)
+
+
 def bounds_of_cells(
     collection: Collection, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
 ) -> tuple[CountArray, CountArray]:
     """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
 
-    levels: none finer than published. codes: shape (length,) each. Sharp where the cells fix all separators of a
-    decomposable collection; otherwise what each marginal alone says, without any program.
+    levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a decomposable
+    collection; without any program in any case.
     """
-    fixed = {a: level for a, level in levels.items() if level < collection.domain.hierarchy(a).height}
-    total = collection.cube.total
-    lower, upper = np.zeros(length, dtype=np.int64), np.full(length, total)
-    for mask in collection.masks:
-        counts = _counts(collection, mask, levels, codes, length)
-        upper = np.minimum(upper, counts)
-        if not collection.domain.mask(fixed) & ~mask:
-            lower = np.maximum(lower, counts)
-    if collection.is_decomposable and fixed:
-        tree = collection.junction_tree
-        cliques = without_leaves(tree, collection.domain.mask(fixed))
-        separators = [tree.separators[clique] for clique in cliques if tree.parents[clique] in cliques]
-        if all(_fixes(collection, separator, fixed) for separator in separators):
-            counted = [_counts(collection, mask, levels, codes, length) for mask in (tree.cliques[c] for c in cliques)]
-            overlaps = [_counts(collection, separator, levels, codes, length) for separator in separators]
-            parts = len(cliques) - len(separators)
-            both = np.sum(counted, axis=0) - np.sum(overlaps, axis=0, dtype=np.int64)
-            lower = np.maximum(lower, both - total * (parts - 1))
-    return lower, upper
+    cells = CodedCells(collection.domain, levels, codes, length)
 
+    @cache
+    def count(mask: Mask) -> CountArray:
+        return collection.cube.table(mask).counts_in(cells) if mask else np.full(length, collection.cube.total)
 
-def _counts(
-    collection: Collection, mask: int, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
-) -> CountArray:
-    """Rows of a published margin, coarsened to the cells' levels, in each cell: shape (length,)."""
-    domain = collection.domain
-    shared = {a: max(level, levels[a]) for a, level in domain.margin(mask).items() if a in levels}
-    table = collection.cube.table(mask).rolled_up(shared)
-    if not table.attributes:
-        return np.full(length, table.total)
-    return table.counts_in(CodedCells(domain, levels, codes, length))
-
-
-def _fixes(collection: Collection, mask: int, fixed: Mapping[str, int]) -> bool:
-    """Whether cells give every attribute of a margin at its level or finer."""
-    return all(a in fixed and fixed[a] <= level for a, level in collection.domain.margin(mask).items())
+    asked = collection.domain.mask(levels)
+    return known_parts_bounds(collection.domain, maximal_masks(collection.masks), asked, count)
 
 
 @dataclass(frozen=True, eq=False)
 class Extreme:
-    """The proven bound of a count, and a table of whole numbers over the cells that attains it, if one was found."""
+    """The proven bound of a count, and the table of whole numbers that attains it, if one was found."""
 
     bound: float
     table: FloatArray | None
@@ -109,23 +144,11 @@ def extreme_count(
     machine. None goes on after the deadline. The bound is proven in any case. Raises ContradictionError when no table of
     nonnegative whole numbers is consistent.
     """
-    objective = np.where(inside, -float(direction), 0.0)
     fewest, most = _within_each(cells, inside)
-    lowest = -float(most) if direction > 0 else float(fewest)
-    relaxed = least(cells, objective, RealNumbers(min(seconds, deadline.left)))
-    proven = max(relaxed.bound, lowest)
-    if relaxed.table is None:
-        return Extreme(-direction * proven, None)
-    table = np.round(relaxed.table)
-    if np.abs(relaxed.table - table).max(initial=0.0) <= _WHOLE and _is_consistent(cells, table):
-        return Extreme(-direction * proven, table)
-    whole = least(cells, objective, WholeNumbers(min(seconds, deadline.left), nodes))
-    proven = max(proven, whole.bound)
-    if whole.is_optimal and whole.table is not None:
-        table = np.round(whole.table)
-        if _is_consistent(cells, table) and objective @ table <= ceil(proven - _WHOLE):
-            return Extreme(-direction * float(objective @ table), table)
-    return Extreme(-direction * proven, None)
+    proven = -float(most) if direction > 0 else float(fewest)
+    equations = Program(cells.constraints, cells.counts)
+    found = _whole_optimum(equations, np.where(inside, -float(direction), 0.0), proven, (seconds, nodes, deadline))
+    return Extreme(-direction * found.bound, found.table)
 
 
 def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
@@ -141,19 +164,52 @@ def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
     return fewest, most
 
 
-def _is_consistent(cells: PossibleCells, table: FloatArray) -> bool:
-    """Whether a table of whole numbers has exactly the given marginals."""
-    return bool(np.array_equal(np.asarray(cells.constraints @ table), cells.counts))
+class Program(NamedTuple):
+    """Nonnegative numbers with `matrix @ numbers == right`, each at most `most`."""
+
+    matrix: "csr_array[np.float64]"
+    right: FloatArray
+    most: FloatArray | None = None
+
+    def fits(self, table: FloatArray) -> bool:
+        """Whether whole numbers solve it exactly."""
+        is_within = self.most is None or bool((table <= self.most).all())
+        return is_within and bool(np.array_equal(np.asarray(self.matrix @ table), self.right))
 
 
-# Chains of tables that agree on the separators between neighbours: the rows that meet a condition in every table.
+def _whole_optimum(
+    program: Program, objective: FloatArray, proven: float, budget: tuple[float, int, Deadline]
+) -> Extreme:
+    """The least of an objective over whole numbers: by a linear program, then by an integer one. proven: no less is."""
+    # Slow to import, and few need it.
+    from scipy.optimize import LinearConstraint
+
+    seconds, nodes, deadline = budget
+    equations = [LinearConstraint(program.matrix, program.right, program.right)]
+    relaxed = least_within(objective, equations, RealNumbers(min(seconds, deadline.left)), program.most)
+    proven = max(proven, relaxed.bound)
+    if relaxed.table is None:
+        return Extreme(proven, None)
+    table = np.round(relaxed.table)
+    if np.abs(relaxed.table - table).max(initial=0.0) <= _WHOLE and program.fits(table):
+        return Extreme(proven, table)
+    whole = least_within(objective, equations, WholeNumbers(min(seconds, deadline.left), nodes), program.most)
+    proven = max(proven, whole.bound)
+    if whole.is_optimal and whole.table is not None:
+        table = np.round(whole.table)
+        if program.fits(table) and objective @ table <= ceil(proven - _WHOLE):
+            return Extreme(float(objective @ table), table)
+    return Extreme(proven, None)
+
+
+# Junction trees: the rows that meet a condition in every table of a tree of tables that agree on their separators.
 #
-# Rows are joined freely within a separator cell, so the rows that are in a given set of cells of each table at once
-# are a flow: from table to table through the separator cells, at most its count through each cell. What such a flow
-# leaves of the counts agrees on the separators again and can be glued, so the largest flow is the largest number of
-# such rows (Ford and Fulkerson 1956), and it is whole. For the least number, the rows of the first table's set are
-# sent out of the chain wherever they can meet a cell outside; those that cannot be are in every table with these
-# counts.
+# Rows are joined freely within a separator cell, so whatever part of the counts agrees on the separators can be glued,
+# and so can what it leaves. The most rows that meet the condition are the largest such part within the cells that meet it:
+# along a chain a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956), else a
+# program over the cells of the tables. For the least number, the rows of the first table that meet it are sent out of the
+# tree, each along one path, to a cell that does not. Such paths are a flow in any tree; rows that find none meet the
+# condition in every table with these counts.
 
 
 FLOW_LIMIT = 2**31 - 1
@@ -161,71 +217,104 @@ FLOW_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class ChainTable:
-    """One table of a chain.
+class LinkedTable:
+    """One table of a tree, parents before their children.
 
-    counts: rows of its cells, shape (cells,). before, after: the separator cell behind and ahead of each cell; at the ends
-    of the chain all of them are 0. Raises DomainMismatchError for other shapes.
+    counts: rows of its cells, shape (cells,). parent: place of its parent; -1 for the first table. places, above: the
+    separator cell of each of its own cells and of each of the parent's cells; of the first table all its cells are in 0.
     """
 
     counts: CountArray
-    before: IndexArray
-    after: IndexArray
-
-    def __post_init__(self) -> None:
-        if self.before.shape != self.counts.shape or self.after.shape != self.counts.shape:
-            raise DomainMismatchError("each cell of a chain has a count and a separator cell on either side")
+    parent: int
+    places: IndexArray
+    above: IndexArray
 
 
-def most_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> int:
-    """The most rows that can lie in the given cells of every table at once. inside: for each table, shape (cells,).
+def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int:
+    """The most rows that can be in the given cells of every table of a chain, in its order. inside: shape (cells,) each.
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
-    cells_inside = [np.flatnonzero(within) for within in inside]
-    begins = _begins(chain)
-    tails = [begin + table.before[cells] for begin, table, cells in zip(begins, chain, cells_inside)]
-    heads = [begin + table.after[cells] for begin, table, cells in zip(begins[1:], chain, cells_inside)]
-    rows = [table.counts[cells] for table, cells in zip(chain, cells_inside)]
-    return _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, begins[-1])
+    begins = _begins(tables)
+    edges: _Edges = []
+    for number, (table, within) in enumerate(zip(tables, inside)):
+        is_last = number == len(tables) - 1
+        ahead = np.zeros_like(table.places) if is_last else tables[number + 1].above
+        edges.append((begins[number] + table.places[within], begins[number + 1] + ahead[within], table.counts[within]))
+    return _largest_flow(edges, begins[-1], begins[-1] + 1)
 
 
-def least_inside(chain: Sequence[ChainTable], inside: Sequence[BoolArray]) -> int:
-    """The least number of rows that lie in the given cells of every table at once. inside: for each table, shape (cells,).
+def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int:
+    """The least number of rows that are in the given cells of every table. inside: for each table, shape (cells,).
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
-    begins = _begins(chain)
-    outside = begins[-1]
-    tails, heads, rows = [], [], []
-    for place, (table, within) in enumerate(zip(chain, inside)):
-        is_last = place == len(chain) - 1
-        # A row outside of the first table's cells counts as gone already; one inside to the last is there for good.
-        cells = within if place == 0 else ~within if is_last else np.ones_like(within)
-        tails.append(begins[place] + table.before[cells])
-        heads.append(np.where(within, begins[place + 1] + table.after, outside)[cells])
-        rows.append(table.counts[cells])
-    gone = _largest_flow(np.concatenate(tails), np.concatenate(heads), np.concatenate(rows), 0, outside)
-    return int(chain[0].counts[inside[0]].sum()) - gone
+    begins = _begins(tables)
+    gone = begins[-1]
+    edges: _Edges = []
+    nodes = gone + 1
+    for number, (table, within) in enumerate(zip(tables, inside)):
+        ways = [(begins[n], child.above) for n, child in enumerate(tables) if child.parent == number and n]
+        entered = begins[number] + table.places
+        if number:
+            edges.append((entered[~within], np.full(np.count_nonzero(~within), gone), table.counts[~within]))
+        if len(ways) > 1:  # a row of a cell goes one of several ways
+            cells = nodes + np.arange(len(table.counts))
+            nodes += len(cells)
+            edges.append((entered[within], cells[within], table.counts[within]))
+            entered = cells
+        for begin, above in ways:
+            edges.append((entered[within], begin + above[within], table.counts[within]))
+    return int(tables[0].counts[inside[0]].sum()) - _largest_flow(edges, gone, nodes)
 
 
-def _begins(chain: Sequence[ChainTable]) -> list[int]:
-    """The number of the first cell behind each table, and of the one cell ahead of the last."""
-    sizes = [
-        int(max(one.after.max(initial=0), other.before.max(initial=0))) + 1 for one, other in zip(chain, chain[1:])
-    ]
+def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
+    """The most rows that can be in the given cells of every table, as `extreme_count`; the table lists those of each."""
+    # Slow to import, and few need it.
+    from scipy.sparse import csr_array
+
+    chosen = [np.flatnonzero(within) for within in inside]
+    first = np.cumsum([0, *map(len, chosen)])
+    begins = _begins(tables)
+    rows, columns, signs = [], [], []
+    for number, table in enumerate(tables):
+        if number:
+            above = chosen[table.parent]
+            rows += [begins[number] - 1 + table.places[chosen[number]], begins[number] - 1 + table.above[above]]
+            columns += [first[number] + np.arange(len(chosen[number])), first[table.parent] + np.arange(len(above))]
+            signs += [np.ones(len(chosen[number])), -np.ones(len(above))]
+    entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
+    matrix = csr_array(entries, shape=(begins[-1] - 1, int(first[-1])))
+    counts = np.concatenate([table.counts[cells] for table, cells in zip(tables, chosen)]).astype(np.float64)
+    objective = -(np.arange(first[-1]) < first[1]).astype(np.float64)
+    proven = -min(float(table.counts[cells].sum()) for table, cells in zip(tables, chosen))
+    program = Program(matrix, np.zeros(begins[-1] - 1), counts)
+    found = _whole_optimum(program, objective, proven, (inf, ALL_NODES, deadline))
+    return Extreme(-found.bound, found.table)
+
+
+def _begins(tables: Sequence[LinkedTable]) -> list[int]:
+    """The number of the first separator cell of each table, and the number after all."""
+    sizes = [int(max(t.places.max(initial=0), t.above.max(initial=0))) + 1 for t in tables[1:]]
     return [0, *np.cumsum([1, *sizes]).tolist()]
 
 
-def _largest_flow(tails: IndexArray, heads: IndexArray, rows: CountArray, source: int, sink: int) -> int:
-    if rows.sum() > FLOW_LIMIT:
-        raise DomainMismatchError(f"more than {FLOW_LIMIT} rows are too many for a maximum flow")
+_Edges: TypeAlias = list[tuple[IndexArray, IndexArray, CountArray]]
+"""Edges of a network from tails to heads, with the rows that each can carry. Edges between the same nodes add up."""
+
+
+def _largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
+    """The largest flow from node 0."""
     # Slow to import, and few need them.
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    capacities = csr_array((rows.astype(np.int32), (tails, heads)), shape=(sink + 1, sink + 1))
-    return int(maximum_flow(capacities, source, sink).flow_value)
+    tails, heads, rows = map(np.concatenate, zip(*edges))
+    if rows[tails == 0].sum() > FLOW_LIMIT:
+        raise DomainMismatchError(f"more than {FLOW_LIMIT} rows are too many for a maximum flow")
+    capacities = csr_array((np.minimum(rows, FLOW_LIMIT), (tails, heads)), shape=(nodes, nodes))
+    capacities.data = np.minimum(capacities.data, FLOW_LIMIT).astype(np.int32)
+    return int(maximum_flow(capacities, 0, sink).flow_value)
 
 
 # Occupied cells: the possible cells that some nonnegative table with the given marginals does not leave empty.

@@ -21,7 +21,7 @@ import numpy as np
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.tables.contingency_table import CodedCells, ContingencyTable, match, match_size
+from models.tables.contingency_table import CodedCells, ContingencyTable, group, match, match_size, pack
 from models.tables.hierarchy import Domain, Margin
 
 if TYPE_CHECKING:
@@ -165,10 +165,21 @@ class PossibleCells:
         lower, upper = propagated(equations, known, most)
         return lower[:size], upper[:size]
 
-    @property
+    @cached_property
     def coded_cells(self) -> CodedCells:
         """The cells by their codes."""
         return CodedCells(self.domain, self.margin, self.codes, len(self))
+
+    def grouped(self, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
+        """For each cell of a coarser margin one place, and for each place its cell of the margin: shape (cells,)."""
+        columns, radices = self.coded_cells.columns(margin)
+        return group(*pack(columns, radices, len(self)))
+
+    def labels(self, place: int, margin: Mapping[str, int]) -> dict[str, str]:
+        """The values of a coarser margin that a cell has, in the domain's order."""
+        columns, _ = self.coded_cells.columns(margin)
+        ordered = sorted(margin, key=self.domain.index)
+        return {a: self.domain.hierarchy(a).labels[margin[a]][int(c[place])] for a, c in zip(ordered, columns)}
 
 
 def possible_cells(collection: Collection, limit: int) -> PossibleCells:

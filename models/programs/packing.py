@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.junction_tree import Collection
-from models.programs.cell_bounds import FLOW_LIMIT, ChainTable, most_inside
+from models.programs.cell_bounds import FLOW_LIMIT, LinkedTable, most_in_chain
 from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within, possible_cells
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -188,31 +188,22 @@ class Packing:
         return _in_a_chain(self.masks) if len(self.masks) <= _IN_A_CHAIN else None
 
     def _largest_flow(self, limits: FloatArray, chain: Sequence[int]) -> int:
-        tables = []
-        for place, margin in enumerate(chain):
-            margin_limits = limits[self.begins[margin] : self.begins[margin + 1]]
-            before, after = self._shared[place], self._shared[place + 1]
-            kept_indices = np.flatnonzero(margin_limits > 0)
-            tables.append(
-                ChainTable(_whole(margin_limits[kept_indices]), before[1][kept_indices], after[0][kept_indices])
-            )
-        return most_inside(tables, [np.ones(len(table.counts), dtype=bool) for table in tables])
+        whole = limits.astype(np.int64)
+        tables = [
+            LinkedTable(whole[self.begins[margin] : self.begins[margin + 1]], place - 1, *self._shared[place])
+            for place, margin in enumerate(chain)
+        ]
+        return most_in_chain(tables, [table.counts > 0 for table in tables])
 
     @cached_property
     def _shared(self) -> list[tuple[IndexArray, IndexArray]]:
-        """Before, between and behind the margins of the chain: which shared cell those of either neighbour fall into."""
+        """For each margin of the chain the cells that it shares with the one before: where its own and that one's fall."""
         chain = self.chain or ()
-        none = np.zeros(0, dtype=np.intp)
-        ends = [np.zeros(len(self.tables[margin]), dtype=np.intp) for margin in (chain[0], chain[-1])]
-        between = []
-        for one, other in zip(chain, chain[1:]):
-            cells = self.cube.table(self.masks[one] & self.masks[other])
-            between.append((self.tables[one].positions_in(cells), self.tables[other].positions_in(cells)))
-        return [(none, ends[0]), *between, (ends[1], none)]
-
-
-def _whole(limits: FloatArray) -> CountArray:
-    return np.asarray(limits, dtype=np.int64)
+        shared = [(np.zeros(len(self.tables[chain[0]]), dtype=np.intp), np.zeros(0, dtype=np.intp))]
+        for before, margin in zip(chain, chain[1:]):
+            cells = self.cube.table(self.masks[before] & self.masks[margin])
+            shared.append((self.tables[margin].positions_in(cells), self.tables[before].positions_in(cells)))
+        return shared
 
 
 def _in_a_chain(masks: Sequence[Mask]) -> tuple[int, ...] | None:
