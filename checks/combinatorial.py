@@ -8,15 +8,15 @@ A collection passes when no t has 0 < U(t) < k. For a decomposable one with one 
 Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
 the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
 anonymity, and only when there are two of them at least. With several sensitive attributes a group of them is
-searched as a whole (`group_by_search`).
+searched as a whole.
 """
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.cell_bounds import extreme_count
-from models.programs.consistent_tables import PossibleCells, WholeNumbers, possible_cells
-from models.programs.packing import PackedRows, Packing
-from models.tables.contingency_table import ContingencyTable, group, pack
+from models.programs.consistent_tables import WholeNumbers, possible_cells
+from models.programs.packing import FitScreen, PackedRows, Packing
+from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -149,6 +149,10 @@ class GroupTree(FittingClasses[ContingencyTable]):
         return WorstClass(self.cell(combination), margins=self.tree.margins)
 
 
+Part: TypeAlias = SensitiveTree | GroupTree
+"""The cliques of one sensitive attribute, or of several that are linked."""
+
+
 def _published_levels(tree: SensitiveTree) -> list[int]:
     return sorted({classes.level for classes in tree.classes})
 
@@ -184,113 +188,171 @@ def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-def by_search(tree: SensitiveTree, k: int, budget: int = FULL.cell_branches) -> Finding:
-    """Look for a class combination with 0 < U < k, clique by clique, the smallest U first.
+# One search and one recursion over class combinations, for one attribute and for several: what the classes leave are
+# limits, and only how many rows fit below them differs.
 
-    A partial combination is dropped when its U is 0, or when no completion can bring it below k. Undecided when more than
-    `budget` partial combinations would have to be looked at.
-    """
-    factors = slice_factors(tree, cap=float(k))
-    arriving = inside_minima(tree, factors)
-    examined = 0
 
-    def screen(chosen: IndexArray, vectors: FloatArray) -> IndexArray:
-        nonlocal examined
-        examined += len(chosen)
-        if examined > budget:
+_FLOW = 50
+"""Partial combinations that cost as much as one flow."""
+
+_NUMBERS = 1 << 21
+"""Limits that are looked at together."""
+
+
+@dataclass
+class _Judge:
+    """Judges the limits of class combinations, single cells exactly, and counts the work."""
+
+    part: Part
+    k: int
+    budget: Budget
+    examined: int = 0
+    programs: int = 0
+    algorithms: dict[Algorithm, None] = field(default_factory=dict)
+    undecided: WorstClass | None = None
+
+    @cached_property
+    def factors(self) -> tuple[FloatArray, ...]:
+        """For each clique the limits of each class, at most k."""
+        cap = float(self.k)
+        return slice_factors(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
+
+    def screened(self, limits: FloatArray, enough: float) -> FitScreen:
+        """Whether any row fits, and how many fit surely up to `enough`: of one attribute exactly how many."""
+        if isinstance(self.part, GroupTree):
+            return self.part.packing.screened(limits, enough)
+        upper = upper_bounds(self.part, limits)
+        return FitScreen(upper > 0, upper)
+
+    def spend(self, work: int) -> None:
+        """Raise TooManyVectorsError where that is more than the budget has."""
+        self.examined += work
+        if self.examined > self.budget.cell_branches:
             raise TooManyVectorsError
-        upper = upper_bounds(tree, vectors)
-        lowest = vectors
+
+    def failing(self, chosen: IndexArray, limits: FloatArray) -> WorstClass | None:
+        """The first of some cells that some rows fit into, but fewer than k; what cannot be told is kept as undecided."""
+        _, first = np.unique(limits, axis=0, return_index=True)
+        for place in np.sort(first).tolist():
+            self.part.deadline.check()
+            rows = self._rows(limits[place], self.k)
+            if rows.most < self.k:
+                exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
+                return self._described(chosen[place], exactly)
+            if rows.least < self.k:
+                self.undecided = self._described(chosen[place], rows)
+        return None
+
+    def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
+        if isinstance(self.part, SensitiveTree):
+            exactly = int(upper_bounds(self.part, limits[None])[0])
+            return PackedRows(exactly, exactly, 0)
+        packing = self.part.packing
+        self.algorithms[Algorithm.MAXIMUM_FLOW if packing.takes_flow(limits) else Algorithm.INTEGER_PROGRAMMING] = None
+        self.spend(_FLOW)
+        remains = self.programs < self.budget.cell_programs
+        seconds = min(self.budget.seconds, self.part.deadline.left) if remains else 0.0
+        rows = packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
+        self.programs += rows.programs
+        return rows
+
+    def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
+        worst = self.part.describe(combination.tolist())
+        least = max(rows.least, 1)  # some row is known to fit
+        if least == rows.most:
+            return replace(worst, count=rows.most)
+        return replace(worst, count_between=(least, rows.most))
+
+    def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
+        """What was found."""
+        algorithms = (algorithm, *self.algorithms)
+        if verdict is Verdict.HOLDS and self.undecided is not None:
+            verdict, worst = Verdict.UNDECIDED, self.undecided
+        return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
+
+
+def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
+    """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
+
+    A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
+    take more work than the budget has.
+    """
+    judge = _Judge(part, k, budget)
+    factors = judge.factors
+    arriving = inside_minima(part, factors)
+
+    def screen(chosen: IndexArray, limits: FloatArray) -> IndexArray:
+        judge.spend(len(chosen))
+        lowest = limits
         for clique in range(chosen.shape[1], len(factors)):
-            parent = tree.tree.parents[clique]
+            parent = part.tree.parents[clique]
             if parent < chosen.shape[1]:
-                lowest = np.minimum(lowest, arriving[clique][tree.outward[clique][chosen[:, parent]]])
-        possible = np.flatnonzero((upper > 0) & (upper_bounds(tree, lowest) < k))
-        return np.asarray(possible[np.argsort(upper[possible], kind="stable")], dtype=np.intp)
+                lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
+        screened = judge.screened(lowest, float(k))
+        possible = screened.possible if lowest is limits else judge.screened(limits, 0.0).possible
+        open_ones = np.flatnonzero(possible & (screened.surely < k))
+        return np.asarray(open_ones[np.argsort(screened.surely[open_ones], kind="stable")], dtype=np.intp)
 
+    width = (
+        factors[0].shape[1] if isinstance(part, SensitiveTree) else max(part.packing.width, part.packing.joint_cells)
+    )
     try:
-        for chosen, vectors in tree.depth_first(factors, np.minimum, screen):
-            worst = _described(tree, chosen[0], float(upper_bounds(tree, vectors[:1])[0]))
-            return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.BRANCH_AND_BOUND,), examined)
+        for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // max(width, 1), 16)):
+            if (worst := judge.failing(chosen, limits)) is not None:
+                return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
     except TooManyVectorsError:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
-    return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.BRANCH_AND_BOUND,), examined)
+        return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED, judge.undecided)
+    return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
 
 
-def by_vector_sets(tree: SensitiveTree, k: int, limit: int = FULL.cell_vectors) -> Finding:
-    """The recursion of the module docstring: vectors capped at k, worked up the tree, never the join.
+def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
+    """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
 
-    Besides dominance, a vector is dropped when what the rest of the tree can be leaves at least k on its cell: the
-    values that nothing outside can empty already sum to k. Undecided when a step would make more than `limit` vectors.
+    Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
+    would take more work than the budget has.
     """
-    factors = slice_factors(tree, cap=float(k))
-    outside = outside_minima(tree, factors)
+    judge = _Judge(part, k, budget)
+    outside = outside_minima(part, judge.factors)
 
-    def safe(clique: int, vectors: FloatArray, block: IndexArray) -> BoolArray:
-        return upper_bounds(tree, np.minimum(vectors, outside[clique][block])) >= k
+    def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
+        return np.asarray(judge.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
 
-    prune = partial(minimal_of_equal_support, deadline=tree.deadline)
+    def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
+        possible = np.flatnonzero(judge.screened(limits, 0.0).possible)
+        smallest = minimal_of_equal_support(limits[possible], block[possible], part.deadline)
+        return np.asarray(possible[smallest], dtype=np.intp)
+
     try:
-        worked_up = work_up(tree, factors, np.minimum, prune, limit, safe)
+        worked_up = work_up(part, judge.factors, np.minimum, prune, budget.cell_vectors, safe)
+        screened = judge.screened(worked_up.vectors, float(k))
+        open_ones = np.flatnonzero(screened.possible & (screened.surely < k))
+        open_ones = open_ones[np.argsort(screened.surely[open_ones], kind="stable")]
+        worst = judge.failing(worked_up.chosen[open_ones], worked_up.vectors[open_ones])
     except TooManyVectorsError:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.VECTOR_SETS,), limit)
-    bounds = upper_bounds(tree, worked_up.vectors)
-    broken = np.flatnonzero((bounds > 0) & (bounds < k))
-    if not len(broken):
-        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, (Algorithm.VECTOR_SETS,), worked_up.examined)
-    lowest = int(broken[bounds[broken].argmin()])
-    worst = _described(tree, worked_up.chosen[lowest], float(bounds[lowest]))
-    return Finding("k-combinatorial", Verdict.FAILS, {"k": k}, worst, (Algorithm.VECTOR_SETS,), worked_up.examined)
+        return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
+    judge.examined += worked_up.examined
+    return judge.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
 
 
-def by_join(tree: SensitiveTree, k: int, limit: int = 20_000_000) -> Finding:
-    """The reference: U of every class combination. Undecided when there are more than `limit`."""
-    if tree.combination_count > limit:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.JOIN,), 0)
-    worst: tuple[float, IndexArray] | None = None
-    examined = 0
-    for combinations, vectors in tree.combinations(slice_factors(tree), np.minimum):
-        bounds = upper_bounds(tree, vectors)
-        possible = bounds > 0
-        examined += int(possible.sum())
-        if possible.any():
-            lowest = int(np.where(possible, bounds, np.inf).argmin())
-            if worst is None or bounds[lowest] < worst[0]:
-                worst = float(bounds[lowest]), combinations[lowest]
-    verdict = Verdict.FAILS if worst is not None and worst[0] < k else Verdict.HOLDS
-    described = _described(tree, worst[1], worst[0]) if worst else None
-    return Finding("k-combinatorial", verdict, {"k": k}, described, (Algorithm.JOIN,), examined)
-
-
-def _described(tree: SensitiveTree, combination: IndexArray, bound: float) -> WorstClass:
-    return replace(tree.describe(combination.tolist()), count=int(bound))
-
-
-def of_tree(tree: SensitiveTree, k: int, budget: Budget = FULL) -> Finding:
-    """Whether the cliques of one sensitive attribute are k-combinatorially anonymous, by search, then by vector sets.
+def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
+    """Whether the cliques of one group of sensitive attributes are k-combinatorially anonymous: by search, then by sets.
 
     Raises TimeOverError when the budget's deadline comes before the verdict.
     """
-    tree = tree.until(budget.deadline)
-    finding = by_search(tree, k, budget.cell_branches)
-    return by_vector_sets(tree, k, budget.cell_vectors) if finding.verdict is Verdict.UNDECIDED else finding
-
-
-def of_part(part: SensitiveTree | GroupTree, k: int, budget: Budget = FULL) -> Finding:
-    """Whether the cliques of one group of sensitive attributes are k-combinatorially anonymous.
-
-    Raises TimeOverError when the budget's deadline comes before the verdict.
-    """
-    return of_tree(part, k, budget) if isinstance(part, SensitiveTree) else of_group(part, k, budget)
+    part = part.until(budget.deadline)
+    finding = by_search(part, k, budget)
+    if finding.verdict is not Verdict.UNDECIDED:
+        return finding
+    again = by_vector_sets(part, k, budget)
+    return finding if again.verdict is Verdict.UNDECIDED else again
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
-    A decomposable one group by group of the sensitive attributes that are published together: by the closed form for one
-    attribute, as `of_group` says for several. Without a junction tree by programming. One
-    cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none of these comes
-    to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
+    A decomposable one group by group of the sensitive attributes that are published together; without a junction tree by
+    programming. One cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none
+    of these comes to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -299,7 +361,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     if not collection.is_decomposable:
         return by_programming(collection, sensitive, k, budget)
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
-    parts: list[SensitiveTree | GroupTree] = []
+    parts: list[Part] = []
     findings: list[Finding] = []
     for linked in (one for one in groups if len(one.cliques) > 1):
         # Where every class has k rows, one clique cannot break it.
@@ -324,7 +386,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
 
 
-def tree_of_group(collection: Collection, group: SensitiveGroup) -> SensitiveTree | GroupTree:
+def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
     """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large to be laid out."""
     if len(group.attributes) > 1:
         return GroupTree.of(collection.cube, group)
@@ -332,19 +394,18 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> SensitiveTre
     return SensitiveTree.of(collection.junction_tree, attribute, ClassSource(collection.cube.table, attribute))
 
 
-def _with_nearest(
-    holding: Finding, parts: Sequence[SensitiveTree | GroupTree], link: Finding, budget: Budget
-) -> Finding:
+def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:
     """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
 
     budget: what it says of a proof are the partial combinations that may be looked at for it; the smallest one met is
     shown where it ends before.
     """
     nearest, examined = link, 0
+    limited = replace(budget, cell_programs=min(budget.cell_programs, _NEAREST_PROGRAMS))
     for part in parts:
         while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
             try:
-                closer = _searched(part, count, replace(budget, cell_branches=budget.proof - examined))
+                closer = by_search(part, count, replace(limited, cell_branches=budget.proof - examined))
             except TimeOverError:
                 closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
             examined += closer.examined
@@ -355,12 +416,6 @@ def _with_nearest(
                 break
             nearest = closer
     return replace(holding, worst=nearest.worst, examined=holding.examined + examined)
-
-
-def _searched(part: SensitiveTree | GroupTree, k: int, budget: Budget) -> Finding:
-    if isinstance(part, SensitiveTree):
-        return by_search(part, k, budget.cell_branches)
-    return group_by_search(part, k, replace(budget, cell_programs=min(budget.cell_programs, _NEAREST_PROGRAMS)))
 
 
 _NEAREST_PROGRAMS = 50
@@ -390,147 +445,6 @@ _NEAREST_PROGRAMS = 50
 # 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
 
 
-_FLOW = 50
-"""Partial combinations that cost as much as one flow."""
-
-_NUMBERS = 1 << 21
-"""Limits that are looked at together."""
-
-
-@dataclass
-class _Judge:
-    """Judges single cells exactly, and counts the work."""
-
-    group: GroupTree
-    k: int
-    budget: Budget
-    examined: int = 0
-    programs: int = 0
-    algorithms: dict[Algorithm, None] = field(default_factory=dict)
-    undecided: WorstClass | None = None
-
-    def spend(self, work: int) -> None:
-        """Raise TooManyVectorsError where that is more than the budget has."""
-        self.examined += work
-        if self.examined > self.budget.cell_branches:
-            raise TooManyVectorsError
-
-    def failing(self, chosen: IndexArray, limits: FloatArray) -> WorstClass | None:
-        """The first of some cells that some rows fit into, but fewer than k; what cannot be told is kept as undecided."""
-        _, first = np.unique(limits, axis=0, return_index=True)
-        for place in np.sort(first).tolist():
-            self.group.deadline.check()
-            rows = self._rows(limits[place], self.k)
-            if rows.most < self.k:
-                exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
-                return self._described(chosen[place], _not_empty(exactly))
-            if rows.least < self.k:
-                self.undecided = self._described(chosen[place], _not_empty(rows))
-        return None
-
-    def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
-        takes_flow = self.group.packing.takes_flow(limits)
-        self.algorithms[Algorithm.MAXIMUM_FLOW if takes_flow else Algorithm.INTEGER_PROGRAMMING] = None
-        self.spend(_FLOW)
-        remains = self.programs < self.budget.cell_programs
-        seconds = min(self.budget.seconds, self.group.deadline.left) if remains else 0.0
-        rows = self.group.packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
-        self.programs += rows.programs
-        return rows
-
-    def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
-        worst = self.group.describe(combination.tolist())
-        if rows.least == rows.most:
-            return replace(worst, count=rows.most)
-        return replace(worst, count_between=(rows.least, rows.most))
-
-    def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
-        """What was found."""
-        algorithms = (algorithm, *self.algorithms)
-        if verdict is Verdict.HOLDS and self.undecided is not None:
-            verdict, worst = Verdict.UNDECIDED, self.undecided
-        return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
-
-
-def group_by_search(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
-    """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
-
-    A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
-    take more work than the budget has.
-    """
-    factors, packing = group.limits(float(k)), group.packing
-    arriving = inside_minima(group, factors)
-    judge = _Judge(group, k, budget)
-
-    def screen(chosen: IndexArray, limits: FloatArray) -> IndexArray:
-        judge.spend(len(chosen))
-        lowest = limits
-        for clique in range(chosen.shape[1], len(factors)):
-            parent = group.tree.parents[clique]
-            if parent < chosen.shape[1]:
-                lowest = np.minimum(lowest, arriving[clique][group.outward[clique][chosen[:, parent]]])
-        screened = packing.screened(lowest, float(k))
-        possible = screened.possible if lowest is limits else packing.screened(limits, 0.0).possible
-        open_ones = np.flatnonzero(possible & (screened.surely < k))
-        return np.asarray(open_ones[np.argsort(screened.surely[open_ones], kind="stable")], dtype=np.intp)
-
-    block = max(_NUMBERS // max(packing.width, packing.joint_cells), 16)
-    try:
-        for chosen, limits in group.depth_first(factors, np.minimum, screen, block):
-            if (worst := judge.failing(chosen, limits)) is not None:
-                return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
-    except TooManyVectorsError:
-        return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED, judge.undecided)
-    return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
-
-
-def group_by_vector_sets(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
-    """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
-
-    Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
-    would take more work than the budget has.
-    """
-    factors, packing = group.limits(float(k)), group.packing
-    outside = outside_minima(group, factors)
-    judge = _Judge(group, k, budget)
-
-    def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
-        return np.asarray(packing.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
-
-    def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
-        possible = np.flatnonzero(packing.screened(limits, 0.0).possible)
-        smallest = minimal_of_equal_support(limits[possible], block[possible], group.deadline)
-        return np.asarray(possible[smallest], dtype=np.intp)
-
-    try:
-        worked_up = work_up(group, factors, np.minimum, prune, budget.cell_vectors, safe)
-        screened = packing.screened(worked_up.vectors, float(k))
-        remaining_indices = np.flatnonzero(screened.possible & (screened.surely < k))
-        worst = judge.failing(worked_up.chosen[remaining_indices], worked_up.vectors[remaining_indices])
-    except TooManyVectorsError:
-        return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
-    judge.examined += worked_up.examined
-    return judge.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
-
-
-def of_group(group: GroupTree, k: int, budget: Budget = FULL) -> Finding:
-    """Whether the cliques of a group are k-combinatorially anonymous, by search, then by vector sets.
-
-    Raises TimeOverError when the budget's deadline comes before the verdict.
-    """
-    group = group.until(budget.deadline)
-    finding = group_by_search(group, k, budget)
-    if finding.verdict is not Verdict.UNDECIDED:
-        return finding
-    again = group_by_vector_sets(group, k, budget)
-    return finding if again.verdict is Verdict.UNDECIDED else again
-
-
-def _not_empty(rows: PackedRows) -> PackedRows:
-    """With one row at least, where some row is known to fit."""
-    return rows._replace(least=max(rows.least, 1))
-
-
 # k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
 #
 # For each nonsensitive cell t the largest count U(t) of a consistent table of whole numbers. A table that a program
@@ -549,16 +463,16 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
         cells = possible_cells(collection, budget.cells)
     except TooManyCellsError as error:
         return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, algorithms, 0, str(error))
-    public = [a for a in collection.domain.attributes if a in cells.margin and a not in sensitive]
-    radices = [collection.domain.hierarchy(a).size(cells.margin[a]) for a in public]
-    keys, space = pack([cells.codes[a] for a in public], radices, len(cells))
-    rows, cell_of = group(keys, space)
-    open_cells = np.ones(len(rows), dtype=bool)
+    domain = collection.domain
+    public = {a: level for a, level in cells.margin.items() if a not in sensitive}
+    margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
+    places, cell_of = cells.grouped(public)
+    open_cells = np.ones(len(places), dtype=bool)
     undecided: WorstClass | None = None
     solved = 0
     while open_cells.any():
         target = int(np.flatnonzero(open_cells)[0])
-        described = _described_cell(collection, sensitive, cells, public, int(rows[target]))
+        described = WorstClass(cell=cells.labels(int(places[target]), public), margins=margins)
         if solved >= budget.cell_programs or budget.deadline.is_over:
             undecided = undecided or replace(described, count_between=(0, int(collection.cube.total)))
             break
@@ -569,7 +483,7 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
             if extreme.bound >= 1 - _WHOLE:
                 undecided = undecided or replace(described, count_between=(0, int(extreme.bound + _WHOLE)))
             continue
-        reached = np.bincount(cell_of, extreme.table, minlength=len(rows))
+        reached = np.bincount(cell_of, extreme.table, minlength=len(places))
         largest = int(reached[target])
         if 0 < largest < k:
             worst = replace(described, count=largest)
@@ -580,15 +494,6 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
         note = f"the {what} before every cell was decided"
         return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, undecided, algorithms, solved, note)
     return Finding("k-combinatorial", Verdict.HOLDS, parameters, None, algorithms, solved)
-
-
-def _described_cell(
-    collection: Collection, sensitive: AnyCollection[str], cells: PossibleCells, public: list[str], row: int
-) -> WorstClass:
-    domain = collection.domain
-    labels = {a: domain.hierarchy(a).labels[cells.margin[a]][int(cells.codes[a][row])] for a in public}
-    margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
-    return WorstClass(cell=labels, margins=margins)
 
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
