@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import combinations, groupby, product, repeat
+from itertools import chain, combinations, groupby, product
 from math import ceil, floor, inf, prod
 from operator import or_
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -33,8 +33,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
-from models.programs.exchanges import ExchangedRows, Exchanges
-from models.tables.contingency_table import group, is_dense, look_up, pack
+from models.tables.contingency_table import is_dense, look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -71,20 +70,19 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
-    public = Collection.of(collection.cube, masks)
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     programs, examined, is_complete = budget.cell_programs, 0, True
-    for question in _questions(public, budget.cells):
+    for question in _questions(Collection.of(collection.cube, masks), budget.cells):
         if programs <= 0 or budget.deadline.is_over:
             is_complete = False
             break
         if question is None:
             is_complete = False
             continue
-        asked = _Certain(question, k, budget, programs)
+        asked = _Certain(*question, k, replace(budget, cell_programs=programs))
         cell = asked.found()
         programs -= asked.programs
-        examined += question.targets
+        examined += len(asked.places)
         if cell is not None:
             return replace(unknown, verdict=Verdict.FAILS, worst=cell, examined=examined)
         is_complete = is_complete and asked.is_decided
@@ -94,121 +92,60 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
     return replace(unknown, examined=examined, note=note)
 
 
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """Which cells of a margin are certain to be small by some tables.
-
-    cells: that these tables leave possible. target: shape (len(cells),), the cell of the margin that each falls into.
-    targets: how many of those there are.
-    """
-
-    cells: PossibleCells
-    margin: Mapping[str, int]
-    target: IndexArray
-    targets: int
-
-    @classmethod
-    def of(cls, cells: PossibleCells, mask: Mask) -> "_Question":
-        """About a margin that is no finer than the cells."""
-        margin = cells.domain.margin(mask)
-        columns, radices = cells.coded_cells.columns(margin)
-        rows, target = group(*pack(columns, radices, len(cells)))
-        return cls(cells, margin, target, len(rows))
-
-    def labels(self, target: int) -> dict[str, str]:
-        """The values of a cell of the margin."""
-        row = int(np.flatnonzero(self.target == target)[0])
-        coded, domain = self.cells.coded_cells, self.cells.domain
-        return {
-            a: domain.hierarchy(a).labels[level][int(coded.column(a, level)[row])] for a, level in self.margin.items()
-        }
-
-
-def _questions(public: Collection, most: int) -> Iterator[_Question | None]:
-    """About each three attributes, those of few values first: by all that tables say no finer than a margin, then by all.
+def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, Mask] | None]:
+    """Margins of each three attributes, those of few values first: by all that is shown no finer, then by all that is shown.
 
     The first are small, and the usual cycle, three tables of two attributes each, is of that kind. most: cells that some
     tables leave possible; None stands for questions about more.
     """
-    domain = public.domain
-    threes = [three for three in map(_Three.of, repeat(public), combinations(_shown(public), 3)) if three is not None]
-    threes.sort(key=lambda three: (domain.cell_count(three.finest), three.finest))
-    for margins_of in (_Three.coarse, _Three.fine):
-        for three in threes:
-            for by, margins in margins_of(three, domain):
-                try:
-                    cells = possible_cells(public.within(by), most)
-                except TooManyCellsError:
-                    yield None
-                    continue
-                for margin in margins:
-                    yield _Question.of(cells, margin)
+    domain, union = public.domain, reduce(or_, public.masks, 0)
+
+    def of_few_values(margins: AnyCollection[Mask]) -> list[Mask]:
+        return sorted(margins, key=lambda margin: (domain.cell_count(margin), margin))
+
+    def levels(three: Mask) -> list[list[Mask]]:
+        own_masks = (domain.attribute_masks[place] for place in domain.places(three))
+        return [sorted({mask & own for mask in public.masks} - {0}) for own in own_masks]
+
+    finest = [union & domain.attribute_masks[place] for place in domain.places(union)]
+    threes = of_few_values([three for three in map(sum, combinations(finest, 3)) if not _has_tree(public, three)])
+    coarse = (
+        (margin, [margin])
+        for three in threes
+        for margin in of_few_values(set(map(sum, product(*levels(three)))))
+        if not _has_tree(public, margin)
+    )
+    fine = ((three, of_few_values(set(map(sum, product(*([0, *own] for own in levels(three))))))) for three in threes)
+    for by, margins in chain(coarse, fine):
+        try:
+            cells = possible_cells(public.within(by), most)
+        except TooManyCellsError:
+            yield None
+            continue
+        yield from ((cells, margin) for margin in margins if len(list(domain.places(margin))) > 1)
 
 
-def _shown(public: Collection) -> list[Mask]:
-    """Of each attribute its finest level that some margin shows."""
-    finest = reduce(or_, public.masks, 0)
-    return [finest & public.domain.attribute_masks[place] for place in public.domain.places(finest)]
-
-
-@dataclass(frozen=True)
-class _Three:
-    """Three attributes. levels: of each the levels at which a margin shows it. masks: what margins show of them."""
-
-    levels: tuple[tuple[Mask, ...], ...]
-    masks: frozenset[Mask]
-
-    @classmethod
-    def of(cls, public: Collection, parts: Sequence[Mask]) -> "_Three | None":
-        """Three attributes at their finest levels; None where what is shown of them has a junction tree."""
-        masks = frozenset(mask & sum(parts) for mask in public.masks) - {0}
-        if _has_tree(public.domain, masks):
-            return None
-        return cls(tuple(tuple(sorted({mask & part for mask in masks} - {0})) for part in parts), masks)
-
-    @property
-    def finest(self) -> Mask:
-        """All three at their finest levels."""
-        return sum(levels[-1] for levels in self.levels)
-
-    def coarse(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
-        """Margins of all three, each by what is shown no finer, without those that this gives a junction tree."""
-        margins = sorted(map(sum, product(*self.levels)), key=lambda margin: (domain.cell_count(margin), margin))
-        return [
-            (margin, [margin])
-            for margin in margins
-            if not _has_tree(domain, {mask & margin for mask in self.masks} - {0})
-        ]
-
-    def fine(self, domain: Domain) -> list[tuple[Mask, list[Mask]]]:
-        """Margins of two and of all three, by all that is shown of the three."""
-        margins = [sum(chosen) for chosen in product(*((0, *levels) for levels in self.levels))]
-        several = [margin for margin in margins if len(list(domain.places(margin))) > 1]
-        return [(self.finest, sorted(several, key=lambda margin: (domain.cell_count(margin), margin)))]
-
-
-def _has_tree(domain: Domain, masks: AnyCollection[Mask]) -> bool:
+def _has_tree(public: Collection, by: Mask) -> bool:
     try:
-        JunctionTree.of(domain, masks)
+        JunctionTree.of(public.domain, {mask & by for mask in public.masks} - {0})
     except NotDecomposableError:
         return False
     return True
 
 
 class _Certain:
-    """The cells of a question of which it is not known yet that some consistent table has none or k rows in them.
+    """The cells of a margin of which it is not known yet that some consistent table has none or k rows in them.
 
     Such a table clears all cells of which it has so few or so many. So each program looks for one that clears many, and only
     where it clears none the cells are asked one by one.
     """
 
-    def __init__(self, question: _Question, k: int, budget: Budget, programs: int) -> None:
+    def __init__(self, cells: PossibleCells, mask: Mask, k: int, budget: Budget) -> None:
         self.programs = 0
-        self._question = question
-        self._k, self._budget, self._most = k, budget, programs
-        lower, upper = question.cells.propagated()
-        self._lower = np.bincount(question.target, lower, minlength=question.targets)
-        self._upper = np.bincount(question.target, upper, minlength=question.targets)
+        self._cells, self._margin, self._k, self._budget = cells, cells.domain.margin(mask), k, budget
+        self.places, self._target = cells.grouped(self._margin)
+        ends = (np.bincount(self._target, end, minlength=len(self.places)) for end in cells.propagated())
+        self._lower, self._upper = ends
         self._open: BoolArray = self._upper > 0
 
     @property
@@ -220,8 +157,7 @@ class _Certain:
         """A cell that is certain to be small; None where none was found."""
         proven = np.flatnonzero((self._lower > 0) & (self._upper < self._k))
         if len(proven):
-            cell = int(proven[0])
-            return self._described(cell, int(self._lower[cell]), int(self._upper[cell]))
+            return self._described(int(proven[0]), int(self._lower[proven[0]]), int(self._upper[proven[0]]))
         while self._open.any():
             before = np.count_nonzero(self._open)
             if self._least(self._open) is None:
@@ -229,7 +165,7 @@ class _Certain:
             if np.count_nonzero(self._open) < before:
                 continue
             cell = int(np.flatnonzero(self._open)[0])
-            one: BoolArray = np.arange(self._question.targets) == cell
+            one: BoolArray = np.arange(len(self.places)) == cell
             fewest = self._least(one)
             most = self._least(one, -1) if fewest is not None and fewest > _SURE else -inf
             if fewest is None or most is None:
@@ -244,24 +180,213 @@ class _Certain:
 
         Cells of which the table that attains it has none or k rows are cleared.
         """
-        budget, question = self._budget, self._question
+        budget = self._budget
         seconds = min(budget.seconds, budget.deadline.left)
-        if self.programs >= self._most or seconds <= 0:
+        if self.programs >= budget.cell_programs or seconds <= 0:
             return None
         self.programs += 1
-        is_whole = len(question.cells) <= _FEW_CELLS
+        is_whole = len(self._cells) <= _FEW_CELLS
         numbers = WholeNumbers(seconds, budget.nodes) if is_whole else RealNumbers(seconds)
-        solution = least(question.cells, np.where(asked[question.target], float(sign), 0.0), numbers)
+        solution = least(self._cells, np.where(asked[self._target], float(sign), 0.0), numbers)
         if solution.table is None or not solution.is_optimal:
             return None
-        reached = np.bincount(question.target, solution.table, minlength=question.targets)
+        reached = np.bincount(self._target, solution.table, minlength=len(self.places))
         self._open &= (reached > _WHOLE) & (reached < self._k - _WHOLE)
         return solution.bound
 
     def _described(self, cell: int, fewest: int, most: int) -> WorstClass:
-        question = self._question
-        margins = [dict(table.margin) for table in question.cells.tables]
-        return WorstClass(cell=question.labels(cell), margins=margins, count_between=(fewest, most))
+        labels = self._cells.labels(int(self.places[cell]), self._margin)
+        margins = [dict(table.margin) for table in self._cells.tables]
+        return WorstClass(cell=labels, margins=margins, count_between=(fewest, most))
+
+
+# Exchanges: other rows with the same tables of counts, found by exchanging values between rows that are alike enough.
+#
+# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
+# so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
+# other attribute, the exchange changes what is shown of the two attributes, and another exchange elsewhere, of the same
+# values the other way round, changes it back. Of three attributes with a table of each two, nothing but these moves
+# anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
+
+_MOST_GAIN = 2**14
+"""Those that gain more are as good."""
+
+_WORD = 64
+_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number: keys that differ stay different, and go all over the place."""
+
+
+class _Move(NamedTuple):
+    """Values of one attribute change places.
+
+    within: rows agree on it at this level. against: the one other attribute in which rows may differ, so that two exchanges
+    are needed; None where any order of the values will do.
+    """
+
+    attribute: str
+    within: int
+    against: str | None = None
+
+
+class _Exchanges(NamedTuple):
+    """Pairs of rows that exchange their values of an attribute.
+
+    one, two: places of rows, shape (pairs,), each row in one pair at most. of_one, of_two: the codes that they have before.
+    """
+
+    attribute: str
+    one: IndexArray
+    two: IndexArray
+    of_one: CodeArray
+    of_two: CodeArray
+
+    def some(self, chosen: IndexArray | BoolArray) -> "_Exchanges":
+        """Those at some places."""
+        return _Exchanges(self.attribute, self.one[chosen], self.two[chosen], self.of_one[chosen], self.of_two[chosen])
+
+
+class _ExchangedRows:
+    """Rows whose values may be exchanged, one move after the other, so that tables of them stay the same.
+
+    codes: by attribute at its finest level in any table, which `levels` gives, shape (rows,). tables: their margins.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        levels: Mapping[str, int],
+        codes: Mapping[str, CodeArray],
+        tables: Sequence[Mapping[str, int]],
+    ) -> None:
+        self._domain, self._levels, self._tables = domain, dict(levels), [dict(table) for table in tables]
+        self.codes = {a: np.array(code) for a, code in codes.items()}
+        self._rows = len(next(iter(self.codes.values()), ()))
+        self._columns: dict[tuple[str, int], CodeArray] = {}
+
+    @cached_property
+    def moves(self) -> list[_Move]:
+        """All that there are: those of one attribute alone, then those against another that some table shows with it."""
+        alone, against = [], []
+        for a in self._levels:
+            levels_told = {table[a] for table in self._tables if a in table and len(table) > 1}
+            # Within a level rows agree on what coarser tables show.
+            for level in sorted({*levels_told, self._domain.hierarchy(a).height} - {self._levels[a]}):
+                alone.append(_Move(a, level))
+                others = {b for table in self._tables if table.get(a, level) < level for b in table if b != a}
+                against += [_Move(a, level, b) for b in sorted(others)]
+        return alone + against
+
+    def make(self, move: _Move, rng: np.random.Generator, aim: "_Aim") -> None:
+        """Make a move at random, without the exchanges, or two opposite ones together, that lose by the aim."""
+        one, two = self._partners(move, rng)
+        values = self.codes[move.attribute]
+        of_one, of_two = values[one], values[two]
+        pairs = _Exchanges(move.attribute, one, two, of_one, of_two).some(np.flatnonzero(of_one != of_two))
+        gains = aim.gains(pairs)
+        made = pairs.some(gains >= 0 if move.against is None else self._balanced(move, move.against, pairs, gains))
+        aim.follow(made)
+        values[made.one], values[made.two] = made.of_two, made.of_one
+        for level in range(self._domain.hierarchy(move.attribute).height + 1):
+            self._columns.pop((move.attribute, level), None)
+
+    def _column(self, attribute: str, level: int) -> CodeArray:
+        column = self._columns.get((attribute, level))
+        if column is None:
+            lift = self._domain.hierarchy(attribute).lift(self._levels[attribute], level)
+            column = self._columns[attribute, level] = lift.astype(np.int32)[self.codes[attribute]]
+        return column
+
+    def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
+        """What tables show together with the attribute, finer than rows agree on it; of those beside another, or of all.
+
+        By attribute at the finest level of all these tables.
+        """
+        finest: dict[str, int] = {}
+        for table in self._tables:
+            if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
+                for a, level in table.items():
+                    finest[a] = min(level, finest.get(a, level))
+        return finest
+
+    def _keys(self, levels: Mapping[str, int]) -> CodeArray:
+        """Equal where rows agree on some attributes at some levels."""
+        columns = [self._column(a, level) for a, level in levels.items()]
+        radices = [self._domain.hierarchy(a).size(level) for a, level in levels.items()]
+        return pack(columns, radices, self._rows)[0]
+
+    def _partners(self, move: _Move, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
+        """Pairs of rows at random, each row in one at most, that agree on all but the values that the move changes."""
+        context = self._finest(move)
+        if move.against is not None:
+            context.pop(move.against, None)
+        keys = self._keys({**context, move.attribute: move.within})
+        order = _grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
+        ordered = keys[order]
+        is_same = ordered[1:] == ordered[:-1]
+        begins = np.r_[0, np.flatnonzero(~is_same) + 1].astype(np.int32)
+        lengths = np.diff(np.r_[begins, np.int32(len(ordered))])
+        place = np.arange(len(ordered), dtype=np.int32) - np.repeat(begins, lengths)
+        first = np.flatnonzero((place[:-1] & 1 == 0) & is_same)
+        return order[first], order[first + 1]
+
+    def _balanced(self, move: _Move, other: str, pairs: _Exchanges, gains: CountArray) -> BoolArray:
+        """Which exchanges are made: those that change no table, and two that change it in opposite ways.
+
+        Those that gain the most of one way are made with those that gain the most of the other.
+        """
+        one, two = pairs.one, pairs.two
+        both = self._finest(move, beside=other)
+        codes, beside = self._column(move.attribute, both[move.attribute]), self._column(other, both[other])
+        changes = np.flatnonzero((beside[one] != beside[two]) & (codes[one] != codes[two]))
+        made = gains >= 0
+        made[changes] = False
+        first, second = one[changes], two[changes]
+        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[first]
+        columns = [codes[first], codes[second], beside[first], beside[second]]
+        is_up = (columns[0] < columns[1]) == (columns[2] < columns[3])
+        ends = [pick(*pair) for pair in (columns[:2], columns[2:]) for pick in (np.minimum, np.maximum)]
+        kinds, _ = pack([*ends, rest], [int(column.max(initial=0)) + 1 for column in (*ends, rest)], len(rest))
+        ups, downs = _opposite(kinds, is_up, gains[changes])
+        gaining = gains[changes[ups]] + gains[changes[downs]] >= 0
+        made[changes[ups[gaining]]] = made[changes[downs[gaining]]] = True
+        return made
+
+
+def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
+    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
+
+    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
+    different keys may then stand among one another, seldom.
+    """
+    bits = max(len(keys) - 1, 1).bit_length()
+    size = 1 << bits
+    wide = keys.astype(np.uint64)
+    if int(keys.max(initial=0)).bit_length() + bits > _WORD:
+        wide *= _SCATTER
+        wide >>= np.uint64(bits)
+    wide <<= np.uint64(bits)
+    # Multiplied by an odd number, no two places below a power of two become one.
+    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
+    wide.sort()
+    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
+
+
+def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
+    """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
+    if not len(kinds):
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    by_gain = np.argsort(-gains.clip(-_MOST_GAIN, _MOST_GAIN).astype(np.int16), kind="stable")
+    by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
+    order = by_gain[_grouped(kinds[by_gain])]
+    ordered = kinds[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[begins, len(ordered)])
+    downs = np.add.reduceat(~is_up[order], begins, dtype=np.intp)
+    # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
+    rank = np.arange(len(ordered)) - np.repeat(begins + downs, lengths)
+    has_partner = is_up[order] & (rank < np.repeat(downs, lengths))
+    up = np.flatnonzero(has_partner)
+    return order[up], order[np.repeat(begins, lengths)[up] + rank[up]]
 
 
 # Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
@@ -299,6 +424,9 @@ _LOOKS = 3_000
 _BLOCK = 1 << 23
 """Cells of margins that are counted together."""
 
+_NO_GAIN = 1e-9
+"""Of a wanted table: it is left out before those that gain."""
+
 
 @dataclass(frozen=True, eq=False)
 class OpenCombination:
@@ -314,9 +442,8 @@ class OpenCombination:
 
     def labels(self, domain: Domain) -> dict[str, str]:
         """Its values."""
-        levels = domain.margin(self.margin)
-        names = [domain.attributes[place] for place in domain.places(self.margin)]
-        return {a: domain.hierarchy(a).labels[levels[a]][code] for a, code in zip(names, self.codes)}
+        levels = _levels(domain, self.margin).items()
+        return {a: domain.hierarchy(a).labels[level][code] for (a, level), code in zip(levels, self.codes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,7 +457,7 @@ class Witnesses:
     domain: Domain
     small: int
     rounds: int
-    waiting: "tuple[_OpenMargin | _OpenBlock, ...]"
+    waiting: "tuple[_Open, ...]"
 
     @property
     def clear_all(self) -> bool:
@@ -350,17 +477,13 @@ class Witnesses:
         """
         waiting = Counter[frozenset[int]]()
         for some in self.waiting:
-            waiting[some.places(domain)] += len(some.keys)
+            waiting[frozenset(map(domain.index, some.levels))] += len(some.keys)
         shares = {}
         for mask in gains:
             table_places = frozenset(domain.places(mask))
             shares[mask] = sum(number for places, number in waiting.items() if len(places & table_places) > 1)
         blamed = [mask for mask, share in shares.items() if share]
         return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], _NO_GAIN), mask), default=None)
-
-
-_NO_GAIN = 1e-9
-"""Of a wanted table: it is left out before those that gain."""
 
 
 def witnessed(
@@ -399,8 +522,7 @@ def one_by_one(work: "Callable[[Part], Answer]", parts: "Sequence[Part]", /) -> 
     return [work(part) for part in parts]
 
 
-@dataclass(frozen=True, eq=False)
-class _Chain:
+class _Chain(NamedTuple):
     """Rows that exchanges change more and more, by their codes, and what draws the next ones."""
 
     codes: Mapping[str, CodeArray]
@@ -411,7 +533,7 @@ class _Task(NamedTuple):
     """What a round begins with. waiting: open combinations. tables: the margins whose counts the moves leave as they are."""
 
     chain: _Chain
-    waiting: "tuple[_OpenMargin | _OpenBlock, ...]"
+    waiting: "tuple[_Open, ...]"
     tables: Sequence[Mapping[str, int]]
 
 
@@ -445,7 +567,7 @@ class Witnessing:
         }
         self._base = _Counted(self._domain, self._finest, codes)
         self._looked_at: set[Mask] = set()
-        self._waiting: deque[_OpenMargin | _OpenBlock] = deque()
+        self._waiting: deque[_Open] = deque()
         self._small = self._made = 0
         self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)]
         self._open(public)
@@ -453,7 +575,7 @@ class Witnessing:
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
-        can_move = bool(ExchangedRows(self._domain, self._finest, self._chains[0].codes, self._tables).moves)
+        can_move = bool(_ExchangedRows(self._domain, self._finest, self._chains[0].codes, self._tables).moves)
         while self._waiting and can_move and self._made < last and idle < _IDLE and not deadline.is_over:
             done = self._run(self._round, [_Task(chain, tuple(self._waiting), self._tables) for chain in self._chains])
             self._chains = [one.chain for one in done]
@@ -464,12 +586,12 @@ class Witnessing:
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round. Of this search only what stays the same is used: a process may have it as it was."""
         rng = task.chain.rng
-        rows = ExchangedRows(self._domain, self._finest, task.chain.codes, task.tables)
+        rows = _ExchangedRows(self._domain, self._finest, task.chain.codes, task.tables)
         aim = _Aim(self._pulls(task.waiting, rng), rows.codes)
         for place in rng.permutation(len(rows.moves))[:_MOVES].tolist():
             rows.make(rows.moves[place], rng, aim)
         counted = _Counted(self._domain, self._finest, rows.codes)
-        stays = [some.stays(counted, self._k) for some in task.waiting[:_LOOKS]]
+        stays = [_small(some.counts_in(counted), self._k) for some in task.waiting[:_LOOKS]]
         return _Round(_Chain(rows.codes, rng), stays)
 
     def _cleared(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
@@ -480,10 +602,10 @@ class Witnessing:
             stay = np.logical_and.reduce(of_chains)
             is_any = is_any or not stay.all()
             if stay.any():
-                self._waiting.append(some.only(stay))
+                self._waiting.append(replace(some, keys=some.keys[stay], counts=some.counts[stay]))
         return is_any
 
-    def _pulls(self, waiting: "Sequence[_OpenMargin | _OpenBlock]", rng: np.random.Generator) -> "list[_Pull]":
+    def _pulls(self, waiting: "Sequence[_Open]", rng: np.random.Generator) -> "list[_Pull]":
         """Some of the margins whose combinations are open, those with many rather than others."""
         sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
@@ -505,7 +627,6 @@ class Witnessing:
         self._tables = list(map(self._domain.margin, maximal_masks(public)))
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
-        """What tables show of attributes that are not sensitive."""
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
 
 
@@ -527,18 +648,10 @@ class _Counted:
 
     def __init__(self, domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> None:
         self.domain, self.levels, self._codes = domain, levels, codes
+        self.rows = len(next(iter(codes.values())))
         self._kept: tuple[Mask, _ExactFloats] | None = None
         self._keys: list[tuple[str, int, CodeArray]] = []
         self._exact: type[np.float32 | np.float64] = np.float32 if self.rows < _EXACT_ROWS else np.float64
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return len(next(iter(self._codes.values())))
-
-    def sizes(self, names: Sequence[str]) -> tuple[int, ...]:
-        """How many values attributes have at their finest levels."""
-        return tuple(self.domain.hierarchy(a).size(self.levels[a]) for a in names)
 
     def lift(self, attribute: str, level: int) -> CodeArray:
         """Of each value of an attribute at its finest level the one above it at another."""
@@ -564,9 +677,9 @@ class _Counted:
 
     def cells(self, margin: Mask, keys: CodeArray) -> CountArray:
         """Counts of some cells of a margin: shape (len(keys),)."""
-        radices = _radices(self.domain, margin)
-        if is_dense(prod(radices), self.rows):
-            return np.bincount(self.keys(margin), minlength=prod(radices))[keys]
+        space = self.domain.cell_count(margin)
+        if is_dense(space, self.rows):
+            return np.bincount(self.keys(margin), minlength=space)[keys]
         matches = look_up(self.keys(margin), keys)
         return np.bincount(matches.places[matches.found], minlength=len(keys))
 
@@ -574,9 +687,8 @@ class _Counted:
         """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
         finest = self.domain.mask({a: self.levels[a] for a in names})
         if self._kept is None or self._kept[0] != finest:
-            sizes = self.sizes(names)
-            counts = np.bincount(self.keys(finest), minlength=prod(sizes)).reshape(sizes)
-            self._kept = finest, counts.astype(self._exact)
+            counts = np.bincount(self.keys(finest), minlength=self.domain.cell_count(finest))
+            self._kept = finest, counts.reshape(_radices(self.domain, finest)).astype(self._exact)
         return self._kept[1]
 
 
@@ -590,12 +702,16 @@ def _radices(domain: Domain, margin: Mask) -> list[int]:
     return [domain.hierarchy(a).size(level) for a, level in _levels(domain, margin).items()]
 
 
+def _strides(radices: Sequence[int]) -> list[int]:
+    """What one more of each digit adds to a number, the last digit the least."""
+    return [prod(radices[place + 1 :]) for place in range(len(radices))]
+
+
 def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
     return (counts > 0) & (counts < k)
 
 
-@dataclass(frozen=True, eq=False)
-class _Pull:
+class _Pull(NamedTuple):
     """Combinations of some attributes that are to lose their rows, or to get more.
 
     parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
@@ -611,6 +727,12 @@ class _Pull:
         numbers = sum(part[codes[a]] for a, part in self.parts.items())
         return np.asarray(numbers, dtype=np.intp if self.keys is not None else np.int32)
 
+    def step(self, exchanges: _Exchanges) -> CodeArray:
+        """What the first rows' combinations grow by."""
+        part = self.parts[exchanges.attribute]
+        step = part[exchanges.of_two] - part[exchanges.of_one]
+        return step if self.keys is not None else step.astype(np.int32)
+
     def worth(self, numbers: CodeArray) -> NDArray[np.int16]:
         """Whether a row more is better for some combinations: 1, or more, -1, or less."""
         if self.keys is None:
@@ -625,130 +747,62 @@ class _Aim:
     def __init__(self, pulls: Sequence[_Pull], codes: Mapping[str, CodeArray]) -> None:
         self._pulls = [(pull, pull.numbers(codes)) for pull in pulls]
 
-    def gains(self, exchanges: Exchanges) -> CountArray:
+    def gains(self, exchanges: _Exchanges) -> CountArray:
         """How many rows more are where more are better: shape (pairs,)."""
         gains = np.zeros(len(exchanges.one), dtype=np.int64)
         for pull, numbers in self._pulls:
             if exchanges.attribute in pull.parts:
                 one, two = numbers[exchanges.one], numbers[exchanges.two]
-                step = _step(pull, exchanges)
+                step = pull.step(exchanges)
                 gains += pull.worth(one + step)
                 gains += pull.worth(two - step)
                 gains -= pull.worth(one)
                 gains -= pull.worth(two)
         return gains
 
-    def follow(self, exchanges: Exchanges) -> None:
+    def follow(self, exchanges: _Exchanges) -> None:
         """The combinations after the exchanges."""
         for pull, numbers in self._pulls:
             if exchanges.attribute in pull.parts:
-                step = _step(pull, exchanges)
+                step = pull.step(exchanges)
                 numbers[exchanges.one] += step
                 numbers[exchanges.two] -= step
 
 
-def _step(pull: _Pull, exchanges: Exchanges) -> CodeArray:
-    """What the first rows' combinations grow by."""
-    part = pull.parts[exchanges.attribute]
-    step = part[exchanges.of_two] - part[exchanges.of_one]
-    return step if pull.keys is not None else step.astype(np.int32)
-
-
-def _directions(counts: CountArray, k: int, rng: np.random.Generator) -> NDArray[np.int16]:
-    """1 for combinations that are to get k rows, -1 for those that are to lose theirs: rather the way that is shorter."""
-    return np.where(rng.random(len(counts)) * k < counts, 1, -1).astype(np.int16)
-
-
-def _strides(radices: Sequence[int]) -> list[int]:
-    """What one more of each digit adds to a number, the last digit the least."""
-    return [prod(radices[place + 1 :]) for place in range(len(radices))]
-
-
 @dataclass(frozen=True, eq=False)
-class _OpenMargin:
-    """The cells of a margin that are open. keys: of the cells, ascending. counts: of the rows themselves.
+class _Open:
+    """The open cells of some attributes at some of their levels: of one margin, or of several that are counted together.
 
-    others: an attribute of which the rows counted have any other value than the cell's.
-    """
-
-    margin: Mask
-    keys: CodeArray
-    counts: CountArray
-    others: str | None = None
-
-    @classmethod
-    def of(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "_OpenMargin":
-        """All of a margin that are small."""
-        keys = np.unique(base.keys(margin))
-        if others is not None:
-            keys = np.union1d(keys, _values_of_few(base, margin, others, k))
-        every = cls(margin, keys, _NOTHING[1], others)
-        counts = every._counts(base)
-        small = _small(counts, k)
-        return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
-
-    def _counts(self, counted: _Counted) -> CountArray:
-        counts = counted.cells(self.margin, self.keys)
-        if self.others is None:
-            return counts
-        rest, size, stride = _without(counted.domain, self.margin, self.others)
-        sought, places = np.unique(self.keys // (size * stride) * stride + self.keys % stride, return_inverse=True)
-        return counted.cells(rest, sought)[places] - counts
-
-    def stays(self, counted: _Counted, k: int) -> BoolArray:
-        """Which open cells have between none and k of other rows."""
-        return _small(self._counts(counted), k)
-
-    def only(self, stay: BoolArray) -> "_OpenMargin":
-        """Some of the open cells."""
-        return replace(self, keys=self.keys[stay], counts=self.counts[stay])
-
-    def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
-        """The open cells, each to be emptied or filled."""
-        levels, radices = _levels(base.domain, self.margin), _radices(base.domain, self.margin)
-        parts = {
-            a: base.lift(a, level) * np.intp(stride) for (a, level), stride in zip(levels.items(), _strides(radices))
-        }
-        directions = _directions(self.counts, k, rng)
-        if self.others is not None:  # the others are fewer where the cell has more
-            directions = -directions
-        if prod(radices) > _BLOCK:
-            return _Pull(parts, directions, self.keys)
-        weights = np.zeros(prod(radices), dtype=np.int16)
-        weights[self.keys] = directions
-        return _Pull(parts, weights)
-
-    def places(self, domain: Domain) -> frozenset[int]:
-        """Of its attributes."""
-        return frozenset(domain.places(self.margin))
-
-    def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
-        """One by one."""
-        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), _radices(domain, self.margin)), axis=1)
-        for cell, count in zip(cells.tolist(), self.counts.tolist()):
-            yield OpenCombination(self.margin, tuple(cell), count, self.others)
-
-
-@dataclass(frozen=True, eq=False)
-class _OpenBlock:
-    """The open cells of few attributes at all their levels, which are counted together.
-
-    levels: of each attribute those that tables show. keys: of the cells, ascending, in the block that has an axis for each
-    attribute and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of
-    which the rows counted have any other value than the cell's. There can be millions, which go to other processes each
-    round, so the numbers are narrow.
+    levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
+    and along it the values of one level after the other. counts: of the rows themselves. is_block: whether they are counted
+    together. others: an attribute of which the rows counted have any other value than the cell's. There can be millions of
+    cells, which go to other processes each round, so the numbers are narrow.
     """
 
     levels: Mapping[str, tuple[int, ...]]
-    keys: IndexArray
+    keys: CodeArray
     counts: CountArray
+    is_block: bool
     others: str | None = None
 
     @classmethod
-    def of(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "_OpenBlock":
-        """All of margins of the same attributes that are small."""
+    def of_margin(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "_Open":
+        """The small cells of a margin."""
+        keys = np.unique(base.keys(margin))
+        if others is not None:
+            keys = np.union1d(keys, _values_of_few(base, margin, others, k))
+        levels = {a: (level,) for a, level in _levels(base.domain, margin).items()}
+        every = cls(levels, keys, np.zeros(0, dtype=np.int64), is_block=False, others=others)
+        counts = every.counts_in(base)
+        small = _small(counts, k)
+        return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
+
+    @classmethod
+    def of_block(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "_Open":
+        """The small cells of several margins of the same attributes."""
         told = [_levels(base.domain, margin) for margin in margins]
-        block = cls({a: tuple(sorted({one[a] for one in told})) for a in told[0]}, *_NOTHING, others)
+        levels = {a: tuple(sorted({one[a] for one in told})) for a in told[0]}
+        block = cls(levels, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64), is_block=True, others=others)
         counts = block._counts(base, [np.arange(length) for length in block._shape(base.domain)])
         asked = np.zeros(counts.shape, dtype=np.bool_)
         for one in told:
@@ -756,41 +810,58 @@ class _OpenBlock:
         keys = np.flatnonzero(_small(counts, k) & asked)
         return replace(block, keys=keys.astype(np.int32), counts=counts.ravel()[keys].astype(smallest_code_dtype(k)))
 
-    def stays(self, counted: _Counted, k: int) -> BoolArray:
-        """Which open cells have between none and k of other rows."""
-        cells = np.unravel_index(self.keys, self._shape(counted.domain))
-        used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
-        return _small(self._counts(counted, used)[places], k)
-
-    def only(self, stay: BoolArray) -> "_OpenBlock":
-        """Some of the open cells."""
-        return replace(self, keys=self.keys[stay], counts=self.counts[stay])
+    def counts_in(self, counted: _Counted) -> CountArray | _ExactFloats:
+        """Counts of the cells among other rows: shape (len(keys),)."""
+        if self.is_block:
+            cells = np.unravel_index(self.keys, self._shape(counted.domain))
+            used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
+            return np.asarray(self._counts(counted, used)[places])
+        margin = counted.domain.mask({a: level for a, (level,) in self.levels.items()})
+        counts = counted.cells(margin, self.keys)
+        if self.others is None:
+            return counts
+        rest, size, stride = _without(counted.domain, margin, self.others)
+        sought, places = np.unique(self.keys // (size * stride) * stride + self.keys % stride, return_inverse=True)
+        return counted.cells(rest, sought)[places] - counts
 
     def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
-        """The cells at the finest levels: of the open ones that they are in, how many more are to be filled than emptied."""
-        weights: _ExactFloats = np.zeros(self._shape(base.domain), dtype=np.float32)
-        weights.ravel()[self.keys] = _directions(self.counts, k, rng)
-        for axis, (a, levels) in enumerate(self.levels.items()):
-            weights = _along(axis, self._is_above(base, a, levels).T, weights)
-        strides = _strides(weights.shape)
-        parts = {a: np.arange(size) * stride for a, size, stride in zip(self.levels, weights.shape, strides)}
-        return _Pull(parts, weights.ravel().astype(np.int16))
+        """The open cells, each to be emptied or filled: rather the way that is shorter.
 
-    def places(self, domain: Domain) -> frozenset[int]:
-        """Of its attributes."""
-        return frozenset(map(domain.index, self.levels))
+        In a block each cell at the finest levels has its part in as many open ones as it is in.
+        """
+        directions = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
+        shape = self._shape(base.domain)
+        if self.is_block:
+            block: _ExactFloats = np.zeros(shape, dtype=np.float32)
+            block.ravel()[self.keys] = directions
+            for axis, (a, levels) in enumerate(self.levels.items()):
+                block = _along(axis, self._is_above(base, a, levels).T, block)
+            strides = _strides(block.shape)
+            parts = {a: np.arange(size) * stride for a, size, stride in zip(self.levels, block.shape, strides)}
+            return _Pull(parts, block.ravel().astype(np.int16))
+        parts = {
+            a: base.lift(a, level) * np.intp(stride)
+            for (a, (level,)), stride in zip(self.levels.items(), _strides(shape))
+        }
+        if self.others is not None:  # the others are fewer where the cell has more
+            directions = -directions
+        if prod(shape) > _BLOCK:
+            return _Pull(parts, directions, self.keys)
+        weights = np.zeros(prod(shape), dtype=np.int16)
+        weights[self.keys] = directions
+        return _Pull(parts, weights)
 
     def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
         """One by one."""
-        cells = np.stack(np.unravel_index(self.keys, self._shape(domain)), axis=1)
-        of_axis = [
-            [(level, code) for level in levels for code in range(domain.hierarchy(a).size(level))]
-            for a, levels in self.levels.items()
-        ]
+        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), self._shape(domain)), axis=1)
         for cell, count in zip(cells.tolist(), self.counts.tolist()):
-            values = [axis[place] for axis, place in zip(of_axis, cell)]
-            margin = domain.mask({a: level for a, (level, _) in zip(self.levels, values)})
-            yield OpenCombination(margin, tuple(code for _, code in values), count, self.others)
+            values = {}
+            for (a, levels), place in zip(self.levels.items(), cell):
+                ends = np.cumsum([domain.hierarchy(a).size(level) for level in levels])
+                number = int(np.searchsorted(ends, place, side="right"))
+                values[a] = levels[number], place - int(ends[number - 1]) * (number > 0)
+            margin = domain.mask({a: level for a, (level, _) in values.items()})
+            yield OpenCombination(margin, tuple(code for _, code in values.values()), count, self.others)
 
     def _part(self, domain: Domain, attribute: str, level: int) -> slice:
         """Where the values of a level stand along an attribute's axis."""
@@ -830,9 +901,6 @@ def _along(axis: int, factors: NDArray[np.float32], counts: _ExactFloats) -> _Ex
     return summed.reshape(*before, len(factors), *after)
 
 
-_NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.int64)
-
-
 def _without(domain: Domain, margin: Mask, attribute: str) -> tuple[Mask, int, int]:
     """A margin without one of its attributes, how many values that has, and what one more of it adds to a cell's number."""
     names = list(_levels(domain, margin))
@@ -850,20 +918,21 @@ def _values_of_few(base: _Counted, margin: Mask, attribute: str, k: int) -> Code
     return np.asarray((first[:, None] + np.arange(size) * stride).ravel())
 
 
-def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_OpenMargin | _OpenBlock]:
+def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_Open]:
     """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
     domain = base.domain
     for names, same in groupby(margins, key=lambda margin: tuple(_levels(domain, margin))):
         some = list(same)
         levels = {a: {_levels(domain, margin)[a] for margin in some} for a in names}
         cells = prod(sum(map(domain.hierarchy(a).size, levels[a])) for a in names)
+        finest = domain.cell_count(domain.mask({a: base.levels[a] for a in names}))
         for others in (None, *(names if len(names) <= _AT_ALL_LEVELS else ())):
             # Of two values the others are those of the second, which is looked at itself.
             asked = [margin for margin in some if others is None or _without(domain, margin, others)[1] > 2]
-            if len(asked) > 1 and max(cells, prod(base.sizes(names))) <= _BLOCK:
-                opened: list[_OpenMargin | _OpenBlock] = [_OpenBlock.of(base, asked, k, others)]
+            if len(asked) > 1 and max(cells, finest) <= _BLOCK:
+                opened = [_Open.of_block(base, asked, k, others)]
             else:
-                opened = [_OpenMargin.of(base, margin, k, others) for margin in asked]
+                opened = [_Open.of_margin(base, margin, k, others) for margin in asked]
             yield from (one for one in opened if len(one.keys))
 
 

@@ -67,7 +67,7 @@ AGAIN = {
         "checks.small_combinations _BLOCK": 1,
         "checks.small_combinations CHAINS": 1,
         "checks.small_combinations _EXACT_ROWS": 1,
-        "models.programs.exchanges _MOST_GAIN": 1,
+        "checks.small_combinations _MOST_GAIN": 1,
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept": {
         "checks.small_combinations _BLOCK": 1,

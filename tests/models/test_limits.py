@@ -11,6 +11,7 @@ AGAIN = {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
         "models.inference.frechet_bounds _MOST_TREES": 1,
         "models.programs.cell_bounds FLOW_LIMIT": 4,
+        "models.programs.cell_bounds _MOST_PARTS": 1,
     },
     "models/inference/test_maximum_entropy::test_the_fit_of_any_collection_is_that_of_the_full_joint": {
         "models.inference.iterative_fitting _MOST_AXES": 1,
@@ -137,7 +138,6 @@ ELSEWHERE = {
     "checks/test_limits": {
         "models.inference.calibrated_tree": "_WEIGHTS_AT_ONCE",
         "models.inference.class_shares": "LISTED _LARGE _ROUNDS",
-        "models.programs.exchanges": "_MOST_GAIN",
         "models.programs.packing": "_FIRST_CELLS _IN_A_CHAIN _NUMBERS",
     },
     "models/search/test_bounds": {
