@@ -10,7 +10,7 @@ then, within a budget, by programs.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
 from math import ceil, floor, inf, prod
 from typing import NamedTuple, TypeAlias
@@ -403,18 +403,12 @@ class Box:
         is_told = len(asked.items) == len(self.margin)
         lower = least_in_tree(tables, [_inside(tree, c, asked.certain) for c in cliques]) if is_told else 0
         possible = [_inside(tree, c, asked.possible) for c in cliques]
-        if (chain := tree.chain(links)) is not None:
-            places = [cliques.index(clique) for clique, _ in chain]
-            above = [np.zeros(0, dtype=np.intp), *(ahead for _, (_, ahead) in chain[:-1])]
-            ends = [
-                LinkedTable(tables[place].counts, n - 1, behind, ahead)
-                for n, (place, (_, (behind, _)), ahead) in enumerate(zip(places, chain, above))
-            ]
-            return CountBounds(lower, most_in_chain(ends, [possible[place] for place in places]), sharp=True)
+        if (upper := most_in_chain(tables, possible)) is not None:
+            return CountBounds(lower, upper, sharp=True)
         if seconds <= 0:
-            return replace(unknown, lower=lower)
+            return CountBounds(lower, self.total, sharp=False, lower_sharp=True)
         most = most_in_tree(tables, possible, self.source.deadline.share(2).earlier(seconds))
-        return CountBounds(lower, floor(most.bound + _WHOLE), most.attained)
+        return CountBounds(lower, floor(most.bound + _WHOLE), most.attained, lower_sharp=True)
 
     def _programmed(self, seconds: float) -> CountBounds:
         cells = self.source.possible
@@ -437,7 +431,7 @@ class Box:
 def _closer(one: CountBounds, other: CountBounds) -> CountBounds:
     """The better ends of two pairs of bounds, of which the second has sharp ones where it says so."""
     lower, upper = max(one.lower, other.lower), min(one.upper, other.upper)
-    return CountBounds(lower, upper, other.sharp or lower == upper)
+    return CountBounds(lower, upper, other.sharp or lower == upper, other.lower_sharp)
 
 
 def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list[LinkedTable]]:

@@ -13,8 +13,9 @@ where those before it leave something open:
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, reduce
+from itertools import combinations
 from math import ceil, inf
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -41,15 +42,22 @@ _WHOLE = 1e-6
 
 @dataclass(frozen=True)
 class CountBounds:
-    """lower <= count <= upper for certain. sharp: whether both are attained by tables of whole numbers."""
+    """lower <= count <= upper for certain.
+
+    sharp: whether both are attained by tables of whole numbers. lower_sharp: whether it is known that the lower one is.
+    """
 
     lower: int
     upper: int
     sharp: bool
+    lower_sharp: bool = field(default=False, compare=False, repr=False)
 
 
-_MOST_PARTS = 6
+_MOST_PARTS = 4
 """Known parts, at most, that are tried in any order where no junction tree says which one to take first."""
+
+_MOST_ORDERS = 64
+"""Parts of what is asked, at most, that are bounded by several orders of known parts; others by one order."""
 
 Count = Callable[[Mask], CountArray]
 """Rows that have the values asked for of the induced attributes in a published mask, of one shape or broadcast to it."""
@@ -77,9 +85,13 @@ def known_parts_bounds(
         if not shown or shown[0] == some:
             return count(some)
         ear = next((part for part in shown if _partner(part, shown)), 0)
+        tried = shown[: _MOST_PARTS if len(lowest) < _MOST_ORDERS else 1]
         best: CountArray = np.zeros((), dtype=np.int64)
-        for first in [ear] if ear else shown[:_MOST_PARTS]:
-            for other in (0, *([_partner(ear, shown)] if ear else shown[:_MOST_PARTS])):
+        for first, other in combinations(shown, 2):
+            if first | other == some:
+                best = np.maximum(best, count(first) + count(other) - count(first & other))
+        for first in [ear] if ear else tried:
+            for other in (0, *([_partner(ear, shown)] if ear else tried)):
                 rest = _with_coarser_steps(domain, some & ~first) | (first & other)
                 if rest != some:
                     best = np.maximum(best, count(first) + lower(rest) - count(first & rest))
@@ -230,17 +242,30 @@ class LinkedTable:
     above: IndexArray
 
 
-def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int:
-    """The most rows that can be in the given cells of every table of a chain, in its order. inside: shape (cells,) each.
+def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int | None:
+    """The most rows that can be in the given cells of every table, shape (cells,) each; None where the tables branch.
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
+    below = [[n for n, table in enumerate(tables) if n and table.parent == number] for number in range(len(tables))]
+    if len(below[0]) > 2 or max(map(len, below[1:]), default=0) > 1:
+        return None
+    # The flow comes up the one branch of the first table, if it has two, and goes down the other.
+    upwards = below[0][:1] if len(below[0]) > 1 else []
+    while upwards and below[upwards[-1]]:
+        upwards.append(below[upwards[-1]][0])
     begins = _begins(tables)
     edges: _Edges = []
     for number, (table, within) in enumerate(zip(tables, inside)):
-        is_last = number == len(tables) - 1
-        ahead = np.zeros_like(table.places) if is_last else tables[number + 1].above
-        edges.append((begins[number] + table.places[within], begins[number + 1] + ahead[within], table.counts[within]))
+        ends = [begins[child] + tables[child].above for child in below[number]]
+        if number in upwards:
+            tails, heads = ends[0] if ends else np.zeros_like(table.places), begins[number] + table.places
+        elif len(ends) > 1:
+            tails, heads = ends
+        else:
+            tails = begins[number] + table.places
+            heads = ends[0] if ends else np.full_like(table.places, begins[-1])
+        edges.append((tails[within], heads[within], table.counts[within]))
     return _largest_flow(edges, begins[-1], begins[-1] + 1)
 
 
@@ -312,7 +337,7 @@ def _largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
     tails, heads, rows = map(np.concatenate, zip(*edges))
     if rows[tails == 0].sum() > FLOW_LIMIT:
         raise DomainMismatchError(f"more than {FLOW_LIMIT} rows are too many for a maximum flow")
-    capacities = csr_array((np.minimum(rows, FLOW_LIMIT), (tails, heads)), shape=(nodes, nodes))
+    capacities = csr_array((rows, (tails, heads)), shape=(nodes, nodes))
     capacities.data = np.minimum(capacities.data, FLOW_LIMIT).astype(np.int32)
     return int(maximum_flow(capacities, 0, sink).flow_value)
 

@@ -193,7 +193,7 @@ class Packing:
             LinkedTable(whole[self.begins[margin] : self.begins[margin + 1]], place - 1, *self._shared[place])
             for place, margin in enumerate(chain)
         ]
-        return most_in_chain(tables, [table.counts > 0 for table in tables])
+        return most_in_chain(tables, [table.counts > 0 for table in tables]) or 0
 
     @cached_property
     def _shared(self) -> list[tuple[IndexArray, IndexArray]]:

@@ -11,6 +11,7 @@ AGAIN = {
         "models.inference.frechet_bounds PROGRAM_LIMIT": 1,
         "models.inference.frechet_bounds _MOST_TREES": 1,
         "models.programs.cell_bounds FLOW_LIMIT": 4,
+        "models.programs.cell_bounds _MOST_ORDERS": 1,
         "models.programs.cell_bounds _MOST_PARTS": 1,
     },
     "models/inference/test_maximum_entropy::test_the_fit_of_any_collection_is_that_of_the_full_joint": {

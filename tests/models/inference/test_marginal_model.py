@@ -370,8 +370,8 @@ def test_bounds_are_never_looser_than_those_of_known_parts() -> None:
     rows = np.stack([rng.random(1000) < 0.08, *rng.integers(0, 4, (2, 1000)), rng.random(1000) < 0.1], axis=1)
     table = of_rows(flat_domain(a=2, b=4, c=4, d=2), rows)
     ones = [np.bincount(rows[:, place].astype(int), minlength=2) for place in (0, 3)]
-    for margins in (("ab", "bc", "cd"), ("ab", "bc", "cd", "da"), ("ab", "bc", "ca", "d")):
-        source = FrechetBounds.of(published(table, *margins))
+    for tables in (("ab", "bc", "cd"), ("ab", "bc", "cd", "da"), ("ab", "bc", "ca", "d")):
+        source = FrechetBounds.of(published(table, *tables))
         ends = source.of_margin({"a": 0, "d": 0})
         for a, d in np.ndindex(2, 2):
             box = source.of_box({"a": np.arange(2) == a, "d": np.arange(2) == d}).bounds()
