@@ -428,47 +428,21 @@ _NO_GAIN = 1e-9
 """Of a wanted table: it is left out before those that gain."""
 
 
-@dataclass(frozen=True, eq=False)
-class OpenCombination:
-    """A combination that no witness has cleared: for its publisher alone.
-
-    count: its rows, from 1 to k - 1. others: an attribute of which they have any other value than this one.
-    """
-
-    margin: Mask
-    codes: tuple[int, ...]
-    count: int
-    others: str | None = None
-
-    def labels(self, domain: Domain) -> dict[str, str]:
-        """Its values."""
-        levels = _levels(domain, self.margin).items()
-        return {a: domain.hierarchy(a).labels[level][code] for (a, level), code in zip(levels, self.codes)}
-
-
-@dataclass(frozen=True, eq=False)
-class Witnesses:
+class Witnesses(NamedTuple):
     """What exchanges have shown.
 
     small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. waiting: those that no
     other rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left.
     """
 
-    domain: Domain
     small: int
     rounds: int
-    waiting: "tuple[_Open, ...]"
+    waiting: "tuple[OpenCells, ...]"
 
     @property
     def clear_all(self) -> bool:
         """Whether no combination is certain to be small."""
         return not self.waiting
-
-    @cached_property
-    def open(self) -> tuple[OpenCombination, ...]:
-        """Those that no other rows have cleared, one by one: there can be millions, of few values first."""
-        every = (combination for some in self.waiting for combination in some.combinations(self.domain))
-        return tuple(sorted(every, key=lambda one: (one.margin.bit_count(), one.margin, one.codes)))
 
     def blamed(self, domain: Domain, gains: Mapping[Mask, float]) -> Mask | None:
         """The further table to leave out first; None where none shows two attributes of an open combination.
@@ -484,25 +458,6 @@ class Witnesses:
             shares[mask] = sum(number for places, number in waiting.items() if len(places & table_places) > 1)
         blamed = [mask for mask, share in shares.items() if share]
         return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], _NO_GAIN), mask), default=None)
-
-
-def witnessed(
-    cube: DataCube,
-    masks: AnyCollection[Mask],
-    sensitive: AnyCollection[str],
-    k: int,
-    seed: int = 0,
-    rounds: int = 1_000,
-    deadline: Deadline = NEVER,
-) -> Witnesses:
-    """Which combinations of nonsensitive values stay open after so many rounds of exchanges; fewer where none is open.
-
-    cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. The same
-    whatever the sensitive values are, and the same for the same seed unless the deadline ends it. Its parameters are what is
-    published, what is claimed, and how long to look for witnesses. Raises TooManyCellsError for more margins of
-    combinations than can be looked at.
-    """
-    return Witnessing(cube, masks, sensitive, k, seed).look(rounds, deadline)
 
 
 class Runs(Protocol):
@@ -533,7 +488,7 @@ class _Task(NamedTuple):
     """What a round begins with. waiting: open combinations. tables: the margins whose counts the moves leave as they are."""
 
     chain: _Chain
-    waiting: "tuple[_Open, ...]"
+    waiting: "tuple[OpenCells, ...]"
     tables: Sequence[Mapping[str, int]]
 
 
@@ -545,8 +500,12 @@ class _Round(NamedTuple):
 
 
 class Witnessing:
-    """The search for witnesses, which can go on where it ended, and beside fewer tables: its parameters are those of
-    `witnessed`. run: does the parts of a round, which can go into several processes.
+    """The search for witnesses, which can go on where it ended, and beside fewer tables.
+
+    cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. run: does
+    the parts of a round, which can go into several processes. The search is the same whatever the sensitive values are, and
+    for the same seed unless a deadline ends it: its parameters are what is published, what is claimed, and how long to look.
+    Raises TooManyCellsError for more margins of combinations than can be looked at.
     """
 
     def __init__(
@@ -567,7 +526,7 @@ class Witnessing:
         }
         self._base = _Counted(self._domain, self._finest, codes)
         self._looked_at: set[Mask] = set()
-        self._waiting: deque[_Open] = deque()
+        self._waiting: deque[OpenCells] = deque()
         self._small = self._made = 0
         self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)]
         self._open(public)
@@ -581,7 +540,7 @@ class Witnessing:
             self._chains = [one.chain for one in done]
             self._made += 1
             idle = 0 if self._cleared([one.stays for one in done]) else idle + 1
-        return Witnesses(self._domain, self._small, self._made, tuple(self._waiting))
+        return Witnesses(self._small, self._made, tuple(self._waiting))
 
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round. Of this search only what stays the same is used: a process may have it as it was."""
@@ -605,7 +564,7 @@ class Witnessing:
                 self._waiting.append(replace(some, keys=some.keys[stay], counts=some.counts[stay]))
         return is_any
 
-    def _pulls(self, waiting: "Sequence[_Open]", rng: np.random.Generator) -> "list[_Pull]":
+    def _pulls(self, waiting: "Sequence[OpenCells]", rng: np.random.Generator) -> "list[_Pull]":
         """Some of the margins whose combinations are open, those with many rather than others."""
         sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
@@ -770,7 +729,7 @@ class _Aim:
 
 
 @dataclass(frozen=True, eq=False)
-class _Open:
+class OpenCells:
     """The open cells of some attributes at some of their levels: of one margin, or of several that are counted together.
 
     levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
@@ -786,7 +745,7 @@ class _Open:
     others: str | None = None
 
     @classmethod
-    def of_margin(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "_Open":
+    def of_margin(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "OpenCells":
         """The small cells of a margin."""
         keys = np.unique(base.keys(margin))
         if others is not None:
@@ -798,7 +757,7 @@ class _Open:
         return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
 
     @classmethod
-    def of_block(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "_Open":
+    def of_block(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "OpenCells":
         """The small cells of several margins of the same attributes."""
         told = [_levels(base.domain, margin) for margin in margins]
         levels = {a: tuple(sorted({one[a] for one in told})) for a in told[0]}
@@ -850,18 +809,6 @@ class _Open:
         weights = np.zeros(prod(shape), dtype=np.int16)
         weights[self.keys] = directions
         return _Pull(parts, weights)
-
-    def combinations(self, domain: Domain) -> Iterator[OpenCombination]:
-        """One by one."""
-        cells = np.stack(np.unravel_index(self.keys.astype(np.intp), self._shape(domain)), axis=1)
-        for cell, count in zip(cells.tolist(), self.counts.tolist()):
-            values = {}
-            for (a, levels), place in zip(self.levels.items(), cell):
-                ends = np.cumsum([domain.hierarchy(a).size(level) for level in levels])
-                number = int(np.searchsorted(ends, place, side="right"))
-                values[a] = levels[number], place - int(ends[number - 1]) * (number > 0)
-            margin = domain.mask({a: level for a, (level, _) in values.items()})
-            yield OpenCombination(margin, tuple(code for _, code in values.values()), count, self.others)
 
     def _part(self, domain: Domain, attribute: str, level: int) -> slice:
         """Where the values of a level stand along an attribute's axis."""
@@ -918,7 +865,7 @@ def _values_of_few(base: _Counted, margin: Mask, attribute: str, k: int) -> Code
     return np.asarray((first[:, None] + np.arange(size) * stride).ravel())
 
 
-def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_Open]:
+def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[OpenCells]:
     """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
     domain = base.domain
     for names, same in groupby(margins, key=lambda margin: tuple(_levels(domain, margin))):
@@ -930,9 +877,9 @@ def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[_Open]:
             # Of two values the others are those of the second, which is looked at itself.
             asked = [margin for margin in some if others is None or _without(domain, margin, others)[1] > 2]
             if len(asked) > 1 and max(cells, finest) <= _BLOCK:
-                opened = [_Open.of_block(base, asked, k, others)]
+                opened = [OpenCells.of_block(base, asked, k, others)]
             else:
-                opened = [_Open.of_margin(base, margin, k, others) for margin in asked]
+                opened = [OpenCells.of_margin(base, margin, k, others) for margin in asked]
             yield from (one for one in opened if len(one.keys))
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certain_combinations import Combination, combinations_of
+from certain_combinations import Combination, combinations_of, open_combinations
 from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
 from checks.labels import LabelTells, crowded, label_counts
-from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Counted, combined_margins, refuted, witnessed
+from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Counted, combined_margins, refuted
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask
 from strategies import Core, cores, cyclic_cores, further_masks
@@ -144,12 +144,12 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
     if every is None:
         return
     with patch("checks.small_combinations._BLOCK", block):
-        found = witnessed(core.collection.cube, collection.masks, [core.sensitive], k, rounds=15)
+        found = Witnessing(core.collection.cube, collection.masks, [core.sensitive], k).look(15)
     shown = {own for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
     assert certain(list(shown), k) <= open_ones(collection, found)
-    assert found.small >= len(found.open)
-    for own in found.open:
-        assert 0 < own.count < k
+    left = open_combinations(collection.domain, found)
+    assert found.small >= len(left)
+    assert all(0 < own.count < k for own in left)
     assert found.blamed(collection.domain, dict.fromkeys(beside[1], 0.1)) in {None, *beside[1]}
 
 
@@ -174,11 +174,9 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
 
 
 def open_ones(collection: Collection, found: Witnesses) -> set[tuple[Mask, tuple[int, ...], str | None]]:
-    places = {own.margin: collection.domain.places(own.margin) for own in found.open}
-    names = {margin: [collection.domain.attributes[place] for place in places[margin]] for margin in places}
     return {
-        (own.margin, tuple(code for _, code in sorted(zip(names[own.margin], own.codes))), own.others)
-        for own in found.open
+        (own.margin, tuple(own.codes[a] for a in sorted(own.codes)), own.others)
+        for own in open_combinations(collection.domain, found)
     }
 
 
@@ -191,15 +189,16 @@ def test_who_has_any_other_value_is_looked_at(block: int) -> None:
     counts = [3, 1, 0, 0, 3, 3, 0, 2, 3, 0, 1, 2]
     collection = published(filled(flat_domain(A="01", B="01", C="012"), counts), "AB", "BC", "AC")
     with patch("checks.small_combinations._BLOCK", block):
-        found = witnessed(collection.cube, collection.masks, [], 3, rounds=50)
-    assert [(own.codes, own.others, own.count) for own in found.open] == [((0, 0, 0), "C", 1)]
+        found = Witnessing(collection.cube, collection.masks, [], 3).look(50)
+    (left,) = open_combinations(collection.domain, found)
+    assert (left.codes, left.others, left.count) == ({"A": 0, "B": 0, "C": 0}, "C", 1)
     assert found.small == 8
 
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     collection, k = cycle()
-    found = witnessed(collection.cube, collection.masks, [], k, rounds=20)
-    assert [own.labels(collection.domain) for own in found.open] == [{"A": "0", "B": "1", "C": "0"}]
+    found = Witnessing(collection.cube, collection.masks, [], k).look(20)
+    assert [own.codes for own in open_combinations(collection.domain, found)] == [{"A": 0, "B": 1, "C": 0}]
     assert not found.clear_all
     second, third = collection.masks[1:]
     assert found.blamed(collection.domain, {third: 0.5}) == third
@@ -212,7 +211,7 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     assert idle.look(1000).rounds < 1000  # it ends soon after the last one that clears anything
     going_on.keep(collection.masks[:2])
     assert going_on.look(200).clear_all
-    tree = witnessed(collection.cube, collection.masks[:2], [], k, rounds=200)
+    tree = Witnessing(collection.cube, collection.masks[:2], [], k).look(200)
     assert (tree.clear_all, tree.small > 0) == (True, True)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from itertools import combinations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from models import Collection, Mask, all_tables
+from models import Collection, Domain, Mask, all_tables
 
 MOST_TABLES = 20_000
 
@@ -77,3 +77,28 @@ def _ranges(collection, names, fine, shown, tables, keys_of) -> Iterator[Combina
 def _levels(collection: Collection, attribute: str, shown: list[Mask]) -> list[int]:
     margins = map(collection.domain.margin, shown)
     return sorted({margin[attribute] for margin in margins if attribute in margin})
+
+
+class OpenCombination(NamedTuple):
+    """A combination that no witness has cleared; of `others` its rows have any other value."""
+
+    margin: Mask
+    codes: dict[str, int]
+    count: int
+    others: str | None
+
+
+def open_combinations(domain: Domain, found: Any) -> list[OpenCombination]:
+    """Those that are left, one by one."""
+    left = []
+    for some in found.waiting:
+        axes = [
+            [(a, level, code) for level in levels for code in range(domain.hierarchy(a).size(level))]
+            for a, levels in some.levels.items()
+        ]
+        places = np.stack(np.unravel_index(some.keys.astype(int), list(map(len, axes))), axis=1)
+        for cell, count in zip(places.tolist(), some.counts.tolist()):
+            values = [axis[place] for axis, place in zip(axes, cell)]
+            margin = domain.mask({a: level for a, level, _ in values})
+            left.append(OpenCombination(margin, {a: code for a, _, code in values}, count, some.others))
+    return left
