@@ -40,7 +40,7 @@ from checks.combinatorial import by_programming, by_search, by_vector_sets
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
-from checks.maxent.sensitive_tree import Outcome, SensitiveTree
+from checks.maxent.sensitive_tree import Outcome
 from filled_tables import filled
 from marginals import Attribute
 from marginals.publishing.publishing import releasable
