@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property, reduce
 from itertools import combinations, product
@@ -14,7 +14,7 @@ import numpy as np
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.inference.calibrated_tree import CalibratedTree, Item
+from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.intervals.linked_tables import LinkedTables
@@ -180,53 +180,26 @@ class GluedTable:
         return np.rint(np.bincount(keys, self.counts, minlength=size)).astype(np.int64)
 
 
-def glued_table(
-    tree: CalibratedTree, rng: "np.random.Generator", avoided: Mapping[Item, int] | None = None
-) -> GluedTable:
+def glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> GluedTable:
     """A table with the counts of a published tree as marginals, its rows joined in random order.
 
     Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
-    empty as can be, and so shows of many cells that they may be. avoided: values by item; rows that have them on one side
-    are joined, as far as that goes, with such that do not on the other, so that few rows have all of them.
+    empty as can be, and so shows of many cells that they may be.
     """
     clique_counts = [np.rint(cells.expected).astype(np.int64) for cells in tree.cliques]
-    matches = [_matching(tree, clique, avoided or {}) for clique in range(len(tree.cliques))]
-    shares = _shares_beyond(tree, matches)
-    counts, matched = clique_counts[0], matches[0]
+    counts = clique_counts[0]
     cells: list[IndexArray] = [np.arange(len(counts))]
     for link in tree.links:
         child, parent = link.cliques
         inner, outer = link.positions[0], link.positions[1][cells[parent]]
-        inner_order = np.lexsort((rng.random(len(inner)), shares[child], inner))
-        outer_order = np.lexsort((rng.random(len(outer)), -matched, outer))
+        inner_order, outer_order = (np.lexsort((rng.random(len(places)), places)) for places in (inner, outer))
         # Both count the same rows in each separator cell, so the running sums of the two orders meet after each.
         inner_ends, outer_ends = np.cumsum(clique_counts[child][inner_order]), np.cumsum(counts[outer_order])
         ends = np.union1d(inner_ends, outer_ends)
         joined = outer_order[np.searchsorted(outer_ends, ends)]
-        cells = [cell[joined] for cell in cells]
-        cells.append(inner_order[np.searchsorted(inner_ends, ends)])
-        matched = matched[joined] * matches[child][cells[-1]]
+        cells = [*(cell[joined] for cell in cells), inner_order[np.searchsorted(inner_ends, ends)]]
         counts = np.diff(ends, prepend=0)
     return GluedTable(tree, tuple(cells), counts)
-
-
-def _matching(tree: CalibratedTree, clique: int, values: Mapping[Item, int]) -> FloatArray:
-    """1 for the cells of a clique that have the given values of the items that it holds, else 0."""
-    matching = np.ones(len(tree.cliques[clique]))
-    for item, code in values.items():
-        if tree.holders(item) >> clique & 1:
-            matching *= tree.codes(clique, item) == code
-    return matching
-
-
-def _shares_beyond(tree: CalibratedTree, matches: list[FloatArray]) -> list[FloatArray]:
-    """For each cell of a clique what share of its rows can be expected to match there and in all cliques below it."""
-    shares = list(matches)
-    for link in reversed(tree.links):
-        child, parent = link.cliques
-        rows = np.bincount(link.positions[0], shares[child] * tree.cliques[child].expected, minlength=len(link))
-        shares[parent] = shares[parent] * (rows / np.where(link.rows[0] > 0, link.rows[0], 1))[link.positions[1]]
-    return shares
 
 
 # Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
@@ -235,9 +208,6 @@ def _shares_beyond(tree: CalibratedTree, matches: list[FloatArray]) -> list[Floa
 # published marginals, which show what the bounds leave open to be possible, and exact bounds of single cells, which
 # take longest.
 
-
-_AVOIDING = 4
-"""Tables that avoid a cell."""
 
 _FIRST_SECONDS = 2.0
 """To find any table at all with the published marginals."""
@@ -296,21 +266,17 @@ class Knowledge:
     def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
         """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
 
-        seconds: for programs; 0 for what takes no program: with a junction tree flows, and tables that avoid the cell.
+        seconds: for programs; 0 for what takes no program, which are flows along a junction tree.
         """
         if not self._has_tree and not seconds:
             return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
-        shape = [self.domain.hierarchy(a).size(level) for a, level in margin.items()]
-        codes = dict(zip(margin, map(int, np.unravel_index(cell, shape))))
-        box = {a: self.domain.hierarchy(a).lift(0, level) == codes[a] for a, level in margin.items()}
-        bounds = self.source.of_box(box).bounds(seconds)
-        if not self._has_tree:
-            return bounds, [self._rows(table) for table in list(self.source.found)[-2:]]
-        if bounds.sharp or seconds:
-            return bounds, ()
-        avoided = {(self.domain.index(a), level): codes[a] for a, level in margin.items()}
-        tables = (glued_table(self.source.trees[0], np.random.default_rng(n), avoided) for n in range(_AVOIDING))
-        return bounds, [table.rows for table in tables]
+        codes = np.unravel_index(cell, [self.domain.hierarchy(a).size(level) for a, level in margin.items()])
+        box = {a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)}
+        asked = self.source.of_box(box)
+        bounds = asked.flow_bounds(seconds)
+        if not bounds.sharp and (seconds or not bounds.lower_sharp):
+            bounds = asked.bounds(seconds)
+        return bounds, [self._rows(table) for table in list(self.source.found)[-2:]]
 
     def _rows(self, table: FloatArray) -> Rows:
         cells = self.source.possible
@@ -396,27 +362,28 @@ def certain_cells(
     in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
     decided by then stays undecided.
     """
-    result = _Found(k, len(views[sensitive][0]))
+    result = CertainCells(0, 0, 0, 0, 0, None)
+    parts = len(views[sensitive][0])
     finest = {attribute: view[:1] for attribute, view in views.items()}
     unfinished: list[tuple[Knowledge, dict[str, int], _Search]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
-            result.unread += 1
+            result = replace(result, unread=result.unread + 1)
             continue
         try:
             known = knowledge.about(margin)
-            search = _searched(known, margin, deadline)
+            search = _searched(known, margin, parts, deadline)
         except TooManyCellsError:
-            result.unread += 1
+            result = replace(result, unread=result.unread + 1)
             continue
         if len(search.waiting) and sum(len(other.lower) for *_, other in unfinished) < MOST_CELLS:
             unfinished.append((known, margin, search))
         else:
-            result.add(known, margin, search)
+            result = _with_margin(result, known, margin, search, k)
     # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
     for place, (known, margin, search) in enumerate(unfinished):
-        _programmed(known, margin, search, deadline.share(len(unfinished) - place))
-        result.add(known, margin, search)
+        _settle(known, margin, search, deadline.share(len(unfinished) - place), _MOST_SECONDS)
+        result = _with_margin(result, known, margin, search, k)
     worst = result.worst
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
@@ -424,16 +391,7 @@ def certain_cells(
             break
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
-    return CertainCells(
-        result.determined,
-        result.exists,
-        result.small,
-        result.undecided,
-        result.unread,
-        worst,
-        one_value=result.one_value,
-        shared=result.shared,
-    )
+    return replace(result, worst=worst)
 
 
 def certainly_small(
@@ -465,89 +423,89 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
                 yield {name: level for levels in view_choice for name, level in levels.items()}
 
 
-class _Found:
-    """Numbers of cells, over the margins so far. parts: the last attributes of a margin that are the sensitive one."""
-
-    def __init__(self, k: int, parts: int) -> None:
-        self.k, self.parts = k, parts
-        self.determined = self.exists = self.small = self.undecided = self.unread = self.one_value = 0
-        self.worst: CertainCell | None = None
-        self.shared: CertainCell | None = None
-
-    def add(self, known: Knowledge, margin: Levels, search: "_Search") -> None:
-        """Count the cells of a margin."""
-        lower, upper = search.lower, search.upper
-        determined = (lower == upper) & (lower > 0)
-        self.determined += int(np.count_nonzero(determined))
-        self.exists += int(np.count_nonzero(lower))
-        self.small += int(np.count_nonzero(determined & (upper < self.k)))
-        undecided = search.is_open() if known.is_whole else lower < upper
-        self.undecided += 0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))
-        self.worst = _smaller(known, margin, np.where(determined, lower, 0), self.worst)
-        values = known.domain.size(dict(list(margin.items())[-self.parts :]))
-        possible = upper.reshape(-1, values) > 0
-        alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
-        self.one_value += int(np.count_nonzero(alone))
-        if self.shared is None and alone.any():
-            self.shared = _smaller(known, margin, np.where(alone.ravel(), lower, 0), None)
+def _with_margin(sums: CertainCells, known: Knowledge, margin: Levels, search: "_Search", k: int) -> CertainCells:
+    """The numbers with those of one margin more."""
+    lower, upper = search.lower, search.upper
+    determined = (lower == upper) & (lower > 0)
+    undecided = search.is_open() if known.is_whole else lower < upper
+    possible = upper.reshape(-1, search.values) > 0
+    alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, search.values) > 0)
+    first = _smaller(known, margin, np.where(alone.ravel(), lower, 0), None) if alone.any() else None
+    return replace(
+        sums,
+        determined=sums.determined + int(np.count_nonzero(determined)),
+        exists=sums.exists + int(np.count_nonzero(lower)),
+        small=sums.small + int(np.count_nonzero(determined & (upper < k))),
+        undecided=sums.undecided + (0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))),
+        worst=_smaller(known, margin, np.where(determined, lower, 0), sums.worst),
+        one_value=sums.one_value + int(np.count_nonzero(alone)),
+        shared=sums.shared or first,
+    )
 
 
-def _searched(known: Knowledge, margin: Levels, deadline: Deadline) -> "_Search":
-    """What bounds, tables and flows tell of a margin."""
-    search = _Search(*known.bounds(margin))
+def _searched(known: Knowledge, margin: Levels, parts: int, deadline: Deadline) -> "_Search":
+    """What bounds, tables and flows tell of a margin. parts: its last attributes that are the sensitive one."""
+    search = _Search(*known.bounds(margin), known.domain.size(dict(list(margin.items())[-parts:])))
     for rows in known.tables() if len(search.waiting) else ():
         search.see(rows(margin))
         if not len(search.waiting):
             break
-    for cell in search.waiting.tolist():
-        if deadline.is_over:
-            break
-        if cell in search.waiting:
-            search.learn(cell, *known.settled(margin, cell, 0.0), margin)
+    _settle(known, margin, search, deadline, 0.0)
     return search
 
 
-def _programmed(known: Knowledge, margin: Levels, search: "_Search", deadline: Deadline) -> None:
-    """Decide what is waiting by programs, as far as there is time."""
-    for cell in search.waiting.tolist():
-        if deadline.is_over:
-            break
-        if cell in search.waiting:
-            search.learn(cell, *known.settled(margin, cell, min(deadline.left, _MOST_SECONDS)), margin)
+def _settle(known: Knowledge, margin: Levels, search: "_Search", deadline: Deadline, seconds: float) -> None:
+    """Decide what is waiting one by one, as far as there is time."""
+    tried: set[int] = set()
+    while cells := [cell for cell in search.waiting.tolist() if cell not in tried]:
+        for cell in cells:
+            if deadline.is_over:
+                return
+            tried.add(cell)
+            if cell in search.waiting:
+                search.learn(cell, *known.settled(margin, cell, min(deadline.left, seconds)), margin)
 
 
 class _Search:
     """Cells of a margin of which it is looked for what is certain, until none is waiting.
 
-    lower, upper: proven bounds. is_sharp: whether all of them are. least, most: of the counts seen to be possible, the
-    bounds turned round where none was. waiting: cells that are open.
+    lower, upper: proven bounds. is_sharp: whether all of them are. values: of the sensitive attribute, the cells of a class
+    one after another. least, most: of the counts seen to be possible, the bounds turned round where none was.
     """
 
-    def __init__(self, lower: CountArray, upper: CountArray, is_sharp: bool) -> None:
-        self.lower, self.upper, self.is_sharp = lower.copy(), upper.copy(), is_sharp
+    def __init__(self, lower: CountArray, upper: CountArray, is_sharp: bool, values: int) -> None:
+        self.lower, self.upper, self.is_sharp, self.values = lower.copy(), upper.copy(), is_sharp, values
         self.least, self.most = upper.copy(), lower.copy()
-        self.waiting: IndexArray = np.flatnonzero(self.is_open() & (not is_sharp))
+        self._settled: BoolArray = np.full(len(lower), is_sharp)
+
+    @property
+    def waiting(self) -> IndexArray:
+        """Cells that are open and not settled yet."""
+        return np.flatnonzero(self.is_open() & ~self._settled)
 
     def is_open(self) -> BoolArray:
-        """Cells that may have a row for certain, or be determined, beyond what is proven."""
+        """Cells that may have a row for certain, or be determined, beyond what is proven; or of a class that has a row for
+        certain cells that may be empty for certain, unless two of its values are seen to be possible.
+        """
         may_exist = (self.lower == 0) & (self.least > 0)
         may_be_determined = (self.lower > 0) & (self.least >= self.most)
-        return np.asarray((self.lower < self.upper) & (may_exist | may_be_determined))
+        exists, seen = ((ends.reshape(-1, self.values) > 0).sum(axis=1) for ends in (self.lower, self.most))
+        may_be_empty = (self.most == 0) & np.repeat((exists > 0) & (seen < 2), self.values)
+        return np.asarray((self.lower < self.upper) & (may_exist | may_be_determined | may_be_empty))
 
     def see(self, rows: CountArray) -> None:
         """Learn that these counts are possible."""
-        cells = self.waiting
-        self.least[cells] = np.minimum(self.least[cells], rows[cells])
-        self.most[cells] = np.maximum(self.most[cells], rows[cells])
-        self.waiting = cells[self.is_open()[cells]]
+        self.least, self.most = np.minimum(self.least, rows), np.maximum(self.most, rows)
 
     def learn(self, cell: int, bounds: CountBounds, tables: Sequence[Rows], margin: Levels) -> None:
         """Learn what one cell was settled to, and the tables that were found."""
         self.lower[cell] = max(self.lower[cell], bounds.lower)
         self.upper[cell] = min(self.upper[cell], bounds.upper)
+        if bounds.lower_sharp:
+            self.least[cell] = bounds.lower
         if bounds.sharp:
             self.least[cell], self.most[cell] = bounds.lower, bounds.upper
-            self.waiting = self.waiting[self.waiting != cell]
+            self._settled[cell] = True
         for rows in tables:
             self.see(rows(margin))
 

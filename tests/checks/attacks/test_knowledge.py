@@ -272,17 +272,22 @@ def test_what_a_collection_makes_certain_is_that_of_all_tables(decomposable: boo
     assert cut.small <= ordinary.small
 
 
-def test_rows_with_avoided_values_are_as_few_as_the_tables_allow() -> None:
-    """Fréchet's lower bound in each value of the attribute that both tables show."""
+@given(st.just([[0, 0, 0, 1], [1, 1, 1, 0], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]]))
+def test_a_value_that_a_class_cannot_have_is_found_though_each_pair_leaves_room_for_it(rows: list[list[int]]) -> None:
+    table = of_rows(flat_domain(**dict.fromkeys("abcd", 2)), rows)
+    check(published(table, *map("".join, combinations("abcd", 2))), "b", 3)
+
+
+def test_glued_tables_have_the_published_counts() -> None:
     rng = np.random.default_rng(5)
-    domain = flat_domain(a=2, s=3, b=2)
     counts = rng.integers(0, 9, (2, 3, 2))
-    tree = FrechetBounds.of(published(filled(domain, counts), "as", "sb")).trees[0]
-    left, right = counts.sum(axis=2), counts.sum(axis=0)
-    for a, b in product(range(2), range(2)):
-        avoided = {(domain.index("a"), 0): a, (domain.index("b"), 0): b}
-        glued = glued_table(tree, rng, avoided).rows({"a": 0, "b": 0}).reshape(2, 2)
-        assert glued[a, b] == np.maximum(0, left[a] + right[:, b] - left.sum(axis=0)).sum()
+    tree = FrechetBounds.of(published(filled(flat_domain(a=2, s=3, b=2), counts), "as", "sb")).trees[0]
+    tables = [glued_table(tree, rng) for _ in range(20)]
+    for table in tables:
+        assert table.counts.min() >= 0
+        assert np.array_equal(table.rows({"a": 0, "s": 0}), counts.sum(axis=2).ravel())
+        assert np.array_equal(table.rows({"s": 0, "b": 0}), counts.sum(axis=0).ravel())
+    assert len({tuple(table.rows({"a": 0, "b": 0})) for table in tables}) > 1
 
 
 # What is published is counted as it stands.
