@@ -15,7 +15,7 @@ from checks.finding import SEARCHING, Algorithm, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import CodedCells, ContingencyTable, equal_cells, group, pack
+from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, group, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
@@ -496,10 +496,9 @@ class _Cells:
         return ContingencyTable.from_cells(self.first.domain, self.first.margin, codes, counts)
 
     @cached_property
-    def coded(self) -> CodedCells:
+    def coded(self) -> Cells:
         """The cells by their codes."""
-        codes = dict(zip(self.first.attributes, self.codes))
-        return CodedCells(self.first.domain, self.first.margin, codes, len(self.codes[0]))
+        return Cells(self.first.domain, self.first.margin, tuple(self.codes), np.ones(len(self.codes[0])))
 
     @cached_property
     def places(self) -> Callable[[Mask], IndexArray]:

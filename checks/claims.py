@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from checks.classes import SINGLE_TABLES, k_link
+from checks.classes import k_link
 from checks.combinatorial import (
     GroupTree,
     SensitiveCliques,
@@ -33,6 +33,7 @@ from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.labels import ToldByLabels, label_counts
 from checks.maxent.sensitive_tree import SensitiveTree
+from checks.population import SINGLE_TABLES
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable

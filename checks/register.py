@@ -30,7 +30,7 @@ from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
-from models.tables.contingency_table import CodedCells
+from models.tables.contingency_table import Cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -55,7 +55,7 @@ class RegisterShares:
     differences, shape (classes,).
     """
 
-    cells: CodedCells
+    cells: Cells
     people: IndexArray
     values: SensitiveValues
     shares: FloatArray
@@ -76,10 +76,7 @@ class RegisterShares:
 
     def labels(self, position: int) -> dict[str, str]:
         """The published labels of a joint class."""
-        return {
-            name: self.cells.domain.hierarchy(name).labels[level][int(self.cells.codes[name][position])]
-            for name, level in self.cells.margin.items()
-        }
+        return self.cells.labels(position)
 
     def worst(self, position: int, reached: float | None = None) -> WorstClass:
         """A joint class for a reader: its labels, and the shares of its values."""
@@ -178,7 +175,7 @@ def register_shares(
         )
     tables = tuple(
         SummedTable(
-            joint.coded_cells.positions_in(class_.coded_cells),
+            joint.positions_in(class_),
             hierarchy.lift(finest.level, class_.level).astype(np.intp),
             class_.counts.astype(np.float64),
         )
@@ -188,7 +185,7 @@ def register_shares(
     counted = counted_shares(sums, budget.arrangements, budget.deadline)
     if counted is not None:
         return RegisterShares(
-            joint.coded_cells,
+            joint,
             joint.counts,
             finest.values,
             counted.shares,
@@ -196,9 +193,7 @@ def register_shares(
             lambda place: counted.exact[place],
         )
     fit = fitted_shares(sums, budget.deadline)
-    return RegisterShares(
-        joint.coded_cells, joint.counts, finest.values, fit.shares, Model.FITTED, distance=fit.distance
-    )
+    return RegisterShares(joint, joint.counts, finest.values, fit.shares, Model.FITTED, distance=fit.distance)
 
 
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
@@ -222,7 +217,7 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
 
     shares = vectors / vectors.sum(axis=1, keepdims=True)
     people = classes.counts.sum(axis=1)
-    return RegisterShares(classes.coded_cells, people, tree.values, shares, Model.CLASSES, exact)
+    return RegisterShares(classes, people, tree.values, shares, Model.CLASSES, exact)
 
 
 # The verdict.

@@ -17,16 +17,19 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
 from figures import Figure
 
 from checks import Entropy, Recursive, Requirements, equivalence_classes
-from checks.classes import average, homogeneity, posterior_belief, prior_belief
+from checks.classes import homogeneity
+from checks.population import posterior_belief, prior_belief
 from marginals import Attribute, Role, Table, read_hierarchy, read_table
 from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
 from models import DataCube, Hierarchy
@@ -112,10 +115,11 @@ def homogeneous_classes(table: Table, numbers: tuple[int, int], suffix: str, wha
         lines: list[Sequence[str | int | float]] = []
         for (k, found), (tables, classes, rows) in zip(minimal.items(), PRINTED[number]):
             held = (equivalence_classes(table.cube.table(one.mask), sensitive) for one in found)
-            tally = average([homogeneity(classes_of_one, share) for classes_of_one in held])
-            affected = f"{tally.affected_tables}/{tally.tables}"
-            agree = affected == tables and is_printed(tally.classes, classes) and is_printed(tally.rows, rows)
-            ours = (affected, tables, round(tally.classes, 2), classes, round(tally.rows, 2), rows)
+            tallies = [homogeneity(classes_of_one, share) for classes_of_one in held]
+            affected = f"{sum(tally.classes > 0 for tally in tallies)}/{len(tallies)}"
+            mean_classes, mean_rows = (fmean(numbers) for numbers in zip(*map(astuple, tallies)))
+            agree = affected == tables and is_printed(mean_classes, classes) and is_printed(mean_rows, rows)
+            ours = (affected, tables, round(mean_classes, 2), classes, round(mean_rows, 2), rows)
             lines.append([k, *ours, "yes" if agree else "no"])
         title = f"Fig. {number}{what}, classes in which one value has {float(share):.0%} of the rows, mean over tables"
         yield Figure(f"fig{number}{suffix}", title, header, lines)

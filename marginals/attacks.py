@@ -210,7 +210,7 @@ def _expected(classes: ClassTable) -> Expected:
     codes = tuple(code[held] for attribute, code in classes.codes().items())
     ordered = tuple(code for _, code in sorted(zip(map(classes.domain.index, classes.margin), codes), key=_first))
     people = EquivalenceClasses(
-        classes.domain, classes.margin, ordered, classes.sensitive, classes.level, classes.rows[held]
+        classes.domain, classes.margin, ordered, classes.rows[held], classes.sensitive, classes.level
     )
     number = _confident_rows(round(float(people.counts.sum())))
     return Expected(accuracy(people.counts, people), number, confident(people.counts, people, number))

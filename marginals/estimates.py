@@ -472,7 +472,7 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
                 "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
             )
         sparse = expected_marginal(model.closed_form, published)
-        return Cells(published, sparse.codes, sparse.expected)
+        return Cells(published, dict(zip(sparse.attributes, sparse.codes)), sparse.counts)
     order = [a for a in domain.attributes if a in published]
     dense = model.expected({a: published[a] for a in order})
     places = np.nonzero(dense)

@@ -108,7 +108,7 @@ def factors(release: Modelled) -> LabelledFactors:
 
 def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique: int) -> Factor:
     cells = tree.cliques[clique]
-    rows = np.full(len(cells.expected), tree.total)
+    rows = np.full(len(cells), tree.total)
     if clique:
         link = tree.links[clique - 1]
         rows = link.rows[0][link.positions[0]]
@@ -117,7 +117,7 @@ def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique:
     if max(prod(shape), prod(len(labels[a]) for a in variables)) > CELL_LIMIT:
         raise TooManyCellsError(f"a clique has more than the {CELL_LIMIT:,} cells that are laid out")
     values = np.zeros(shape)
-    values[tuple(cells.codes[a] for a in variables)] = cells.expected / rows
+    values[tuple(cells.column(a) for a in variables)] = cells.counts / rows
     finest = dict(zip(tree.domain.attributes, tree.finest_levels))
     lifts = [tree.domain.hierarchy(a).lift(finest[a], cells.margin[a]) for a in variables]
     return Factor(variables, values[np.ix_(*lifts)])

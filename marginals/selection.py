@@ -43,7 +43,7 @@ from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrai
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
-from models.tables.data_cube import OccupiedCube
+from models.tables.data_cube import occupied
 from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
 
 if TYPE_CHECKING:
@@ -614,7 +614,7 @@ class Selection:
         names = self.rows.ordered if ordered is None else frozenset(ordered)
         for name in names:
             self.domain.index(name)
-        adjusted = isinstance(self.selected.problem.cube, OccupiedCube)
+        adjusted = self.selected.problem.cube.parameters is occupied
         return edge_frame(self.selected, names, adjusted)
 
     def independences(self) -> tuple[str, ...]:

@@ -20,16 +20,9 @@ if TYPE_CHECKING:
     from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
-    from checks.classes import (
-        Assessment,
-        Eligibility,
-        KnowledgeNeeded,
-        Reidentification,
-        Risk,
-        StrongestRequirements,
-        Uniqueness,
-    )
+    from checks.classes import Assessment, Eligibility, KnowledgeNeeded, StrongestRequirements
     from checks.diversity.implications import WeakestImplying
+    from checks.reidentification import Reidentification, Risk, Uniqueness
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding

@@ -76,7 +76,7 @@ from models.search.selection import window as window
 from models.search.wanted import Measure as Measure
 from models.search.wanted import WantedAnalyses as WantedAnalyses
 from models.search.wanted import WantedMargin as WantedMargin
-from models.tables.contingency_table import CodedCells as CodedCells
+from models.tables.contingency_table import Cells as Cells
 from models.tables.contingency_table import ContingencyTable as ContingencyTable
 from models.tables.contingency_table import equal_cells as equal_cells
 from models.tables.data_cube import DataCube as DataCube

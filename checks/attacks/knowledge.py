@@ -186,7 +186,7 @@ def glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> GluedTable:
     Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
     empty as can be, and so shows of many cells that they may be.
     """
-    clique_counts = [np.rint(cells.expected).astype(np.int64) for cells in tree.cliques]
+    clique_counts = [np.rint(cells.counts).astype(np.int64) for cells in tree.cliques]
     counts = clique_counts[0]
     cells: list[IndexArray] = [np.arange(len(counts))]
     for link in tree.links:

@@ -42,7 +42,7 @@ from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.all_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DOUBTFUL, DataCube, InteractionCube
+from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.hierarchy import Domain, Margin, Mask
 
 USUAL_SENSITIVE_MARGINS = 3
@@ -358,8 +358,8 @@ class _Rules:
         )
 
     @cached_property
-    def _priced(self) -> InteractionCube:
-        return InteractionCube(self.collection.tables)
+    def _priced(self) -> DataCube:
+        return DataCube(self.collection.tables, parameters=interactions)
 
     def public(self, mask: Mask) -> Mask:
         """The part of a margin without sensitive attributes."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.classes import EquivalenceClasses, grouped
+from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.diversity.known import Projected
 from checks.diversity.text import spelled
@@ -277,17 +277,13 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
 
 def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
     """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
-    domain = fit.tree.domain
     classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
     def classes_of(mask: Mask) -> EquivalenceClasses:
         """The classes of a margin, by the rows that are expected in them."""
         if mask not in classes_by_mask:
             cells = fit.marginal(mask)
-            kept_cells = cells[cells.expected > least]
-            classes_by_mask[mask] = grouped(
-                domain, domain.margin(mask), kept_cells.codes, kept_cells.expected, sensitive
-            )
+            classes_by_mask[mask] = equivalence_classes(cells[cells.counts > least], sensitive)
         return classes_by_mask[mask]
 
     return SensitiveTree.of(fit.tree, sensitive, classes_of)

@@ -131,11 +131,10 @@ def fitting_positions(
 
     parents: of each clique, below 0 for a root, of whose parent there are none.
     """
-    cells, shared = ([table.coded_cells for table in tables] for tables in (classes, separators))
-    inward = tuple(cell.positions_in(separator) for cell, separator in zip(cells, shared))
+    inward = tuple(cell.positions_in(separator) for cell, separator in zip(classes, separators))
     outward = tuple(
-        cells[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
-        for parent, separator in zip(parents, shared)
+        classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+        for parent, separator in zip(parents, separators)
     )
     return inward, outward
 

@@ -256,7 +256,7 @@ def _failing(
         fails[table.positions_in(classes)[table.counts < requirements.cell_size]] = True
     for parts, bad in _not_diverse(cube, table, requirements):
         if bad.any():
-            fails[parts.coded_cells.positions_in(classes.coded_cells)[bad]] = True
+            fails[parts.positions_in(classes)[bad]] = True
     return fails
 
 

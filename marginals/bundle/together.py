@@ -26,7 +26,7 @@ from marginals.tables.intervals import Range, are_names, interval, numbers_of
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
-from models.tables.contingency_table import CodedCells, ContingencyTable, pack
+from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Margin
 
@@ -432,7 +432,7 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
     keys, _ = pack([columns[name] for name in attributes], sizes, len(atoms.labels))
     order = keys.argsort(kind="stable")
     codes = {name: columns[name][order] for name in attributes}
-    return Support(CodedCells(domain, Margin(levels), codes, len(order)), atoms.weights[order])
+    return Support(Cells.of(domain, Margin(levels), codes), atoms.weights[order])
 
 
 # Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.

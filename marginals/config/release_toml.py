@@ -14,9 +14,9 @@ from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import Any
 
-from checks.classes import SINGLE_TABLES
 from checks.diversity.registry import demands_nothing, parse_diversity
 from checks.errors import CriterionError
+from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require

@@ -21,11 +21,11 @@ from checks.claims import (
     shown,
     why_no_demand,
 )
-from checks.classes import bayes_optimal, delta_presence, k_map
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
+from checks.population import bayes_optimal, delta_presence, k_map
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import elements_of, require, require_share, require_whole_number
 from marginals.bundle.content import KNOWN

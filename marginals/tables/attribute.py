@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -312,7 +312,8 @@ class Attribute:
     def _told(self, hierarchy: Hierarchy) -> Hierarchy:
         """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
         has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
-        told, labels = hierarchy.with_order(hierarchy.order, has_names=has_names), list(hierarchy.labels[0])
+        told = hierarchy if hierarchy.has_names == has_names else replace(hierarchy, has_names=has_names)
+        labels = list(hierarchy.labels[0])
         if self.counts_missing and MISSING in labels:
             labels.remove(MISSING)
         if self.order:

@@ -16,7 +16,7 @@ from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube, InteractionCube
+from models.tables.data_cube import DataCube, interactions
 from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
@@ -324,7 +324,7 @@ class Table:
     def cube(self) -> DataCube:
         """The data cube of the table, by which a model has parameters for what attributes tell of each other."""
         singles = self.out_of_core.singles if self.out_of_core else ()
-        return InteractionCube([self.counts, *singles], self.out_of_core)
+        return DataCube([self.counts, *singles], self.out_of_core, interactions)
 
     @property
     def base_counts(self) -> ContingencyTable:

@@ -227,7 +227,7 @@ class RemoveEdge:
         first, second = graph.neighbors[self.first], graph.neighbors[self.second]
         return (
             graph.has_edge(self.first, self.second)
-            and not graph.domain.same_attribute(self.first, self.second)
+            and not graph.domain.all_steps(self.first) >> self.second & 1
             and not finer(self.first) & second
             and not finer(self.second) & first
             and graph.is_complete(first & second)

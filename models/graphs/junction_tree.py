@@ -18,7 +18,7 @@ import numpy as np
 from models.arrays import FloatArray, read_only_copy
 from models.errors import DomainMismatchError, NotDecomposableError
 from models.graphs.interaction_graph import InteractionGraph, eliminated
-from models.tables.contingency_table import CodedCells, ContingencyTable
+from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
@@ -346,7 +346,7 @@ class Support:
     DomainMismatchError for another shape, and where a weight is not a positive number.
     """
 
-    cells: CodedCells
+    cells: Cells
     weights: FloatArray
 
     def __post_init__(self) -> None:
@@ -356,7 +356,7 @@ class Support:
             raise DomainMismatchError("weights of cells must be positive numbers")
         object.__setattr__(self, "weights", read_only_copy(self.weights))
 
-    def weights_of(self, cells: CodedCells) -> FloatArray:
+    def weights_of(self, cells: Cells) -> FloatArray:
         """For each of some cells, none coarser, the weight of the cell that it falls into: shape (len(cells),).
 
         Raises ContradictionError for a cell that is impossible.

@@ -15,8 +15,8 @@ import numpy as np
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.inference.maximum_entropy import Coupling, ExpectedCells, Independent, MaximumEntropy, Message
-from models.tables.contingency_table import CodedCells, ContingencyTable, group, look_up, match, shared_keys
+from models.inference.maximum_entropy import Coupling, Independent, MaximumEntropy, Message
+from models.tables.contingency_table import Cells, group, look_up, match, shared_keys
 from models.tables.hierarchy import Domain, Margin, vertices_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class CalibratedTree:
     """
 
     tree: JunctionTree
-    cliques: tuple[ExpectedCells, ...]
+    cliques: tuple[Cells, ...]
     total: float
     _holders: dict[Item, int] = field(default_factory=dict, init=False, repr=False)
     _codes: dict[tuple[int, Item], IndexArray] = field(default_factory=dict, init=False, repr=False)
@@ -80,12 +80,16 @@ class CalibratedTree:
     @classmethod
     def of(cls, model: MaximumEntropy) -> "CalibratedTree":
         """The published clique marginals, which need no fitting."""
-        return cls(model.tree, tuple(map(ExpectedCells.of, model.clique_tables)), float(model.cube.total))
+        return cls(
+            model.tree,
+            tuple(table.with_counts(table.counts.astype(np.float64)) for table in model.clique_tables),
+            float(model.cube.total),
+        )
 
     @classmethod
     def fitted(cls, fit: "Fit", total: float) -> "CalibratedTree":
         """The cliques of a fit, without the cells that it leaves empty."""
-        return cls(fit.tree, tuple(cells[cells.expected > 0] for cells in fit.cliques), total)
+        return cls(fit.tree, tuple(cells[cells.counts > 0] for cells in fit.cliques), total)
 
     @property
     def domain(self) -> Domain:
@@ -109,13 +113,13 @@ class CalibratedTree:
     def _link(self, child: int) -> Link:
         parent = max(self.tree.parents[child], 0)
         margin = self.domain.margin(self.tree.separators[child])
-        (inner, radices), (outer, _) = (self.cliques[clique].cells.columns(margin) for clique in (child, parent))
+        (inner, radices), (outer, _) = (self.cliques[clique].columns(margin) for clique in (child, parent))
         sizes = (len(self.cliques[child]), len(self.cliques[parent]))
         keys = np.concatenate(shared_keys(inner, outer, radices, sizes)).astype(np.int64, copy=False)
         first, numbers = group(keys, int(keys.max(initial=0)) + 1)
         positions = (read_only(numbers[: sizes[0]]), read_only(numbers[sizes[0] :]))
         rows = [
-            np.bincount(places, self.cliques[clique].expected, minlength=len(first))
+            np.bincount(places, self.cliques[clique].counts, minlength=len(first))
             for places, clique in zip(positions, (child, parent))
         ]
         return Link((child, parent), positions, (read_only(rows[0]), read_only(rows[1])))
@@ -221,7 +225,7 @@ class CalibratedTree:
         if codes is None:
             attribute, cells = self.domain.attributes[item[0]], self.cliques[clique]
             lift = self.domain.hierarchies[item[0]].lift(cells.margin[attribute], item[1])
-            codes = self._codes[clique, item] = read_only(lift[cells.codes[attribute]].astype(np.intp))
+            codes = self._codes[clique, item] = read_only(lift[cells.column(attribute)].astype(np.intp))
         return codes
 
 
@@ -300,9 +304,9 @@ class Sampler:
 
     @cached_property
     def _tables(self) -> tuple[AliasTable, ...]:
-        root = [AliasTable.of(c.expected, np.zeros(len(c.expected), dtype=np.intp), 1) for c in self.tree.cliques[:1]]
+        root = [AliasTable.of(c.counts, np.zeros(len(c), dtype=np.intp), 1) for c in self.tree.cliques[:1]]
         rest = (
-            AliasTable.of(self.tree.cliques[link.cliques[0]].expected, link.positions[0], len(link))
+            AliasTable.of(self.tree.cliques[link.cliques[0]].counts, link.positions[0], len(link))
             for link in self.tree.links
         )
         return (*root, *rest)
@@ -314,7 +318,7 @@ class Sampler:
         by_clique: list[tuple[tuple[str, CodeArray], ...]] = []
         for cells in self.tree.cliques:
             new = [a for a, level in cells.margin.items() if levels.get(a) == level]
-            by_clique.append(tuple((a, cells.codes[a]) for a in new))
+            by_clique.append(tuple((a, cells.column(a)) for a in new))
             levels = {a: level for a, level in levels.items() if a not in new}
         return tuple(by_clique)
 
@@ -505,7 +509,7 @@ class TreeMargins:
         clique_items = [item for item in items if self.tree.holders(item) >> clique & 1]
         apart = [item for _, others in beyond for item in others]
         messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
-        counts = self.tree.cliques[clique].expected
+        counts = self.tree.cliques[clique].counts
         keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
         cells = 1
         if back is not None:
@@ -578,7 +582,7 @@ def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatAr
 # For margins with too many cells to be laid out, as those above are.
 
 
-def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedCells:
+def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> Cells:
     """Expected counts over any margin, published or not, without the cells of expected count 0.
 
     Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for an
@@ -587,22 +591,22 @@ def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> ExpectedC
     domain = q.domain
     target = domain.margin(domain.mask(margin))
     published = {a: max(level, q.collection.finest_level(a)) for a, level in target.items()}
-    upward: dict[int, ExpectedCells] = {}
-    result = ExpectedCells(CodedCells(domain, Margin({}), {}, 1), np.array([float(q.cube.total)]))
+    upward: dict[int, Cells] = {}
+    result = Cells(domain, Margin({}), (), np.array([float(q.cube.total)]))
     for clique in reversed(range(len(q.tree.cliques))):
         separator = q.separator_tables[clique]
-        cells = ExpectedCells.of(q.clique_tables[clique])
+        cells: Cells = q.clique_tables[clique]
         for child in q.tree.children[clique]:
-            cells = _joined(cells, upward.pop(child), q.separator_tables[child])
-        cells = cells.summed(_finest(cells.margin, (published, separator.margin)))
+            cells = cells * upward.pop(child) / q.separator_tables[child]
+        cells = cells.rolled_up(_finest(cells.margin, (published, separator.margin)))
         if q.tree.parents[clique] < 0:
-            result = _joined(result, cells, separator)
+            result = result * cells / separator
         else:
             upward[clique] = cells
     for attribute, level in target.items():
         result = result.refined(attribute, level)
-    cells = result.summed(target)
-    return cells[cells.expected > 0]
+    cells = result.rolled_up(target)
+    return cells[cells.counts > 0]
 
 
 def _finest(margin: Mapping[str, int], needed: Sequence[Mapping[str, int]]) -> dict[str, int]:
@@ -612,26 +616,6 @@ def _finest(margin: Mapping[str, int], needed: Sequence[Mapping[str, int]]) -> d
         if others := [other[attribute] for other in needed if attribute in other]:
             levels[attribute] = max(level, min(others))
     return levels
-
-
-def _joined(one: ExpectedCells, other: ExpectedCells, separator: ContingencyTable) -> ExpectedCells:
-    """Cells of two parts that agree on the separator; expected counts multiplied, over the separator's count."""
-    domain = one.domain
-    left_rows, right_rows = match(*one.cells.keys_with(other.cells))
-    expected = one.expected[left_rows] * other.expected[right_rows]
-    cells = one[left_rows].cells
-    expected /= separator.counts_in(cells) if separator.attributes else max(separator.total, 1)
-    codes, margin = {}, {}
-    for attribute in domain.attributes:
-        sides = [
-            (s.margin[attribute], s, rows)
-            for s, rows in ((one, left_rows), (other, right_rows))
-            if attribute in s.margin
-        ]
-        if sides:
-            level, side, rows = min(sides, key=lambda option: option[0])
-            codes[attribute], margin[attribute] = side.codes[attribute][rows], level
-    return ExpectedCells(CodedCells(domain, Margin(margin), codes, len(expected)), expected)
 
 
 # Expectations of products of one weight for each attribute, by messages from the leaves of a calibrated tree to its
@@ -668,7 +652,7 @@ def expectation(tree: CalibratedTree, weights: Mapping[str, FloatArray]) -> floa
             mean *= float(means[0])
         else:
             clique_means = means[tree.codes(clique, (index, level))]
-            mass[clique] = mass.get(clique, tree.cliques[clique].expected) * clique_means
+            mass[clique] = mass.get(clique, tree.cliques[clique].counts) * clique_means
     if not mass:
         return mean * tree.total
     for link in reversed(tree.links):
@@ -676,7 +660,7 @@ def expectation(tree: CalibratedTree, weights: Mapping[str, FloatArray]) -> floa
         if child in mass and (len(mass) > 1 or parent in mass):
             message = np.bincount(link.positions[0], mass.pop(child), minlength=len(link))
             shares = message / np.where(link.rows[0] > 0, link.rows[0], 1)
-            mass[parent] = mass.get(parent, tree.cliques[parent].expected) * shares[link.positions[1]]
+            mass[parent] = mass.get(parent, tree.cliques[parent].counts) * shares[link.positions[1]]
     (last,) = mass.values()
     return mean * float(last.sum())
 
@@ -735,23 +719,23 @@ class CellExpectations:
         sums = np.zeros(length)
         for start in range(0, length, _WEIGHTS_AT_ONCE):
             block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
-            cells = CodedCells(self.domain, fixed, {a: codes[a][block] for a in fixed}, len(block))
+            cells = Cells.of(self.domain, fixed, {a: codes[a][block] for a in fixed}, np.ones(len(block)))
             sums[block] = self._block(cells, block, dict(factors or {}))
         return sums
 
-    def _block(self, cells: CodedCells, block: IndexArray, factors: dict[str, Factor]) -> FloatArray:
+    def _block(self, cells: Cells, block: IndexArray, factors: dict[str, Factor]) -> FloatArray:
         """block: the numbers of the cells, which factors are asked by."""
         finest, total = self.levels, max(self.tree.total, 1.0) ** self.power
         mean = np.ones(len(cells))
         messages: dict[int, _Message] = {}
         for clique in reversed(range(len(self.tree.cliques))):
             clique_mask = self.tree.cliques[clique]
-            cell, place = match(*cells.keys_with(clique_mask.cells))
-            mass = clique_mask.expected[place] ** self.power
+            cell, place = match(*cells.keys_with(clique_mask))
+            mass = clique_mask.counts[place] ** self.power
             for attribute, level in clique_mask.margin.items():
                 if attribute in factors and level == finest[attribute]:
                     factor = factors.pop(attribute)
-                    mass = _times(mass, factor(block[cell], clique_mask.codes[attribute][place]))
+                    mass = _times(mass, factor(block[cell], clique_mask.column(attribute)[place]))
             for child in self.tree.tree.children[clique]:
                 mass = _times(mass, messages.pop(child).at(cell, place))
             if self.tree.tree.parents[clique] < 0:

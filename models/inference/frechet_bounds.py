@@ -35,7 +35,7 @@ from models.programs.cell_bounds import (
     most_in_tree,
 )
 from models.programs.consistent_tables import PossibleCells, possible_cells
-from models.tables.contingency_table import CodedCells
+from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Mask
 
 PROGRAM_LIMIT = 20_000
@@ -328,16 +328,16 @@ class Box:
         if not mask:
             return np.full([1] * len(margin), self.total)
         table = self.source.collection.cube.table(mask)
-        return self._summed(table.coded_cells, table.counts, margin, inside)
+        return self._summed(table, table.counts, margin, inside)
 
-    def _summed(self, cells: CodedCells, counts: CountArray, margin: Mapping[str, int], inside: Inside) -> CountArray:
+    def _summed(self, cells: Cells, counts: CountArray, margin: Mapping[str, int], inside: Inside) -> CountArray:
         """Counts of cells by the cells of a margin. Its attributes that they do not show have axes of length 1."""
         domain, shown = self.source.domain, cells.margin
         is_inside = np.ones(len(cells), dtype=np.bool_)
         for attribute in inside.keys() & shown.keys():
             hierarchy, level = domain.hierarchy(attribute), shown[attribute]
             touched = np.bincount(hierarchy.lift(0, level), inside[attribute], hierarchy.size(level)) > 0
-            is_inside &= touched[cells.codes[attribute]]
+            is_inside &= touched[cells.column(attribute)]
         levels = {a: max(level, shown.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
         shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
         keys = np.zeros(len(cells), dtype=np.intp)
@@ -440,7 +440,7 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
     cliques = sorted({clique for number in links for clique in tree.links[number].cliques})
     tables = []
     for clique in cliques:
-        counts = _whole(tree.cliques[clique].expected)
+        counts = _whole(tree.cliques[clique].counts)
         nothing = np.zeros(len(counts), dtype=np.intp)
         link = children.get(clique)
         parent, places = (-1, (nothing, nothing)) if link is None else (cliques.index(link.cliques[1]), link.positions)

@@ -97,7 +97,7 @@ class MarginalModel:
     @property
     def _fitted_entropy(self) -> float:
         """Entropy in nats over the attributes at their finest published levels, from the fitted cliques and separators."""
-        cliques = sum(_entropy(cells.expected) for cells in self.tree.cliques)
+        cliques = sum(_entropy(cells.counts) for cells in self.tree.cliques)
         return cliques - sum(_entropy(link.rows[0]) for link in self.tree.links)
 
     @cached_property

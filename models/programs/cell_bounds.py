@@ -27,7 +27,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.consistent_tables import ALL_NODES, PossibleCells, RealNumbers, WholeNumbers, least_within
-from models.tables.contingency_table import CodedCells
+from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def bounds_of_cells(
     levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a decomposable
     collection; without any program in any case.
     """
-    cells = CodedCells(collection.domain, levels, codes, length)
+    cells = Cells.of(collection.domain, levels, codes, np.ones(length))
 
     @cache
     def count(mask: Mask) -> CountArray:

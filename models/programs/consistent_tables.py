@@ -12,16 +12,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import inf
 from threading import TIMEOUT_MAX, Lock, Timer
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
-from models.errors import ContradictionError, TooManyCellsError
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.errors import ContradictionError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.tables.contingency_table import CodedCells, ContingencyTable, group, match, match_size, pack
+from models.tables.contingency_table import Cells, ContingencyTable, group, pack
 from models.tables.hierarchy import Domain, Margin
 
 if TYPE_CHECKING:
@@ -166,9 +167,9 @@ class PossibleCells:
         return lower[:size], upper[:size]
 
     @cached_property
-    def coded_cells(self) -> CodedCells:
+    def coded_cells(self) -> Cells:
         """The cells by their codes."""
-        return CodedCells(self.domain, self.margin, self.codes, len(self))
+        return Cells.of(self.domain, self.margin, self.codes, np.ones(len(self)))
 
     def grouped(self, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
         """For each cell of a coarser margin one place, and for each place its cell of the margin: shape (cells,)."""
@@ -189,37 +190,29 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     """
     domain = collection.domain
     tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
-    waiting = [*(table.coded_cells for table in tables), *(support.cells for support in collection.supports)]
-    levels: dict[str, int] = {}
-    codes: dict[str, CodeArray] = {}
-    length = 1
+    parts = [*tables, *(support.cells for support in collection.supports)]
+    waiting = [cells.with_counts(np.ones(len(cells))) for cells in parts]
+    joined = Cells(domain, Margin({}), (), np.ones(1))
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
-        cells = max(waiting, key=lambda open_cells: (sum(a in levels for a in open_cells.margin), -len(open_cells)))
+        cells = max(
+            waiting, key=lambda open_cells: (sum(a in joined.margin for a in open_cells.margin), -len(open_cells))
+        )
         waiting.remove(cells)
-        keys = CodedCells(domain, levels, codes, length).keys_with(cells)
-        if match_size(*keys) > limit:
-            raise TooManyCellsError(f"the published cells that may be occupied are more than {limit}")
-        first, second = match(*keys)
-        for attribute, column in codes.items():
-            codes[attribute] = column[first]
-        for attribute, level in cells.margin.items():
-            if attribute not in levels or level < levels[attribute]:
-                levels[attribute], codes[attribute] = level, cells.codes[attribute][second]
-        length = len(first)
+        joined = joined.join(cells, limit)
     rows, counts, offset = [], [], 0
-    joined = CodedCells(domain, levels, codes, length)
     for table in tables:
-        rows.append(offset + joined.positions_in(table.coded_cells))
+        rows.append(offset + joined.positions_in(table))
         counts.append(table.counts)
         offset += len(table)
     places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
-    columns = np.tile(np.arange(length), len(tables))
+    columns = np.tile(np.arange(len(joined)), len(tables))
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    constraints = csr_array((np.ones(len(places)), (places, columns)), shape=(offset, length))
+    codes = dict(zip(joined.attributes, joined.codes))
+    constraints = csr_array((np.ones(len(places)), (places, columns)), shape=(offset, len(joined)))
     total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
-    return PossibleCells(domain, Margin(levels), codes, tables, constraints, total, collection.cube.total)
+    return PossibleCells(domain, Margin(joined.margin), codes, tables, constraints, total, collection.cube.total)
 
 
 ALL_NODES = 2**31 - 1

@@ -76,7 +76,7 @@ class Packing:
         tables = tuple(map(cube.table, masks))
         joint = possible_cells(Collection.of(cube, masks), limit).coded_cells
         begins = np.cumsum([0, *map(len, tables)])
-        places = [begin + joint.positions_in(table.coded_cells) for begin, table in zip(begins.tolist(), tables)]
+        places = [begin + joint.positions_in(table) for begin, table in zip(begins.tolist(), tables)]
         return cls(cube, tuple(masks), tables, np.array(places, dtype=np.intp))
 
     @cached_property

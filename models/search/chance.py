@@ -5,7 +5,7 @@ people. The least
 
     KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
 
-is what is looked for instead, c(E) the cells of a margin that count (`InteractionCube`). So every attribute keeps its own
+is what is looked for instead, c(E) the cells of a margin that count (`interactions`). So every attribute keeps its own
 table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`. Where attributes
 have levels, a search by it stalls: a coarse step costs more than it gains where finer ones pay. So the search goes by the
 KL divergence, and what it finds is settled: additions and removals in turn, by the price, until none gains.

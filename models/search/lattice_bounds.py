@@ -433,7 +433,7 @@ class _Indicators:
     def of(cls, problem: Problem, masks: Sequence[Mask]) -> "_Indicators | None":
         """Those of the margin of one attribute that each step is. None where they are too many."""
         table = problem.cube.table(sum(problem.cube.domain.attribute_masks))
-        columns, sizes = list(map(table.column_of, masks)), list(map(table.domain.cell_count, masks))
+        columns, sizes = [table.keys(mask)[0] for mask in masks], list(map(table.domain.cell_count, masks))
         if len(table) * sum(sizes) > _MOST_INDICATORS:
             return None
         starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -593,7 +593,7 @@ class _Steps:
     def counted(self, table: ContingencyTable, members: IndexArray) -> tuple[IndexArray, IndexArray]:
         """The counts of all cells of some margins, one margin after another, and where those of each start."""
         used, positions = np.unique(members, return_inverse=True)
-        columns = np.array([table.column_of(self.masks[step]) for step in used.tolist()])
+        columns = np.array([table.keys(self.masks[step])[0] for step in used.tolist()])
         positions, sizes = positions.reshape(members.shape), self.sizes[members]
         cells = sizes.prod(axis=1)
         starts = np.cumsum(cells) - cells

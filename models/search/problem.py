@@ -27,7 +27,7 @@ from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks,
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
 from models.search.wanted import Measure, WantedAnalyses
-from models.tables.data_cube import DataCube, Score, ScoredCube
+from models.tables.data_cube import DataCube, Score
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 # Where a search is: a valid decomposable collection with its value, and what a move makes of it.
@@ -39,7 +39,7 @@ from models.tables.hierarchy import Domain, Mask, vertices_of
 class Change(NamedTuple):
     """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none).
 
-    Where cliques are judged by a score, the complexity added stands for the parameters (`ScoredCube`).
+    Where cliques are judged by a score, the complexity added stands for the parameters (`DataCube.complexity`).
     """
 
     divergence: float
@@ -498,7 +498,7 @@ class CliqueScore(PenalizedDivergence):
     """A score of models that is a sum over their cliques less that over their separators (Dawid and Lauritzen 1993).
 
     score: of a clique, from its counts. A search minimizes the same as a divergence: the score divided by the rows,
-    negated, up to a constant. price: of the complexity that a `ScoredCube` makes of it, always 1.
+    negated, up to a constant. price: of the complexity that a scored cube makes of it, always 1.
 
     >>> CliqueScore(BDeu(1.0))
     CliqueScore(BDeu(sample_size=1.0))
@@ -635,7 +635,7 @@ class Problem:
     def __post_init__(self) -> None:
         objective = additive(self.objective)
         object.__setattr__(self, "objective", objective)
-        if isinstance(objective, CliqueScore) and not isinstance(self.cube, ScoredCube):
+        if isinstance(objective, CliqueScore) and self.cube.score is None:
             object.__setattr__(self, "cube", self.cube.scored(objective.score))
         for masks in {self.kept, self.initial}:
             _ = Collection.of(self.cube, masks).junction_tree

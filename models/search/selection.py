@@ -42,14 +42,14 @@ from models.search.problem import (
     bic,
 )
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube, OccupiedCube
+from models.tables.data_cube import DataCube, Parameters, nominal, occupied
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-PARAMETERS: Mapping[str, type[DataCube]] = {"nominal": DataCube, "adjusted": OccupiedCube}
+PARAMETERS: Mapping[str, Parameters] = {"nominal": nominal, "adjusted": occupied}
 """What counts as a parameter: every cell, or those that have rows."""
 
 
@@ -259,7 +259,7 @@ def select(
         auto if strategy == "auto" else strategy_of(strategy, STRATEGIES)
     )
     flat = at_one_level(table)
-    cube = named(parameters, PARAMETERS, "count of parameters")([flat])
+    cube = DataCube([flat], parameters=named(parameters, PARAMETERS, "count of parameters"))
     if isinstance(objective, LikelihoodRatio) and parameters != "nominal":
         raise SelectionError(
             "a search by likelihood-ratio tests counts nominal degrees of freedom; for adjusted parameters take bic or aic"

@@ -128,7 +128,8 @@ class WantedAnalyses:
         for clique in part:
             shown_part |= clique
         levels = domain.levels(shown_part & wanted)
-        leaves = sum(self.cube.log_leaves(attribute, levels[attribute]) for attribute, _ in domain.resolutions(wanted))
+        names = (domain.attributes[place] for place in domain.places(wanted))
+        leaves = sum(self.cube.log_leaves(name, levels[name]) for name in names)
         if not shown_part & ~wanted:
             tree = JunctionTree.of(domain, part)
             cross = sum(map(entropy, tree.cliques)) - sum(map(entropy, tree.separators))
@@ -154,8 +155,7 @@ class WantedAnalyses:
             q = MarginalModel(part).expected(margin)[table.codes]
         except TooManyCellsError:
             expected = expected_marginal(MaximumEntropy(part), margin)
-            places, is_present = table.coded_cells.look_up(expected.cells)
-            q = np.where(is_present, expected.expected[places], 0.0)
+            q = expected.counts_in(table)
         return np.asarray(q / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:

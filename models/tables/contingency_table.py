@@ -1,15 +1,14 @@
-"""Sparse contingency tables: how many rows fall in each cell that is not empty."""
+"""Sparse tables: `Cells` with a number each, and the contingency table of how many rows fall in each cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from math import prod
-from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 
 from models.arrays import (
     BoolArray,
@@ -23,37 +22,63 @@ from models.arrays import (
     whole_counts,
     x_log_x,
 )
-from models.errors import ContradictionError, DomainMismatchError
-from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
+from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.tables.hierarchy import Domain, Margin, Mask
 
 _MAX_SPACE = 2**62
 """Packed keys stay below this, so that int64 never overflows."""
 
-_DIGIT = 16
-"""Bits of a key that are sorted by at a time: NumPy sorts numbers of so many bits by counting."""
+_NARROW = 2**31
+"""Keys below this are as narrow as they can be, since narrow ones are made and counted faster."""
 
 
 def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
-    """One integer a row that orders and separates rows as their codes do, and a bound above all of them.
+    """Return one integer for each row that orders and separates rows as their codes do, and a bound above all of them.
 
     columns: one array of shape (length,) for each radix, codes below that radix. Where the product of the radices
-    would overflow, the keys so far are replaced by their ranks, which keeps order and identity. The keys are to be compared
-    and counted, not to be calculated with: they are int32 where that holds them, which counting gains a fifth by.
+    would overflow, the keys so far are replaced by their ranks, which keeps order and identity. The keys are to be
+    compared and counted, not to be calculated with: their dtype is narrow.
     """
-    dtype = np.int32 if prod(radices) < 2**31 else np.int64
-    keys: CodeArray = np.zeros(length, dtype=dtype)
+    keys: CodeArray = np.zeros(length, dtype=np.uint8)
     space = 1
     for column, radix in zip(columns, radices, strict=True):
         if space > _MAX_SPACE // max(radix, 1):  # no code is below 0, where there are no rows
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
-        if space == 1:
-            keys = column.astype(dtype)
-        else:
-            keys *= radix
-            keys += column.astype(dtype, copy=False)
+        keys = _appended(keys, column, radix, space)
         space *= radix
     return keys, space
+
+
+def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> CodeArray:
+    """Keys below `space` with one more column."""
+    dtype = smallest_code_dtype(space * radix) if space * radix < _NARROW else np.dtype(np.int64)
+    if space == 1:  # there was one key
+        return column.astype(dtype, copy=False)
+    appended = keys.astype(dtype)
+    appended *= radix
+    appended += column.astype(dtype, copy=False)
+    return appended
+
+
+def _unpacked(keys: IndexArray, radices: Sequence[int]) -> list[CodeArray]:
+    """The codes that were packed, one column for each radix."""
+    columns: list[CodeArray] = []
+    for radix in reversed(radices):
+        keys, codes = last_digit(keys, radix)
+        columns.append(codes)
+    return columns[::-1]
+
+
+def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
+    """Return keys without their last digit, and that digit in the smallest dtype that holds it.
+
+    Five times as fast as `divmod`. The digit is calculated modulo the range of that dtype, so overflow does not matter.
+    """
+    higher, dtype = keys // radix, smallest_code_dtype(radix)
+    digit = keys.astype(dtype)
+    digit -= higher.astype(dtype) * np.asarray(radix).astype(dtype)
+    return higher, digit
 
 
 def is_dense(space: int, length: int) -> bool:
@@ -61,13 +86,11 @@ def is_dense(space: int, length: int) -> bool:
     return space <= max(4 * length, 1 << 12)
 
 
-def _ascending(keys: CodeArray, space: int) -> IndexArray:
-    """The positions of keys below `space` in ascending order, digit by digit from the last one."""
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    for shift in range(_DIGIT, (space - 1).bit_length(), _DIGIT):
-        digits = (keys >> shift).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
-    return order
+def _runs(keys: CodeArray) -> tuple[IndexArray, IndexArray]:
+    """An order in which keys ascend, and where each distinct key begins in it."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    return order, np.flatnonzero(np.r_[np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]])
 
 
 def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
@@ -81,68 +104,13 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray,
         row_of = np.empty(space, dtype=np.intp)
         row_of[keys] = np.arange(len(keys))
         return row_of[present], totals[present].astype(np.int64)
-    if not len(keys):
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
-    order = _ascending(keys, space)
-    ordered = keys[order]
-    begins = ordered[1:] != ordered[:-1]
-    if begins.all():
-        return order, weights[order]
-    starts = np.flatnonzero(np.r_[True, begins])
+    order, starts = _runs(keys)
     return order[starts], np.add.reduceat(weights[order], starts)
 
 
-def tally_cells(
-    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
-) -> tuple[list[CodeArray], CountArray]:
-    """The distinct cells of some rows, ascending, by the codes of each column, and the sum of the weights of each.
-
-    columns: one array of shape (len(weights),) for each radix. Weights must be positive.
-    """
-    keys, space = pack(columns, radices, len(weights))
-    if is_dense(space, len(weights)) and space == prod(radices):  # else keys may be ranks
-        totals = np.bincount(keys, weights, minlength=space)
-        present = np.flatnonzero(totals > 0)
-        return _unpacked(present, radices), totals[present].astype(np.int64)
-    rows, counts = tally(keys, space, weights)
-    return [column[rows] for column in columns], counts
-
-
-def _unpacked(keys: IndexArray, radices: Sequence[int]) -> list[CodeArray]:
-    """The codes that were packed, one column for each radix."""
-    columns: list[CodeArray] = []
-    for radix in reversed(radices):
-        keys, codes = last_digit(keys, radix)
-        columns.append(codes)
-    return columns[::-1]
-
-
-def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
-    """Keys without their last digit, and that digit, in the smallest dtype that holds it. Five times as fast as `divmod`.
-
-    The digit is calculated modulo the range of that dtype, in which it lies, so what overflows does not matter.
-    """
-    higher, dtype = keys // radix, smallest_code_dtype(radix)
-    digit = keys.astype(dtype)
-    digit -= higher.astype(dtype) * np.asarray(radix).astype(dtype)
-    return higher, digit
-
-
-def tally_totals(keys: CodeArray, space: int, weights: CountArray | None) -> CountArray:
-    """The summed weights of the distinct keys alone, in ascending order of the keys. None: every weight is 1."""
-    if weights is None and is_dense(space, len(keys)):
-        totals = np.bincount(keys, minlength=space)
-        return totals[totals > 0]
-    if weights is None:
-        return np.asarray(np.unique(keys, return_counts=True)[1], dtype=np.int64)
-    if is_dense(space, len(keys)):
-        totals = np.bincount(keys, weights, minlength=space)
-        return totals[totals > 0].astype(np.int64)
-    return tally(keys, space, weights)[1]
-
-
 def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
-    """The index of one row of each distinct key, ascending, and for each row the number of its key among them."""
+    """Return the index of one row of each distinct key, ascending, and for each row the number of its key among them."""
+    number: IndexArray
     if is_dense(space, len(keys)):
         row_of = np.full(space, -1, dtype=np.intp)
         row_of[keys] = np.arange(len(keys))
@@ -150,8 +118,10 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
         number = np.empty(space, dtype=np.intp)
         number[present] = np.arange(len(present))
         return row_of[present], number[keys]
-    _, rows, numbers = np.unique(keys, return_index=True, return_inverse=True)
-    return rows, numbers
+    order, starts = _runs(keys)
+    number = np.empty(len(keys), dtype=np.intp)
+    number[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+    return order[starts], number
 
 
 def shared_keys(
@@ -181,7 +151,7 @@ def look_up(sought: CodeArray, known: CodeArray) -> Lookup:
     if is_dense(beyond, len(sought)):
         place_of = np.full(beyond + 1, -1, dtype=np.intp)
         place_of[known] = np.arange(len(known))
-        places = place_of[np.minimum(sought, beyond)]
+        places = place_of[np.minimum(sought, np.int64(beyond))]
         return Lookup(places, places >= 0)
     places = np.minimum(np.searchsorted(known, sought), len(known) - 1)
     return Lookup(places, np.equal(known[places], sought))
@@ -193,9 +163,7 @@ def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
     O((n + m) log m + pairs).
     """
     order = np.argsort(other, kind="stable")
-    ordered = other[order]
-    low = np.searchsorted(ordered, one, side="left")
-    counts = np.searchsorted(ordered, one, side="right") - low
+    low, counts = _matches(one, other[order])
     left_index = np.repeat(np.arange(len(one)), counts)
     within = np.arange(len(left_index)) - np.repeat(np.cumsum(counts) - counts, counts)
     return left_index, order[np.repeat(low, counts) + within]
@@ -203,67 +171,126 @@ def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
 
 def match_size(one: CodeArray, other: CodeArray) -> int:
     """How many pairs `match` would return."""
-    ordered = np.sort(other)
-    counts = np.searchsorted(ordered, one, side="right") - np.searchsorted(ordered, one, side="left")
-    return int(counts.sum())
+    return int(_matches(one, np.sort(other))[1].sum())
+
+
+def _matches(keys: CodeArray, ordered: CodeArray) -> tuple[IndexArray, IndexArray]:
+    """Where each key begins among ascending ones, and how often it occurs there."""
+    low = np.searchsorted(ordered, keys, side="left")
+    return low, np.searchsorted(ordered, keys, side="right") - low
 
 
 @dataclass(frozen=True, eq=False)
-class CodedCells:
-    """Some cells of a margin, in any order.
+class Cells:
+    """Cells of a margin, in any order, with a number each: rows, expected rows or weights. Other cells have none.
 
-    codes: for each attribute of the margin its codes at the margin's level, shape (length,), in range. Raises
-    DomainMismatchError for an attribute without codes, or with another number of them.
+    codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
+    margin's level, in range. counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises
+    DomainMismatchError for codes of another length, and for a number that is negative, infinite or nan.
+
+    Cells have an algebra: `rolled_up` sums over attributes, `*` joins on what two share, `/` divides by coarser cells,
+    `refined` splits values, `[]` selects.
+
+    >>> from models.tables.hierarchy import Hierarchy
+    >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
+    >>> both = Cells.of(domain, {"sex": 0, "smoker": 0}, {"sex": np.array([0, 1]), "smoker": np.array([0, 0])}, [6, 2])
+    >>> (both / both.rolled_up({"smoker": 0})).counts.tolist()
+    [0.75, 0.25]
     """
 
     domain: Domain
     margin: Mapping[str, int]
-    codes: Mapping[str, CodeArray]
-    length: int
+    codes: tuple[CodeArray, ...]
+    counts: NDArray[Any]
 
     def __post_init__(self) -> None:
-        for attribute in self.margin:
-            if attribute not in self.codes:
+        if len(self.codes) != len(self.attributes):
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.codes)} code columns")
+        for attribute, column in zip(self.attributes, self.codes):
+            if column.shape != self.counts.shape[:1]:
+                raise DomainMismatchError(f"the codes of {attribute!r} and the counts differ in length")
+        if not (self.counts.min(initial=0) >= 0 and self.counts.max(initial=0) < np.inf):  # nan is neither
+            raise DomainMismatchError("counts of cells must be numbers, none negative")
+        object.__setattr__(self, "counts", read_only(self.counts))
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        margin: Mapping[str, int],
+        codes: Mapping[str, CodeArray],
+        counts: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Cells by the codes of each attribute of the margin. counts: by default 1 each.
+
+        Raises DomainMismatchError for an attribute without codes, or with another number of them.
+        """
+        attributes = sorted(margin, key=domain.index)
+        for attribute in attributes:
+            if attribute not in codes:
                 raise DomainMismatchError(f"there are no codes of {attribute!r}")
-            if self.codes[attribute].shape != (self.length,):
-                raise DomainMismatchError(f"the codes of {attribute!r} and the cells differ in length")
+        columns = tuple(codes[attribute] for attribute in attributes)
+        return cls(domain, margin, columns, np.ones(len(columns[0])) if counts is None else np.asarray(counts))
+
+    @classmethod
+    def _unchecked(cls, **fields: Any) -> Self:
+        """From fields that are known to be what the constructor demands: it would go through all cells again."""
+        cells = object.__new__(cls)
+        vars(cells).update(fields)
+        return cells
 
     def __len__(self) -> int:
         """Number of cells."""
-        return self.length
+        return len(self.counts)
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the margin in the domain's order."""
+        return tuple(sorted(self.margin, key=self.domain.index))
 
     @cached_property
     def are_all(self) -> bool:
         """Whether these, being distinct, are all cells of the margin."""
-        return self.length == self.domain.size(self.margin)
+        return len(self) == self.domain.size(self.margin)
 
-    def column(self, attribute: str, level: int) -> CodeArray:
-        """The codes of one attribute at a level not below the margin's: shape (length,)."""
-        margin_level = self.margin[attribute]
-        codes = self.codes[attribute]
-        return codes if margin_level == level else self.domain.hierarchy(attribute).lift(margin_level, level)[codes]
+    def column(self, attribute: str, level: int | None = None) -> CodeArray:
+        """The codes of one attribute, at a level not below the margin's: shape (cells,)."""
+        codes, margin_level = self.codes[self.attributes.index(attribute)], self.margin[attribute]
+        if level is None or level == margin_level:
+            return codes
+        return self.domain.hierarchy(attribute).lift(margin_level, level)[codes]
 
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
         """The columns of a coarser margin in the domain's order, and the number of values of each.
 
         Raises DomainMismatchError when the margin has an attribute that is not shown here, or not at that level.
         """
+        self._require(margin)
         attributes = sorted(margin, key=self.domain.index)
-        for attribute in attributes:
-            if attribute not in self.margin or self.margin[attribute] > margin[attribute]:
-                level = margin[attribute]
-                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
         radices = [self.domain.hierarchy(attribute).size(margin[attribute]) for attribute in attributes]
         return [self.column(attribute, margin[attribute]) for attribute in attributes], radices
 
-    def look_up(self, coarse: "CodedCells") -> Lookup:
+    def _require(self, margin: Mapping[str, int]) -> None:
+        """Raise DomainMismatchError unless a margin is coarser."""
+        for attribute in sorted(margin, key=self.domain.index):
+            level = margin[attribute]
+            if attribute not in self.margin or self.margin[attribute] > level:
+                raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
+
+    def labels(self, cell: int) -> dict[str, str]:
+        """The published labels of one cell."""
+        return {
+            attribute: self.domain.hierarchy(attribute).labels[self.margin[attribute]][int(codes[cell])]
+            for attribute, codes in zip(self.attributes, self.codes)
+        }
+
+    def look_up(self, coarse: "Cells") -> Lookup:
         """For each cell the place of the coarser cell that it falls into. coarse: distinct and ascending."""
         columns, radices = self.columns(coarse.margin)
-        coarse_columns, _ = coarse.columns(coarse.margin)
-        return look_up(*shared_keys(columns, coarse_columns, radices, (len(self), len(coarse))))
+        return look_up(*shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse))))
 
-    def positions_in(self, coarse: "CodedCells") -> IndexArray:
-        """For each cell the place of the coarser cell that it falls into: shape (length,).
+    def positions_in(self, coarse: "Cells") -> IndexArray:
+        """For each cell the place of the coarser cell that it falls into: shape (cells,).
 
         coarse: distinct and ascending. Raises ContradictionError when it lacks such a cell.
         """
@@ -272,15 +299,68 @@ class CodedCells:
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
         return places
 
-    def keys_with(self, other: "CodedCells") -> tuple[CodeArray, CodeArray]:
+    def counts_in(self, cells: "Cells") -> NDArray[Any]:
+        """For each of some cells, none coarser, the number of the cell here that it falls into, 0 where there is none.
+
+        The cells here must be distinct and ascend. Shape (len(cells),).
+        """
+        places, is_present = cells.look_up(self)
+        return np.where(is_present, self.counts[places], 0) if len(self) else np.zeros(len(cells), self.counts.dtype)
+
+    def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
         """A key for each cell of both: equal where two agree on the attributes that both show, at the coarser level."""
         shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
         columns, radices = self.columns(shared)
         return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
 
+    def __getitem__(self, cells: BoolArray | IndexArray) -> "Cells":
+        """Some of the cells, by place or mask."""
+        return Cells(self.domain, self.margin, tuple(column[cells] for column in self.codes), self.counts[cells])
 
-_LIFTED = 1 << 26
-"""Bytes of columns at coarser levels that a table keeps, at most: a search asks for each thousands of times."""
+    def with_counts(self, counts: NDArray[Any]) -> "Cells":
+        """The same cells with other numbers."""
+        return Cells(self.domain, self.margin, self.codes, counts)
+
+    def rolled_up(self, margin: Mapping[str, int]) -> "Cells":
+        """The coarser cells in ascending order: attributes dropped, values generalized, numbers summed."""
+        columns, radices = self.columns(margin)
+        first, numbers = group(*pack(columns, radices, len(self)))
+        sums = np.bincount(numbers, self.counts, minlength=len(first)).astype(self.counts.dtype, copy=False)
+        return Cells(self.domain, Margin(margin), tuple(column[first] for column in columns), sums)
+
+    def join(self, other: "Cells", most: float = np.inf) -> "Cells":
+        """The cells that agree on what both show, at the finer level of each attribute; numbers are multiplied.
+
+        Raises TooManyCellsError where there are more than so many.
+        """
+        keys = self.keys_with(other)
+        if most < np.inf and match_size(*keys) > most:
+            raise TooManyCellsError(f"the published cells that may be occupied are more than {most}")
+        first, second = match(*keys)
+        levels, codes = dict(other.margin), {a: column[second] for a, column in zip(other.attributes, other.codes)}
+        for attribute, column in zip(self.attributes, self.codes):
+            if self.margin[attribute] <= levels.get(attribute, self.margin[attribute]):
+                levels[attribute], codes[attribute] = self.margin[attribute], column[first]
+        return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
+
+    def __mul__(self, other: "Cells") -> "Cells":
+        """The join."""
+        return self.join(other)
+
+    def __truediv__(self, other: "Cells") -> "Cells":
+        """The same cells, the number of each divided by that of the coarser cell that it falls into; 0 / 0 is 0."""
+        divisors = other.counts_in(self)
+        return self.with_counts(np.divide(self.counts, divisors, out=np.zeros(len(self)), where=divisors > 0))
+
+    def refined(self, attribute: str, level: int) -> "Cells":
+        """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
+        hierarchy = self.domain.hierarchy(attribute)
+        margin_level = self.margin.get(attribute, hierarchy.height)
+        if margin_level <= level:
+            return self
+        parents = hierarchy.lift(level, margin_level)
+        share = hierarchy.leaf_counts(level) / hierarchy.leaf_counts(margin_level)[parents]
+        return self * Cells(self.domain, {attribute: level}, (np.arange(len(parents)),), share)
 
 
 def entropy(counts: CountArray) -> float:
@@ -291,13 +371,16 @@ def entropy(counts: CountArray) -> float:
     return float(np.log(total) - x_log_x(counts).sum() / total)
 
 
-@dataclass(frozen=True, eq=False)
-class ContingencyTable:
-    """The nonempty cells of a margin with their counts.
+_REMEMBERED = 1 << 26
+"""Bytes of keys that a table keeps, at most: a search asks for each thousands of times."""
 
-    codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
-    margin's level. counts: shape (cells,), positive. Cells are distinct and ascend lexicographically. Arrays are copied in.
-    Raises DomainMismatchError where this is not so; `from_cells` takes cells in any order.
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable(Cells):
+    """The nonempty cells of a margin with their counts of rows.
+
+    Cells are distinct and ascend lexicographically, counts are positive whole numbers. Arrays are copied in. Raises
+    DomainMismatchError where this is not so; `from_cells` takes cells in any order.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
@@ -307,9 +390,7 @@ class ContingencyTable:
     [(('f',), 12), (('m',), 12)]
     """
 
-    domain: Domain
     margin: Margin
-    codes: tuple[CodeArray, ...]
     counts: CountArray
 
     def __post_init__(self) -> None:
@@ -328,22 +409,32 @@ class ContingencyTable:
             raise DomainMismatchError(
                 "cells must be distinct and ascend; ContingencyTable.from_cells puts them in order"
             )
-        object.__setattr__(self, "margin", Margin(self.margin))
         narrow = (read_only_copy(column, smallest_code_dtype(radix)) for column, radix in zip(columns, radices))
-        object.__setattr__(self, "codes", tuple(narrow))
-        object.__setattr__(self, "counts", read_only_copy(counts))
+        vars(self).update(margin=Margin(self.margin), codes=tuple(narrow), counts=read_only_copy(counts))
 
     @classmethod
-    def _of_tallied(
-        cls, domain: Domain, margin: Margin, radices: Sequence[int], columns: Sequence[CodeArray], counts: CountArray
+    def _tallied(
+        cls,
+        domain: Domain,
+        mask: Mask,
+        columns: Sequence[CodeArray],
+        packed: tuple[CodeArray, int],
+        weights: CountArray,
     ) -> "ContingencyTable":
-        """From cells that were just tallied, so that they are what the constructor demands: it would pack them again."""
-        codes = tuple(
-            read_only(column.astype(smallest_code_dtype(radix), copy=False)) for column, radix in zip(columns, radices)
+        """From rows with positive weights, by their codes at the levels of a mask and their keys."""
+        keys, space = packed
+        radices = [domain.cell_count(mask & part) for part in domain.attribute_masks if mask & part]
+        if is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
+            totals = np.bincount(keys, weights, minlength=space)
+            present = np.flatnonzero(totals > 0)
+            columns, counts = _unpacked(present, radices), totals[present].astype(np.int64)
+        else:
+            rows, counts = tally(keys, space, weights)
+            columns = [column[rows] for column in columns]
+        codes = [read_only(own.astype(smallest_code_dtype(size), copy=False)) for own, size in zip(columns, radices)]
+        return cls._unchecked(
+            domain=domain, margin=domain.margin(mask), mask=mask, codes=tuple(codes), counts=read_only(counts)
         )
-        table = object.__new__(cls)
-        vars(table).update(domain=domain, margin=margin, codes=codes, counts=read_only(counts))
-        return table
 
     @classmethod
     def from_cells(
@@ -354,7 +445,8 @@ class ContingencyTable:
         codes: for each attribute of the margin the codes at its level, shape (n,). counts: shape (n,), nonnegative.
         Raises DomainMismatchError for codes or counts that are out of range, no whole numbers or not given.
         """
-        levels = domain.margin(domain.mask(margin))
+        mask = domain.mask(margin)
+        levels = domain.margin(mask)
         attributes = sorted(levels, key=domain.index)
         radices = [domain.hierarchy(attribute).size(levels[attribute]) for attribute in attributes]
         counts = whole_counts(counts)
@@ -368,12 +460,7 @@ class ContingencyTable:
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._of_tallied(domain, levels, radices, *tally_cells(columns, radices, counts))
-
-    @cached_property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes of the margin in the domain's order."""
-        return tuple(sorted(self.margin, key=self.domain.index))
+        return cls._tallied(domain, mask, columns, pack(columns, radices, len(counts)), counts)
 
     @cached_property
     def mask(self) -> Mask:
@@ -390,10 +477,6 @@ class ContingencyTable:
         """Entropy of the empirical distribution over the cells, in nats."""
         return entropy(self.counts)
 
-    def __len__(self) -> int:
-        """Number of nonempty cells."""
-        return len(self.counts)
-
     def __repr__(self) -> str:
         return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
 
@@ -403,136 +486,67 @@ class ContingencyTable:
         return bool((self.counts == 1).all())
 
     @cached_property
-    def coded_cells(self) -> CodedCells:
-        """The cells by their codes."""
-        return CodedCells(self.domain, self.margin, dict(zip(self.attributes, self.codes)), len(self))
-
-    def column(self, attribute: str, level: int) -> CodeArray:
-        """The codes of one attribute at a level not below the margin's, shape (cells,)."""
-        return self.coded_cells.column(attribute, level)
-
-    def column_of(self, mask: Mask) -> CodeArray:
-        """The codes of one attribute at the level of some of its induced attributes, which the table shows; remembered."""
-        ((column,), _) = self._coarsened(mask)
-        return column
-
-    def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
-        """The columns of a coarser margin in the domain's order, and the number of values of each.
-
-        Raises DomainMismatchError when the margin asks for more than this table shows.
-        """
-        return self.coded_cells.columns(margin)
-
-    @cached_property
-    def _shown(self) -> dict[int, tuple[Mask, Hierarchy, int, CodeArray]]:
-        """By its position each attribute's induced attributes, its hierarchy, its level here and its codes."""
-        places = map(self.domain.index, self.attributes)
-        masks, hierarchies = self.domain.attribute_masks, self.domain.hierarchies
-        return {
-            place: (masks[place], hierarchies[place], self.margin[attribute], codes)
-            for place, attribute, codes in zip(places, self.attributes, self.codes)
-        }
-
-    @cached_property
-    def _lifted(self) -> dict[Mask, CodeArray]:
-        """Columns at coarser levels, as far as there is room for them."""
+    def _known_keys(self) -> dict[Mask, CodeArray]:
+        """Keys of coarser margins, as far as there is room for them."""
         return {}
 
-    @cached_property
-    def _packed(self) -> dict[Mask, CodeArray]:
-        """What `keys` packed last, without the last attribute."""
-        return {}
+    def _keys(self, mask: Mask) -> CodeArray:
+        """Keys that are positions among all cells of a margin that is not empty; remembered."""
+        keys = self._known_keys.get(mask)
+        if keys is None:
+            keys = self._made_keys(mask)
+            if (len(self._known_keys) + 1) * keys.nbytes > _REMEMBERED:
+                self._known_keys.clear()
+            self._known_keys[mask] = keys
+        return keys
 
-    def _coarsened(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
-        """The columns of a coarser margin in the domain's order, and the number of values of each."""
-        columns, radices = [], []
-        for place in self.domain.places(mask):
-            place_mask, hierarchy, level, codes = self._shown[place]
-            part = mask & place_mask
-            coarse = hierarchy.height - part.bit_count()
-            column = codes if coarse == level else self._lifted.get(part)
-            if column is None:
-                column = hierarchy.lift(level, coarse)[codes]
-                if (len(self._lifted) + 1) * column.nbytes <= _LIFTED:
-                    self._lifted[part] = column
-            columns.append(column)
-            radices.append(hierarchy.size(coarse))
-        return columns, radices
+    def _made_keys(self, mask: Mask) -> CodeArray:
+        place = self.domain.last_place(mask)
+        last = mask & self.domain.attribute_masks[place]
+        if others := mask & ~last:
+            return _appended(self._keys(others), self._keys(last), *map(self.domain.cell_count, (last, others)))
+        return self.column(self.domain.attributes[place], self.domain.hierarchies[place].height - last.bit_count())
 
     def keys(self, mask: Mask) -> tuple[CodeArray, int]:
         """For each cell a number of the cell of a coarser margin that it falls into, and a bound, as `pack` has them.
 
-        mask: valid, and nothing that this table does not show. Searches ask for margins in turn that differ in their last
-        attribute alone, so the numbers for the others are remembered until there are other ones.
+        mask: valid, and nothing that this table does not show. Searches ask for margins in turn that differ in their
+        last attribute alone, so keys of all others are remembered.
         """
-        columns, radices = self._coarsened(mask)
-        space = prod(radices)
-        if len(columns) < 2 or space >= 2**31:
-            return pack(columns, radices, len(self))
-        last = mask.bit_length() - 1
-        others = mask & ~(self.domain.coarser_steps(last) | 1 << last)
-        packed = self._packed.get(others)
-        if packed is None:
-            self._packed.clear()
-            packed = self._packed[others] = columns[0]
-            for column, radix, below in zip(columns[1:-1], radices[1:], accumulate(radices, mul)):
-                packed = self._packed[others] = _appended(packed, column, radix, below * radix)
-        return _appended(packed, columns[-1], radices[-1], space), space
+        space = self.domain.cell_count(mask)
+        if not mask or space >= _NARROW:
+            return pack(*self.columns(self.domain.margin(mask)), len(self))
+        return self._made_keys(mask), space
+
+    def counts_at(self, mask: Mask) -> CountArray:
+        """The counts of the nonempty cells of a coarser margin, without the cells."""
+        keys, space = self.keys(mask)
+        if not is_dense(space, len(keys)):
+            return tally(keys, space, self.counts)[1]
+        totals = np.bincount(keys, None if self.is_unweighted else self.counts)
+        return totals[totals > 0].astype(np.int64, copy=False)
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """The coarser table: attributes dropped, values generalized, counts summed."""
-        levels = self.domain.margin(self.domain.mask(margin))
-        columns, radices = self.columns(levels)
-        return self._of_tallied(self.domain, levels, radices, *tally_cells(columns, radices, self.counts))
+        mask = self.domain.mask(margin)
+        self._require(self.domain.margin(mask))
+        return self.rolled_up_to(mask)
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """The coarser table of a valid mask, which shows nothing that this table does not show."""
-        columns, radices = self._coarsened(mask)
-        cells = tally_cells(columns, radices, self.counts)
-        return self._of_tallied(self.domain, self.domain.margin(mask), radices, *cells)
-
-    def positions_in(self, coarse: "ContingencyTable") -> IndexArray:
-        """For each cell the position of the cell of a coarser table that it falls into: shape (len(self),).
-
-        Raises ContradictionError when the coarser table lacks such a cell.
-        """
-        return self.coded_cells.positions_in(coarse.coded_cells)
+        columns = [self._keys(mask & part) for part in self.domain.attribute_masks if mask & part]
+        return self._tallied(self.domain, mask, columns, self.keys(mask), self.counts)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""
         length = len(next(iter(codes.values()), np.zeros(1)))
-        return self.counts_in(CodedCells(self.domain, self.margin, codes, length))
-
-    def counts_in(self, cells: CodedCells) -> CountArray:
-        """For each of some cells, none coarser, the count of the table's cell that it falls into: shape (len(cells),).
-
-        0 where the table has no such cell.
-        """
-        places, is_present = cells.look_up(self.coded_cells)
-        return np.where(is_present, self.counts[places], 0) if len(self) else np.zeros(len(cells), dtype=np.int64)
-
-    def labels(self, cell: int) -> dict[str, str]:
-        """The published labels of one cell."""
-        return {
-            attribute: self.domain.hierarchy(attribute).labels[self.margin[attribute]][int(codes[cell])]
-            for attribute, codes in zip(self.attributes, self.codes)
-        }
+        return self.counts_in(Cells.of(self.domain, self.margin, codes, np.ones(length)))
 
     def cells(self) -> Iterator[tuple[tuple[str, ...], int]]:
         """Labels and count of each cell, in order."""
         names = [self.domain.hierarchy(attribute).labels[self.margin[attribute]] for attribute in self.attributes]
         for cell, count in enumerate(self.counts.tolist()):
             yield tuple(labels[int(codes[cell])] for labels, codes in zip(names, self.codes)), count
-
-
-def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> CodeArray:
-    """Keys with one more column: as narrow as `space` allows, which is below 2^31, since narrow ones are made faster."""
-    if radix == space:  # there was one key
-        return column
-    appended = keys.astype(smallest_code_dtype(space))
-    appended *= radix
-    appended += column
-    return appended
 
 
 def equal_cells(tables: Sequence[ContingencyTable]) -> bool:

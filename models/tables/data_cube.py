@@ -4,7 +4,7 @@ The same cube serves a steward, whose one table is the data, and an analyst, who
 """
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Protocol
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, x_log_x
 from models.errors import DomainMismatchError, ExtensionError
 from models.installed import name_of
-from models.tables.contingency_table import ContingencyTable, entropy, tally_totals
+from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.hierarchy import Domain, Mask
 
 _LARGE = 1 << 13
@@ -37,6 +37,14 @@ _VALUE_PAIRS_PER_COUNT = 128
 
 _ROWS_PER_CELL = 4
 """Up to so many it is faster to count all pairs of values at once, row by row."""
+
+CHANCE = 0.5
+"""Nats, divided by the people, that a free parameter gains by chance on average; what it costs by default."""
+
+DOUBTFUL = 2.0
+"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
+1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
+"""
 
 
 class CountSource(Protocol):
@@ -65,20 +73,61 @@ class Score(Protocol):
         """The score of a margin. counts: of its cells that have rows, in no order. cells: how many there are in all."""
 
 
+Parameters = Callable[["DataCube", Mask], int]
+"""The cells of a margin that are parameters of a model with that margin."""
+
+
+def nominal(cube: "DataCube", mask: Mask) -> int:
+    """All cells of a margin, empty ones included."""
+    return cube.domain.cell_count(mask)
+
+
+def occupied(cube: "DataCube", mask: Mask) -> int:
+    """The cells of a margin that have rows: the others are estimated as 0 whatever the rest."""
+    return len(cube.counts(mask)) if mask else 1
+
+
+def interactions(cube: "DataCube", mask: Mask) -> int:
+    """The cells of a margin beyond the tables of single attributes.
+
+    With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count.
+    Over the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level,
+    so these tables take no parameter, and a margin of two attributes (g - 1)(h - 1): what chance gains is of what they
+    tell of each other, and goes by which values occur, not by which occur together.
+
+    >>> from models.tables.hierarchy import Hierarchy
+    >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
+    >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
+    >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
+    >>> [DataCube([rows], parameters=count).cell_count(rows.mask) for count in (nominal, occupied, interactions)]
+    [6, 2, 2]
+    """
+    sizes = [len(cube.table(mask & part)) for part in cube.domain.attribute_masks if mask & part]
+    return prod(sizes) - sum(sizes) + len(sizes)
+
+
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
-    source: counts what no table at hand shows. Raises DomainMismatchError when there is no table or when the tables'
-    domains or totals differ.
+    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models
+    by their cliques instead of by their likelihood and parameters. Raises DomainMismatchError when there is no table or
+    when the tables' domains or totals differ.
     """
 
-    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
+    def __init__(
+        self,
+        tables: Sequence[ContingencyTable],
+        source: CountSource | None = None,
+        parameters: Parameters = nominal,
+        score: Score | None = None,
+    ) -> None:
         if not tables:
             raise DomainMismatchError("a data cube needs at least one table")
         self.domain: Domain = tables[0].domain
         self.total: int = tables[0].total
         if any(table.domain != self.domain or table.total != self.total for table in tables):
             raise DomainMismatchError("the tables of a data cube must share their domain and their number of rows")
+        self.parameters, self.score = parameters, score
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
@@ -92,9 +141,14 @@ class DataCube:
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._pairs: FloatArray | None = None
         """The entropies of all pairs of attributes at base values, where they were learned; i, j with j below i."""
+        self._complexities: dict[Mask, float] = {}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
         self._spare_cells = _KEPT * max(map(len, tables))
+
+    def scored(self, score: Score) -> "DataCube":
+        """The same tables, models being judged by a score of their cliques."""
+        return DataCube(tuple(self._tables.values()), self._source, self.parameters, score)
 
     def __repr__(self) -> str:
         return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
@@ -115,38 +169,34 @@ class DataCube:
         if smallest is None:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
         while (between := self._between(mask, smallest)) is not None:
-            smallest = smallest.rolled_up(between)
-            self._tables[smallest.mask] = smallest
+            smallest = self._tables[between] = smallest.rolled_up_to(between)
             self._count_from(smallest)
             self._spare_cells -= len(smallest)
         return smallest
 
-    def _between(self, mask: Mask, finer: ContingencyTable) -> Mapping[str, int] | None:
-        """A margin to count on the way from a large table to a coarser one, for the sake of others that are like that one.
+    def _between(self, mask: Mask, finer: ContingencyTable) -> Mask | None:
+        """A margin worth counting on the way from a large table to a coarser one, for the sake of similar margins.
 
-        It has the attributes of the coarser one as finely as the table shows them, and takes the step of a hierarchy that
-        leaves the fewest cells until few enough are possible; then other attributes, those of the fewest values first, as
-        long as few enough stay possible. None where that is the coarser margin, or no room is left.
+        It refines the coarser margin as long as few enough cells are possible: first its own attributes, by the step that
+        leaves the fewest cells, then further attributes, those of the fewest values first. None where no step fits.
         """
+        domain = self.domain
         most = min(len(finer) // _FEWER, self._spare_cells)
-        if len(finer) < _LARGE or self.domain.cell_count(mask) > most:
+        if len(finer) < _LARGE or domain.cell_count(mask) > most:
             return None
-        asked = self.domain.margin(mask)
-        levels = {attribute: finer.margin[attribute] for attribute in asked}
-        size = {attribute: self.domain.hierarchy(attribute).size for attribute in finer.margin}
-        cells = self.domain.size(levels)
-        while cells > most:
-            growth = {a: size[a](level + 1) / size[a](level) for a, level in levels.items() if level < asked[a]}
-            step = min(growth, key=growth.__getitem__)
-            cells = cells // size[step](levels[step]) * size[step](levels[step] + 1)
-            levels[step] += 1
-        others = [attribute for attribute in finer.margin if attribute not in asked]
-        for attribute in sorted(others, key=lambda other: size[other](finer.margin[other])):
-            cells *= size[attribute](finer.margin[attribute])
-            if cells > most:
+        between, parts = mask, [part for part in domain.attribute_masks if part & finer.mask]
+        own = [part for part in parts if part & mask]
+        while steps := [step for part in own if (step := ((between & part) + (part & -part)) & part & finer.mask)]:
+            step = min(steps, key=lambda bit: domain.cell_count(between | bit))
+            if domain.cell_count(between | step) > most:
                 break
-            levels[attribute] = finer.margin[attribute]
-        return None if levels == dict(asked) else levels
+            between |= step
+        others = [part & finer.mask for part in parts if not part & mask]
+        for part in sorted(others, key=domain.cell_count):
+            if domain.cell_count(between | part) > most:
+                break
+            between |= part
+        return between if between != mask else None
 
     def table(self, mask: Mask) -> ContingencyTable:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
@@ -162,28 +212,53 @@ class DataCube:
         if mask in self._tables:
             return self._tables[mask].counts
         if self._latest is None or self._latest[0] != mask:
-            ancestor = self._ancestor(mask)
-            keys, space = ancestor.keys(mask)
-            totals = tally_totals(keys, space, None if ancestor.is_unweighted else ancestor.counts)
-            self._latest = mask, read_only(totals)
+            self._latest = mask, read_only(self._ancestor(mask).counts_at(mask))
         return self._latest[1]
 
     def cell_count(self, mask: Mask) -> int:
-        """Number of cells of a margin that are parameters of a model with that margin: all, empty ones included."""
-        return self.domain.cell_count(mask)
+        """Number of cells of a margin that are parameters of a model with that margin."""
+        return self.parameters(self, mask)
 
     def complexity(self, mask: Mask) -> float:
-        """What a margin counts where a search prices models: over cliques less separators, the free parameters."""
-        return self.cell_count(mask) - 1
+        """What a margin counts where a search prices models: over cliques less separators, the free parameters.
 
-    def scored(self, score: Score) -> "ScoredCube":
-        """The same tables, models being judged by a score of their cliques."""
-        return ScoredCube(tuple(self._tables.values()), self._source, score=score)
+        By a score, what the score of a margin lacks of the log-likelihood of its rows, in nats a row, so that the
+        divergence and the complexity of a model together are its score, up to a constant. Where only interactions are
+        parameters, that of its single attributes is subtracted: every attribute may keep its table, whatever its score.
+        """
+        if self.score is not None and self.parameters is interactions:
+            single = sum(self._complexity(mask & part) for part in self.domain.attribute_masks if mask & part)
+            return self._complexity(mask) - single
+        return self._complexity(mask)
+
+    def _complexity(self, mask: Mask) -> float:
+        complexity = self._complexities.get(mask)
+        if complexity is None:
+            complexity = self.cell_count(mask) - 1 if self.score is None else self._lacking(self.score, mask)
+            self._complexities[mask] = complexity
+        return complexity
+
+    def _lacking(self, score: Score, mask: Mask) -> float:
+        """What a score lacks of the log-likelihood. Raises ExtensionError for a score that is no number."""
+        scores = []
+        for counts, cells in (
+            (np.array([self.total], dtype=np.int64), 1),
+            (self.counts(mask), self.domain.cell_count(mask)),
+        ):
+            number = score(counts, cells)
+            is_number = isinstance(number, int | float | np.number)
+            if not is_number or not np.isfinite(number):
+                raise ExtensionError(
+                    f"a score of cliques is a finite number of nats for the counts of any clique; {name_of(score)} gives "
+                    f"{'one that is not finite' if is_number else type(number).__name__}"
+                )
+            scores.append(float(number))
+        return (scores[0] - scores[1]) / max(self.total, 1) - self.entropy(mask) if mask else 0.0
 
     @property
     def is_bounded_by_divergence(self) -> bool:
         """Whether no model has a negative complexity, so that the KL divergence bounds what a search minimizes."""
-        return True
+        return self.score is None
 
     def knows(self, mask: Mask) -> bool:
         """Whether an entropy is known without counting."""
@@ -192,8 +267,13 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
-            if self._pairs is not None and (pair := self.domain.base_pair(mask)):
-                self._entropies[mask] = float(self._pairs[pair[1], pair[0]])
+            places = list(self.domain.places(mask))
+            if (
+                self._pairs is not None
+                and len(places) == 2
+                and mask == sum(self.domain.attribute_masks[i] for i in places)
+            ):
+                self._entropies[mask] = float(self._pairs[places[1], places[0]])
             elif (source := self._source_of_more(mask)) is not None:
                 self._entropies[mask] = source.entropy(self.domain.margin(mask))
             else:
@@ -204,13 +284,10 @@ class DataCube:
         """The least count of the nonempty cells of a margin; 0 where there are none."""
         if (source := self._source_of_more(mask)) is not None:
             return source.least_count(self.domain.margin(mask))
-        counts = self.counts(mask)
-        return int(counts.min()) if len(counts) else 0
+        return int(self.counts(mask).min()) if self.total else 0
 
     def _source_of_more(self, mask: Mask) -> CountSource | None:
-        """What counts the cells of a margin elsewhere: all base values, or too many cells to be held. None where they are at
-        hand.
-        """
+        """The source, if it must count a margin: all base values, or too many cells to be held."""
         source = self._source
         if source is None or self.holds(mask):
             return None
@@ -225,19 +302,17 @@ class DataCube:
         pairs = len(sizes) * (len(sizes) - 1) // 2
         if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * pairs:
             return
-        table = self.table(sum(domain.attribute_masks))
-        if self.total > _ROWS_PER_CELL * len(table):
-            return
-        columns = [np.repeat(column, table.counts) for column in table.codes]
-        self._pairs = pair_entropies(columns, sizes, self.total)
+        table = self.table(self._base)
+        if self.total <= _ROWS_PER_CELL * len(table):
+            self._pairs = pair_entropies([np.repeat(column, table.counts) for column in table.codes], sizes, self.total)
 
     def independent_pairs(self) -> tuple[FloatArray, IndexArray] | None:
         """For each two attributes at base values that are independent, what a margin of both saves of the KL divergence, in
         nats, and its free parameters: arrays of shape (attributes, attributes), to be read at i, j with j below i.
 
-        None where the pairs have not been learned.
+        None where the pairs have not been learned, or free parameters are not those of all cells.
         """
-        if self._pairs is None:
+        if self._pairs is None or self.parameters is not nominal or self.score is not None:
             return None
         alone = np.array([self.entropy(attribute_mask) for attribute_mask in self.domain.attribute_masks])
         free = np.array([self.cell_count(attribute_mask) - 1 for attribute_mask in self.domain.attribute_masks])
@@ -249,147 +324,14 @@ class DataCube:
         This is what publishing no finer level than that costs in KL divergence if the model is otherwise exact.
         """
         hierarchy = self.domain.hierarchy(attribute)
-        if level == 0:
-            return 0.0
-        if level == hierarchy.height:
-            return float(np.log(hierarchy.size(0)))
+        if level in (0, hierarchy.height):
+            return float(np.log(hierarchy.size(0))) if level else 0.0
         mask = self.domain.mask({attribute: level})
         if mask not in self._log_leaves:
             table = self.table(mask)
             logs: FloatArray = np.log(hierarchy.leaf_counts(level)[table.codes[0]])
             self._log_leaves[mask] = float(table.counts @ logs / max(self.total, 1))
         return self._log_leaves[mask]
-
-
-class OccupiedCube(DataCube):
-    """A data cube by which a model has as many parameters as its margins have cells with rows.
-
-    The others are estimated as 0 whatever the rest, so they are nothing that can be estimated.
-    """
-
-    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
-        super().__init__(tables, source)
-        self._occupied: dict[Mask, int] = {0: 1}
-
-    def independent_pairs(self) -> None:
-        """None: whether cells have rows is looked at margin by margin."""
-        return
-
-    def cell_count(self, mask: Mask) -> int:
-        """Number of cells of a margin that have rows."""
-        if mask not in self._occupied:
-            self._occupied[mask] = len(self.counts(mask))
-        return self._occupied[mask]
-
-
-CHANCE = 0.5
-"""Nats, divided by the people, that a free parameter gains by chance on average; what it costs by default."""
-
-DOUBTFUL = 2.0
-"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
-1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
-"""
-
-
-class InteractionCube(DataCube):
-    """A data cube by which a model has as many parameters as its margins have beyond the tables of single attributes.
-
-    With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count. Over
-    the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level, so these
-    tables take no parameter, and a margin of two attributes (g - 1)(h - 1): what chance gains is of what they tell of each
-    other, and goes by which values occur, not by which occur together.
-    """
-
-    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None) -> None:
-        super().__init__(tables, source)
-        self._cells: dict[Mask, int] = {0: 1}
-        self._values: dict[Mask, int] = {}
-
-    def cell_count(self, mask: Mask) -> int:
-        """Number of cells of a margin that count.
-
-        >>> from models.tables.hierarchy import Hierarchy
-        >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
-        >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
-        >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
-        >>> InteractionCube([rows]).cell_count(rows.mask), DataCube([rows]).cell_count(rows.mask)
-        (2, 6)
-        """
-        cells = self._cells.get(mask)
-        if cells is None:
-            sizes = [
-                self._value_count(mask & attribute_mask)
-                for attribute_mask in self.domain.attribute_masks
-                if mask & attribute_mask
-            ]
-            cells = self._cells[mask] = prod(sizes) - sum(sizes) + len(sizes)
-        return cells
-
-    def scored(self, score: Score) -> "ScoredCube":
-        """The same tables, models being judged by what a score says of cliques beyond the tables of single attributes."""
-        return ScoredInteractions(tuple(self._tables.values()), self._source, score=score)
-
-    def _value_count(self, margin: Mask) -> int:
-        """Values of one attribute that have rows."""
-        if margin not in self._values:
-            self._values[margin] = len(self.counts(margin))
-        return self._values[margin]
-
-
-class ScoredCube(DataCube):
-    """A data cube by which models are judged by a score of their cliques instead of their likelihood and parameters.
-
-    The complexity of a margin is what its score lacks of the log-likelihood of its rows, divided by all rows, so that the
-    divergence and the complexity of a model together are its score, up to a constant.
-    """
-
-    def __init__(self, tables: Sequence[ContingencyTable], source: CountSource | None = None, *, score: Score) -> None:
-        super().__init__(tables, source)
-        self._score = score
-        self._complexities: dict[Mask, float] = {0: 0.0}
-        self._nothing = self._scored(np.array([self.total], dtype=np.int64), 1)
-
-    def _scored(self, counts: CountArray, cells: int) -> float:
-        """The score. Raises ExtensionError for what is no number."""
-        score = self._score(counts, cells)
-        if not isinstance(score, int | float | np.number) or not np.isfinite(score):
-            raise ExtensionError(
-                f"a score of cliques is a finite number of nats for the counts of any clique; {name_of(self._score)} gives "
-                f"{type(score).__name__ if not isinstance(score, int | float | np.number) else 'one that is not finite'}"
-            )
-        return float(score)
-
-    def complexity(self, mask: Mask) -> float:
-        """What the score of a margin lacks of its log-likelihood, nats a row."""
-        known = self._complexities.get(mask)
-        if known is None:
-            lacking = self._nothing - self._scored(self.counts(mask), self.cell_count(mask))
-            known = self._complexities[mask] = lacking / max(self.total, 1) - self.entropy(mask)
-        return known
-
-    @property
-    def is_bounded_by_divergence(self) -> bool:
-        """Not of any score."""
-        return False
-
-    def independent_pairs(self) -> None:
-        """None: each pair has a score of its own."""
-        return
-
-
-class ScoredInteractions(ScoredCube):
-    """A scored cube by which the table of a single attribute costs nothing, whatever its score: every attribute may keep
-    one.
-    """
-
-    def complexity(self, mask: Mask) -> float:
-        """What the score of a margin lacks of its log-likelihood beyond what those of its attributes lack, nats a row."""
-        alone = (
-            super(ScoredInteractions, self).complexity(mask & attribute_mask)
-            for attribute_mask in self.domain.attribute_masks
-            if mask & attribute_mask
-        )
-        return super().complexity(mask) - sum(alone)
 
 
 _WORD = 64

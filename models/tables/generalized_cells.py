@@ -28,7 +28,7 @@ from models.arrays import (
     x_log_x,
 )
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import CodedCells, ContingencyTable, pack, tally
+from models.tables.contingency_table import Cells, ContingencyTable, pack, tally
 from models.tables.hierarchy import Domain, Hierarchy
 
 # Taxonomies: the values of a hierarchy at all of its levels, as the numbered nodes of one tree (TZ09 section II).
@@ -236,14 +236,13 @@ class GeneralizedCells:
         for row, cells in zip(first, np.split(order, np.searchsorted(keys[order], keys[first])[1:])):
             yield self.levels[row], cells
 
-    def _at_levels(self, levels: IndexArray, cells: IndexArray) -> CodedCells:
+    def _at_levels(self, levels: IndexArray, cells: IndexArray) -> Cells:
         """Some of the cells, which have these levels, by their codes there."""
         margin = dict(zip(self.domain.attributes, levels.tolist()))
-        codes = {
-            attribute: nodes[cells] - taxonomy.offsets[margin[attribute]]
-            for attribute, taxonomy, nodes in zip(self.domain.attributes, self.taxonomies, self.nodes.T)
-        }
-        return CodedCells(self.domain, margin, codes, len(cells))
+        columns = zip(self.taxonomies, levels.tolist(), self.nodes[cells].T)
+        codes = tuple(nodes - taxonomy.offsets[level] for taxonomy, level, nodes in columns)
+        density = self.counts[cells] / self.leaf_counts[cells].prod(axis=1, dtype=np.float64) / max(self.total, 1)
+        return Cells(self.domain, margin, codes, density)
 
     def probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
         """The probability of base cells when each cell spreads its rows evenly over the base cells that it covers.
@@ -251,14 +250,9 @@ class GeneralizedCells:
         codes: for each attribute of the domain, base codes of shape (n,). This is the maximum-entropy distribution of
         one generalized table (MKGV07 section 6), taken row by row.
         """
-        length = len(codes[self.domain.attributes[0]])
-        density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
-        probability = np.zeros(length)
-        base = CodedCells(self.domain, dict.fromkeys(self.domain.attributes, 0), codes, length)
-        for levels, cells in self._recodings():
-            places, is_present = base.look_up(self._at_levels(levels, cells))
-            probability += np.where(is_present, density[cells[places]], 0.0)
-        return probability
+        base = Cells.of(self.domain, dict.fromkeys(self.domain.attributes, 0), codes)
+        parts = (self._at_levels(levels, cells).counts_in(base) for levels, cells in self._recodings())
+        return np.asarray(sum(parts, np.zeros(len(base))))
 
     def random_base_rows(self, rng: "np.random.Generator") -> IndexArray:
         """As many base rows as there are rows, drawn one by one from the base cells that each row may be.

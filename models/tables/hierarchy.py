@@ -1,11 +1,12 @@
 """Hierarchies, domains and margins: how values merge level by level, and which levels a table shows."""
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -70,10 +71,6 @@ def _exponent(number: Decimal) -> int:
     return exponent
 
 
-_SPELLED = 4
-"""Decimals of which all fractions are spelled once."""
-
-
 @dataclass(frozen=True)
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
@@ -109,31 +106,10 @@ class Hierarchy:
                 raise HierarchyError(f"level {level} names a value twice")
             if len(parents) != len(children) or set(parents) != set(range(len(above))):
                 raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
-        self._check_order()
-
-    def _check_order(self) -> None:
-        if self.order is None:
-            return
-        if not set(self.order) <= set(range(self.size(0))):
+        if self.order is not None and not set(self.order) <= set(range(self.size(0))):
             raise HierarchyError("an order is one of base values")
-        if len(set(self.order)) < len(self.order):
+        if self.order is not None and len(set(self.order)) < len(self.order):
             raise HierarchyError("an order has a base value twice")
-
-    def with_order(self, order: tuple[int, ...] | None, *, has_names: bool) -> "Hierarchy":
-        """The same values and levels with another order of the base values. Raises HierarchyError as a new one does.
-
-        What is known of values and levels, which can be a million, is neither checked nor worked out again.
-
-        >>> Hierarchy.flat(["no", "yes"]).with_order((1, 0), has_names=True).order
-        (1, 0)
-        """
-        if order == self.order and has_names is self.has_names:
-            return self
-        told = object.__new__(Hierarchy)
-        told.__dict__.update(self.__dict__, order=order, has_names=has_names)
-        if order is not self.order:
-            told._check_order()
-        return told
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
@@ -224,22 +200,13 @@ class Hierarchy:
         >>> Hierarchy.from_intervals(["0", "7"], [5], start=1).labels[1]
         ('0', '1-5', '6-10')
         """
-        if not widths:
-            raise HierarchyError(f"each interval width must be a proper multiple of the one before, got {list(widths)}")
-        check_widths(widths)
         numbers = []
         for position, value in enumerate(values, 1):
             try:
                 numbers.append(int(value))
             except ValueError:
                 raise HierarchyError(f"value {position} is not a whole number, which intervals need") from None
-        if not numbers:
-            raise HierarchyError("intervals need at least one value")
-
-        def name(number: int, width: int) -> str:
-            return f"{number}-{number + width - 1}" if width > 1 else str(number)
-
-        return cls._of_numbers(numbers, widths, start, apart, str, name)
+        return cls._binned(numbers, widths, start, apart, None)
 
     @classmethod
     def from_decimal_intervals(
@@ -262,67 +229,60 @@ class Hierarchy:
         >>> Hierarchy.from_decimal_intervals([Decimal("0.5")], [Decimal(1)], apart=[Decimal("0.5")]).labels[1]
         ('0-<0.5', '0.5-<0.6', '0.6-<1')
         """
-        check_widths(widths)
         given = set(numbers)
-        if not given or not widths:
-            raise HierarchyError("intervals need at least one width and one value")
-        decimals = max(0, *(-_exponent(number) for number in (*given, *widths, start, *apart)))
-        unit = 10**decimals
-        whole = [int(Fraction(number) * unit) for number in given]
-        first, *steps = (int(Fraction(number) * unit) for number in (start, *widths))
-        single = [int(Fraction(number) * unit) for number in apart]
-        fractions = [f".{n:0{decimals}d}".rstrip("0").rstrip(".") for n in range(unit)] if decimals <= _SPELLED else []
-
-        def spelled(number: int) -> str:
-            quotient, fraction = divmod(abs(number), unit)
-            after = fractions[fraction] if fractions else f".{fraction:0{decimals}d}".rstrip("0").rstrip(".")
-            return f"-{quotient}{after}" if number < 0 else f"{quotient}{after}"
-
-        def name(number: int, width: int) -> str:
-            return f"{spelled(number)}-<{spelled(number + width)}"
-
-        return cls._of_numbers(whole, steps, first, single, spelled, name)
+        decimals = max((-_exponent(number) for number in (*given, *widths, start, *apart)), default=0)
+        return cls._binned(given, widths, start, apart, max(decimals, 0))
 
     @classmethod
-    def _of_numbers(
+    def _binned(
         cls,
-        numbers: Sequence[int],
-        widths: Sequence[int],
-        start: int,
-        apart: Sequence[int],
-        spelled: Callable[[int], str],
-        name: Callable[[int, int], str],
+        numbers: Iterable[int | Decimal],
+        widths: Sequence[int | Decimal],
+        start: int | Decimal,
+        apart: Sequence[int | Decimal],
+        decimals: int | None,
     ) -> "Hierarchy":
-        """Numbers in intervals of growing width, which `name` names by the lower end and the width.
+        """Numbers in intervals of growing width; with decimals, `a-<b` says that b is outside, else `a-b` that it is inside.
 
         The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no
         number is below 0, and intervals are counted from above it, none reaches below 0. Numbers apart are intervals by
-        themselves at the first width, and so is what they leave of others. Its parameters are what both kinds share.
+        themselves at the first width, and so is what they leave of others.
         """
-        offsets = np.unique(np.array(numbers, dtype=object) - start)
-        low, high = offsets[0] // widths[-1] * widths[-1], (offsets[-1] // widths[-1] + 1) * widths[-1]
-        if start > 0 and offsets[0] >= -start > low:
-            low = -start
-        base = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
+        check_widths(widths)
+        unit = 10 ** (decimals or 0)
+        given, steps, single, (first,) = (
+            [int(Fraction(number) * unit) for number in listed] for listed in (numbers, widths, apart, [start])
+        )
+        if not given or not steps:
+            raise HierarchyError("intervals need at least one width and one value")
+
+        def spelled(number: int) -> str:
+            quotient, fraction = divmod(abs(number), unit)
+            decimal = f".{fraction:0{decimals}d}".rstrip("0").rstrip(".") if fraction else ""
+            return f"{'-' if number < 0 else ''}{quotient}{decimal}"
+
+        def label(low: int, end: int) -> str:
+            if decimals is None:
+                return f"{low}-{end - 1}" if end - low > 1 else str(low)
+            return f"{spelled(low)}-<{spelled(end)}"
+
+        offsets = np.unique(np.array(given, dtype=object) - first)
+        low, high = offsets[0] // steps[-1] * steps[-1], (offsets[-1] // steps[-1] + 1) * steps[-1]
+        if first > 0 and offsets[0] >= -first > low:
+            low = -first
+        lower = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
         if low > -_MAX_INT64 and high < _MAX_INT64:
-            base = base.astype(np.int64)
-        labels, parents = [tuple(map(spelled, (base + start).tolist()))], []
-        single = np.unique(np.array([number - start for number in apart], dtype=base.dtype))
-        cuts = np.unique(np.concatenate([single, single + 1]))
-        lower = base
-        for number, width in enumerate(widths):
-            begins = lower // width * width
-            if number == 0 and len(cuts):
-                cut = cuts[np.maximum(np.searchsorted(cuts, base, side="right") - 1, 0)]
-                begins = np.where((cut <= base) & (cut > begins), cut, begins)
+            lower = lower.astype(np.int64)
+        labels, parents = [tuple(map(spelled, (lower + first).tolist()))], []
+        cuts = sorted({end for number in single for end in (number - first, number - first + 1) if low < end < high})
+        for step in steps:
+            bounds = np.array([low, *cuts, high], dtype=lower.dtype)
+            begins = np.maximum(lower // step * step, bounds[np.searchsorted(bounds, lower, side="right") - 1])
             lower, code = np.unique(begins, return_inverse=True)
-            ends = lower // width * width + width
-            if number == 0 and len(cuts):
-                after = cuts[np.minimum(np.searchsorted(cuts, lower, side="right"), len(cuts) - 1)]
-                ends = np.where(after > lower, np.minimum(ends, after), ends)
-            pairs = zip(np.maximum(lower, low).tolist(), ends.tolist())
-            labels.append(tuple(name(first + start, end - first) for first, end in pairs))
+            ends = np.minimum(lower // step * step + step, bounds[np.searchsorted(bounds, lower, side="right")])
+            labels.append(tuple(map(label, (lower + first).tolist(), (ends + first).tolist())))
             parents.append(tuple(code.tolist()))
+            cuts = []
         return cls((*labels, (SUPPRESSED,)), (*parents, (0,) * len(lower)))
 
     @property
@@ -372,12 +332,10 @@ class Hierarchy:
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
         """
-        if tuple(labels) == self.labels[0]:
-            return self.with_order(tuple(range(len(labels))), has_names=self.has_names)
-        known = self._code_of_value
-        if not known.keys() >= set(labels):
+        codes = [self.code(label, 0) for label in labels] if tuple(labels) != self.labels[0] else range(len(labels))
+        if None in codes:
             raise HierarchyError("an order is one of base values")
-        return self.with_order(tuple(map(known.__getitem__, labels)), has_names=self.has_names)
+        return replace(self, order=tuple(code for code in codes if code is not None))
 
     def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
         """Some values of a level, lowest first, as their base values lie.
@@ -475,7 +433,7 @@ class Hierarchy:
         paths = zip(*(self.lift(kept_levels[0], level)[finest].tolist() for level in [*kept_levels, self.height]))
         labels = [self.labels[level] for level in [*kept_levels, self.height]]
         part = Hierarchy.from_rows([tuple(label[code] for label, code in zip(labels, path)) for path in paths])
-        return part.with_order(self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
+        return replace(part, order=self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
         """The order of some values of a level by their places among these; those of no base value in the order have none."""
@@ -487,12 +445,8 @@ class Hierarchy:
         return None if order is None else tuple(places[code] for code in order)
 
     @cached_property
-    def _code_of_label(self) -> tuple[dict[str, int], ...]:
-        return tuple(dict(zip(labels, range(len(labels)))) for labels in self.labels[1:])
-
-    @cached_property
-    def _code_of_value(self) -> dict[str, int]:
-        return dict(zip(self.labels[0], range(self.size(0))))
+    def _codes(self) -> tuple[dict[str, int], ...]:
+        return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
     def code(self, label: str, level: int) -> int | None:
         """The code of a label at a level, or None where the level has no such value.
@@ -500,8 +454,7 @@ class Hierarchy:
         >>> Hierarchy.flat(["no", "yes"]).code("yes", 0)
         1
         """
-        known = self._code_of_label[level - 1] if level else self._code_of_value
-        return known.get(label)
+        return self._codes[level].get(label)
 
 
 class Margin(Mapping[str, int]):
@@ -634,10 +587,7 @@ class Domain:
 
     def size(self, margin: Mapping[str, int]) -> int:
         """Number of cells of a margin, empty ones included."""
-        cells = 1
-        for attribute, level in margin.items():
-            cells *= self.hierarchy(attribute).size(level)
-        return cells
+        return prod(self.hierarchy(attribute).size(level) for attribute, level in margin.items())
 
     def mask(self, margin: Mapping[str, int]) -> Mask:
         """The induced attributes of a margin. Raises DomainMismatchError for an unknown attribute or level."""
@@ -655,34 +605,23 @@ class Domain:
 
         Raises DomainMismatchError when the mask skips a step of a path, and so is no generalization (KG06 6.1).
         """
-        levels = {}
-        for attribute, resolution in self.resolutions(mask & ((1 << self.vertex_count) - 1)):
-            levels[attribute] = self.hierarchy(attribute).height - resolution
+        shown = mask & ((1 << self.vertex_count) - 1)
+        levels = {self.attributes[place]: self._level(place, shown) for place in self.places(shown)}
         if self.mask(levels) != mask:
             raise DomainMismatchError("a set of induced attributes must hold every coarser step of each attribute")
         return Margin(levels)
 
     def levels(self, mask: Mask) -> dict[str, int]:
         """For each attribute, in the domain's order, the level at which a valid mask shows it: that of `*` if not at all."""
-        levels = (
-            hierarchy.height - (mask & attribute_mask).bit_count()
-            for hierarchy, attribute_mask in zip(self.hierarchies, self.attribute_masks)
-        )
-        return dict(zip(self.attributes, levels))
+        return {attribute: self._level(place, mask) for place, attribute in enumerate(self.attributes)}
+
+    def _level(self, place: int, mask: Mask) -> int:
+        return self.hierarchies[place].height - (mask & self.attribute_masks[place]).bit_count()
 
     @cached_property
     def attribute_masks(self) -> tuple[Mask, ...]:
         """All induced attributes of each attribute."""
         return tuple(((1 << h.height) - 1) << offset for h, offset in zip(self.hierarchies, self.offsets))
-
-    def resolutions(self, mask: Mask) -> Iterator[tuple[str, int]]:
-        """Pairs of attribute and resolution (number of induced attributes) for the attributes a mask holds."""
-        mask &= (1 << self.vertex_count) - 1
-        while mask:
-            index = self._attribute_of[(mask & -mask).bit_length() - 1]
-            attribute_mask = self.attribute_masks[index]
-            yield self.attributes[index], (mask & attribute_mask).bit_count()
-            mask &= ~attribute_mask
 
     @cached_property
     def _attribute_of(self) -> tuple[int, ...]:
@@ -695,14 +634,9 @@ class Domain:
             yield place
             mask &= ~self.attribute_masks[place]
 
-    def base_pair(self, mask: Mask) -> tuple[int, int] | None:
-        """The positions of the two attributes, ascending, that a mask shows at base values; None for other masks."""
-        if not mask:
-            return None
-        first = self._attribute_of[(mask & -mask).bit_length() - 1]
-        last = self._attribute_of[mask.bit_length() - 1]
-        both = self.attribute_masks[first] | self.attribute_masks[last]
-        return (first, last) if first != last and mask == both else None
+    def last_place(self, mask: Mask) -> int:
+        """The position of the last attribute that a mask, not 0, of this domain shows."""
+        return self._attribute_of[mask.bit_length() - 1]
 
     @cached_property
     def _cell_counts(self) -> dict[Mask, int]:
@@ -712,12 +646,7 @@ class Domain:
         """Number of cells of the margin of a valid mask, empty ones included; remembered."""
         cells = self._cell_counts.get(mask)
         if cells is None:
-            cells, rest = 1, mask & ((1 << self.vertex_count) - 1)
-            while rest:  # as `resolutions`, which searches have no time for
-                index = self._attribute_of[(rest & -rest).bit_length() - 1]
-                hierarchy, attribute_mask = self.hierarchies[index], self.attribute_masks[index]
-                cells *= hierarchy.size(hierarchy.height - (rest & attribute_mask).bit_count())
-                rest &= ~attribute_mask
+            cells = prod(self.hierarchies[place].size(self._level(place, mask)) for place in self.places(mask))
             self._cell_counts[mask] = cells
         return cells
 
@@ -750,7 +679,3 @@ class Domain:
     def finer_steps(self, vertex: int) -> Mask:
         """The steps of the same attribute that come after an induced attribute: L_{i+1} .. L_h for L_i."""
         return self._own_masks[vertex] >> (vertex + 1) << (vertex + 1)
-
-    def same_attribute(self, first: int, second: int) -> bool:
-        """Whether two induced attributes refine the same attribute."""
-        return self._own_masks[first] == self._own_masks[second]

@@ -30,34 +30,31 @@ from checks import (
     equivalence_classes,
 )
 from checks.classes import (
-    THRESHOLDS,
     AffectedClasses,
     assess,
-    average,
     background_knowledge,
-    bayes_optimal,
-    breach,
-    delta_presence,
     eligibility,
-    eligible,
-    estimated_risks,
     falls_to,
     homogeneity,
-    k_map,
     knowledge_needed,
     nearly_homogeneous,
-    negative_disclosure,
-    positive_disclosure,
-    posterior_belief,
-    prior_belief,
     reached,
-    reidentification,
     rounded_up,
     smallest_tau,
     table_diversity,
     table_findings,
-    uniqueness,
 )
+from checks.population import (
+    bayes_optimal,
+    breach,
+    delta_presence,
+    k_map,
+    negative_disclosure,
+    positive_disclosure,
+    posterior_belief,
+    prior_belief,
+)
+from checks.reidentification import THRESHOLDS, estimated_risks, reidentification, uniqueness
 from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_labels
 from marginals import Table, implies
@@ -248,7 +245,7 @@ def test_occupation_on_adult(shared_data: Path) -> None:
     """MKGV07 section 6: entropy 10.57-diverse, and no generalization is recursive (3, 12)-diverse."""
     with (shared_data / "adult" / "adult.csv").open(newline="") as file:
         table = of_labels(("sex", "occupation"), [(row["sex"], row["occupation"]) for row in csv.DictReader(file)])
-    found = eligible(table, "occupation")
+    found = eligibility(table, table, ["occupation"], {})["occupation"].reached
     assert found.distinct == 14
     assert found.entropy == pytest.approx(10.57, abs=0.005)
     assert found.smallest_c(11) < 3 <= found.smallest_c(12)
@@ -343,7 +340,7 @@ def test_the_patients_of_tz09_and_their_excess() -> None:
     half, most = Functional(Fraction(1, 2), 3), Functional(Fraction(2, 5), 3)
     whole = table.rolled_up({"disease": 0})
     found = eligibility(whole, table, ["disease"], {"disease": [half, most]})["disease"]
-    range_ = eligible(table, "disease")  # simple l up to 2, and c above 1 for l = 2, above 3 for l = 3
+    range_ = found.reached  # simple l up to 2, and c above 1 for l = 2, above 3 for l = 3
     assert (range_.distinct, range_.simple, range_.recursive_c) == (4, 2.0, (1.0, 3.0, 6.0))
     # F = 6/12, 10/12, 11/12: at l = 3 the second binds, (10/12 - 1/2) / (1/2) = 2/3; at l = 4 (11/12 - 2/3) * 3 = 3/4.
     assert found.tau == (Fraction(1, 2), Fraction(2, 3), Fraction(3, 4))
@@ -431,13 +428,6 @@ def test_nearly_homogeneous_is_95_percent_and_no_less() -> None:
     assert nearly_homogeneous(classes, Fraction(19, 20) + tiny).tolist() == [False, False, True, False]
 
 
-def test_the_average_is_over_all_tables() -> None:
-    """MKGV07 Fig. 9: affected tables of all, then means that count unaffected tables as 0."""
-    found = average([AffectedClasses(2, 40), AffectedClasses(0, 0), AffectedClasses(1, 5), AffectedClasses(1, 3)])
-    assert (found.tables, found.affected_tables, found.classes, found.rows) == (4, 3, 1.0, 12.0)
-    assert average([]).classes == 0.0
-
-
 # Prosecutor, journalist and marketer risk, and what makes rows unique, against counting row by row.
 
 
@@ -513,7 +503,7 @@ def test_the_columns_are_those_of_minimal_sets_that_make_a_row_unique(table: Con
         own = set().union(*(rows_of for chosen, rows_of in minimal.items() if axis in chosen))
         assert found.columns[name] == pytest.approx(len(own) / max(len(some), 1))
     with pytest.MonkeyPatch.context() as patched:  # smaller sets are looked at where there are too many
-        patched.setattr("checks.classes._MOST_WORK", 0)
+        patched.setattr("checks.reidentification._MOST_WORK", 0)
         found = uniqueness(table)
     assert found.most == 1
     for name in table.attributes:

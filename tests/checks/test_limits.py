@@ -107,7 +107,10 @@ ELSEWHERE = {
     },
     "checks/diversity/test_implications": {"checks.diversity.implications": "LARGEST_L"},
     "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
-    "checks/test_assessment": {"checks.classes": "LARGEST_L MOST_RULED_OUT _MOST_COLUMNS _MOST_WORK"},
+    "checks/test_assessment": {
+        "checks.classes": "LARGEST_L MOST_RULED_OUT",
+        "checks.reidentification": "_MOST_COLUMNS _MOST_WORK",
+    },
     "checks/test_claim": {"checks.claims": "MOST_ROWS _MOST_NAMED"},
 }
 """Limits beyond which other tests go by themselves, or that bound what is said."""

@@ -32,7 +32,7 @@ from checks import (
 from dice import Dice
 from filled_tables import apart, filled, flat_domain, of_labels, of_rows, published
 from models import (
-    CodedCells,
+    Cells,
     Collection,
     ContingencyTable,
     DataCube,
@@ -361,7 +361,7 @@ def test_combinations_known_to_be_impossible_can_determine_a_small_one() -> None
     """(a1, c1) cannot be, so of the 4 with b and c2 the 3 with a1 leave one."""
     apart = published(filled(flat_domain(a=2, c=2), [0, 3, 3, 1]), "a", "c")
     margin, codes = Margin({"a": 0, "c": 0}), {"a": np.array([0, 1, 1]), "c": np.array([1, 0, 1])}
-    known = Collection.of(apart.cube, apart.masks, [Support(CodedCells(apart.domain, margin, codes, 3), np.ones(3))])
+    known = Collection.of(apart.cube, apart.masks, [Support(Cells.of(apart.domain, margin, codes), np.ones(3))])
     assert min_cell(apart, 3).holds
     finding = min_cell(known, 3)
     assert (finding.verdict, finding.worst_class.count) == (Verdict.FAILS, 1)
@@ -479,7 +479,7 @@ def test_classes_hold_the_rows_that_share_all_nonsensitive_values(drawn: tuple[C
     assert classes.attributes == tuple(a for a in table.domain.attributes if a in classes.margin)
     assert (classes.counts.sum(axis=1) > 0).all()
     checked = EquivalenceClasses(
-        classes.domain, classes.margin, classes.codes, classes.sensitive, classes.level, classes.counts
+        classes.domain, classes.margin, classes.codes, classes.counts, classes.sensitive, classes.level
     )
     assert np.array_equal(checked.counts, classes.counts), "the constructor's checks accept it"
     for array in (*classes.codes, classes.counts):
@@ -520,12 +520,12 @@ QS = Domain.of({"q": Hierarchy.flat("xyz"), "s": Hierarchy.flat("uv")})
 )
 def test_what_is_no_partition_into_classes_is_refused(margin, codes, counts, message):
     with pytest.raises(DomainMismatchError, match=message):
-        EquivalenceClasses(QS, Margin(margin), tuple(map(np.array, codes)), "s", 0, np.array(counts))
+        EquivalenceClasses(QS, Margin(margin), tuple(map(np.array, codes)), np.array(counts), "s", 0)
 
 
 def test_the_arrays_of_the_caller_stay_writeable() -> None:
     codes, counts = np.array([1, 0]), np.array([[1, 2], [3, 4]])
-    classes = EquivalenceClasses(QS, Margin({"q": 0}), (codes,), "s", 0, counts)
+    classes = EquivalenceClasses(QS, Margin({"q": 0}), (codes,), counts, "s", 0)
     codes[0], counts[0, 0] = 2, 9
     assert classes.labels(0) == {"q": "y"}
     assert classes.distribution(0) == {"u": 1, "v": 2}

@@ -58,7 +58,7 @@ from models.search.lower_bound import (
     whole_grid,
 )
 from models.search.problem import additive
-from models.tables.data_cube import InteractionCube, ScoredInteractions
+from models.tables.data_cube import interactions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, random_searches_of
 from search_strategies import private_problems, problems
 from strategies import Core, cores, decomposable_collections, further_masks, margins
@@ -240,7 +240,7 @@ def with_rows_only(collection: Collection) -> tuple[Domain, list[dict[str, int]]
 @given(decomposable_collections(max_cells=100))
 def test_parameters_are_those_of_the_log_linear_model_beyond_single_attributes(collection: Collection) -> None:
     """The rank of the indicators over values that have rows, less that of single attributes; moves change it as they say."""
-    cube = InteractionCube([collection.cube.table(sum(collection.domain.attribute_masks))])
+    cube = DataCube([collection.cube.table(sum(collection.domain.attribute_masks))], parameters=interactions)
     counted = Collection.of(cube, collection.masks)
     domain, margins = with_rows_only(counted)
     alone = [{name: level} for name, level in counted.finest_levels.items() if level < domain.hierarchy(name).height]
@@ -276,10 +276,12 @@ def test_a_portfolio_proves_the_best_collection_of_a_small_lattice(problem: Prob
     assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
 
 
-def steps_that_pay_late() -> InteractionCube:
+def steps_that_pay_late() -> DataCube:
     """Two attributes of which the coarse steps tell nothing of each other and the fine ones are the same."""
     fours = Hierarchy.from_rows([(str(v), "ab"[v // 2], "*") for v in range(4)])
-    return InteractionCube([of_rows(Domain.of({"x": fours, "y": fours}), [[0, 0], [1, 2], [2, 3], [3, 1]] * 50)])
+    return DataCube(
+        [of_rows(Domain.of({"x": fours, "y": fours}), [[0, 0], [1, 2], [2, 3], [3, 1]] * 50)], parameters=interactions
+    )
 
 
 def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends_and_others_go_on() -> None:
@@ -315,15 +317,18 @@ def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_
     assert found.evaluated > alone.evaluated
 
 
-def associated(rows: int, seed: int) -> InteractionCube:
+def associated(rows: int, seed: int) -> DataCube:
     """a and b go together; c has nothing to do with either."""
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 4, rows)
     b = np.where(rng.random(rows) < 0.5, a, rng.integers(0, 4, rows))
-    return InteractionCube([of_rows(flat_domain(a=4, b=4, c=4), np.column_stack([a, b, rng.integers(0, 4, rows)]))])
+    return DataCube(
+        [of_rows(flat_domain(a=4, b=4, c=4), np.column_stack([a, b, rng.integers(0, 4, rows)]))],
+        parameters=interactions,
+    )
 
 
-def whole_of(cube: InteractionCube) -> Problem:
+def whole_of(cube: DataCube) -> Problem:
     return Problem(cube, objective=PenalizedDivergence(1 / 1000), start=(sum(cube.domain.attribute_masks),))
 
 
@@ -421,8 +426,7 @@ def test_exact_search_finds_the_best_score_and_no_strategy_a_better_one(score, p
 @given(decomposable_collections(max_cells=100), st.sampled_from(SCORES))
 def test_beside_what_a_release_counts_the_tables_of_single_attributes_cost_nothing(collection, score):
     base = collection.cube.table(sum(collection.domain.attribute_masks))
-    problem = Problem(InteractionCube([base]), objective=CliqueScore(score))
-    assert isinstance(problem.cube, ScoredInteractions)
+    problem = Problem(DataCube([base], parameters=interactions), objective=CliqueScore(score))
     for own in collection.domain.attribute_masks:
         assert problem.cube.complexity(own) == pytest.approx(0.0, abs=1e-12)
     masks = [own for own in collection.domain.attribute_masks if own]

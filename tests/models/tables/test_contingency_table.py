@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brute_force import dense_marginal, entropy, joint_array, lifted
 from models import (
-    CodedCells,
+    Cells,
     ContingencyTable,
     ContradictionError,
     DataCube,
@@ -322,9 +322,9 @@ def test_keys_tell_cells_apart_and_order_them_whatever_was_asked_before(data: st
         assert space > max(keys, default=0)
 
 
-def cells(**codes: list[int]) -> CodedCells:
+def cells(**codes: list[int]) -> Cells:
     columns = {attribute: np.array(column) for attribute, column in codes.items()}
-    return CodedCells(DOMAIN, dict.fromkeys(codes, 0), columns, len(next(iter(columns.values()))))
+    return Cells.of(DOMAIN, dict.fromkeys(codes, 0), columns)
 
 
 @given(st.data())
@@ -333,28 +333,27 @@ def test_places_are_those_of_the_lifted_cells(data: st.DataObject) -> None:
     table = data.draw(contingency_tables(data.draw(domains())))
     whole = table.rolled_up(data.draw(coarser_margins(table.domain, table.margin)))
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole))), dtype=bool)
-    codes = {a: column[kept] for a, column in whole.coded_cells.codes.items()}
-    coarse = CodedCells(whole.domain, whole.margin, codes, int(kept.sum()))
+    coarse = whole[kept]
     lifted = [table.column(a, whole.margin[a]) for a in whole.attributes]
-    known = [tuple(int(codes[a][place]) for a in whole.attributes) for place in range(len(coarse))]
-    places, found = table.coded_cells.look_up(coarse)
+    known = list(zip(*coarse.codes)) if coarse.codes else [()] * len(coarse)
+    places, found = table.look_up(coarse)
     for cell in range(len(table)):
         above = tuple(int(column[cell]) for column in lifted)
         assert found[cell] == (above in known)
         if found[cell]:
             assert known[places[cell]] == above
-    assert whole.coded_cells.look_up(whole.coded_cells)[1].all()
+    assert whole.look_up(whole)[1].all()
     if found.all():
-        assert table.coded_cells.positions_in(coarse).tolist() == places.tolist()
+        assert table.positions_in(coarse).tolist() == places.tolist()
     else:
         with pytest.raises(ContradictionError):
-            table.coded_cells.positions_in(coarse)
+            table.positions_in(coarse)
 
 
 def test_cells_without_codes_and_of_different_lengths_are_refused() -> None:
     with pytest.raises(DomainMismatchError, match="'sex'"):
-        CodedCells(DOMAIN, BASE, {"age": np.array([0])}, 1)
-    with pytest.raises(DomainMismatchError, match="'age' and the cells differ in length"):
+        Cells.of(DOMAIN, BASE, {"age": np.array([0])})
+    with pytest.raises(DomainMismatchError, match="'age' and the counts differ in length"):
         cells(sex=[0, 1], age=[0])
     with pytest.raises(DomainMismatchError, match="does not show 'age'"):
         cells(sex=[0]).look_up(cells(age=[0]))

@@ -145,7 +145,7 @@ def decimal_intervals(values, widths):
             for widths in ([0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0])
         ),
         (decimal_intervals, ["1"], ["0.5", "0.7"], "proper multiple"),
-        (intervals, ["3"], [], "proper multiple"),
+        (intervals, ["3"], [], "one width"),
         (intervals, [], [5], "one value"),
         (decimal_intervals, [], [1], "one value"),
         (decimal_intervals, ["1"], [], "one width"),
@@ -346,7 +346,7 @@ def test_the_vertices_of_a_mask_are_the_steps_from_the_root_to_the_level(data):
     assert {domain.induced_attributes[vertex] for vertex in vertices_of(mask)} == steps
     assert list(vertices_of(mask)) == [vertex for vertex in range(domain.vertex_count) if mask >> vertex & 1]
     assert domain.margin(mask) == published, "suppressed attributes are left out"
-    assert dict(domain.resolutions(mask)) == {a: domain.hierarchy(a).height - level for a, level in published.items()}
+    assert domain.levels(mask) == {a: margin.get(a, hierarchy.height) for a, hierarchy in domain.items()}
     cells = prod(len(set(lifted(domain.hierarchy(a), 0, level).tolist())) for a, level in margin.items())
     assert domain.size(margin) == domain.cell_count(mask) == cells
 
