@@ -44,13 +44,7 @@ def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | N
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
     [[0, 0, 0, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]]
     """
-    groups = _Neighbours(counts, apart)
-    for size in sizes:
-        groups.merge_below(size)
-        if sizes[0] > 1:
-            groups.merge_scarce(sizes[0])
-        groups.take_along()
-        yield _numbered(groups.owners())
+    return _InOrder(counts, apart).partitions(sizes)
 
 
 def partitions_in_tree(
@@ -74,129 +68,140 @@ def partitions_in_tree(
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
     [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    groups = _Relatives(counts, paths, profiles, apart)
-    for size in sizes:
-        groups.merge_below(size)
-        if sizes[0] > 1:
-            groups.merge_scarce(sizes[0])
-        groups.take_along()
-        yield _numbered(groups.owners())
+    return _InTree(counts, paths, profiles, apart).partitions(sizes)
 
 
-def _numbered(owners: Partition) -> Partition:
-    """The same groups, numbered from 0 by their first values."""
-    _, first, group = np.unique(owners, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[group]
+class _Groups:
+    """Groups of values with rows, each called by the number of its first value.
 
+    outside: a value that has no place among the others, and joins the smallest group where one of the two is too small.
+    """
 
-class _Neighbours:
-    """Groups of values in an order: stretches, each called by the number of its first value that has rows."""
-
-    def __init__(self, counts: CountArray, apart: int | None) -> None:
-        self._values = len(counts)
-        self._order = np.delete(np.arange(self._values), [] if apart is None else [apart])
-        places = np.flatnonzero(counts[self._order]).tolist()
-        names = self._order[places].tolist()
-        self._stretch = {name: (place, place) for name, place in zip(names, places)}
-        self._before = dict(zip(names[1:], names))
-        self._after = dict(zip(names, names[1:]))
-        self._rows = {name: int(counts[name]) for name in names}
-        self._apart = apart if apart is not None and counts[apart] else None
-        self._with_apart: int | None = None
-        self._merged: set[int] = set()
-        self._rows_apart = 0 if apart is None else int(counts[apart])
-        self._smallest = [(rows, name) for name, rows in self._rows.items()]
+    def __init__(self, counts: CountArray, outside: int | None = None, missing: int | None = None) -> None:
+        names = [name for name in np.flatnonzero(counts).tolist() if name != outside]
+        self.rows = {name: int(counts[name]) for name in names}
+        self.members = {name: {name} for name in names}
+        self.owner: Partition = np.arange(len(counts))
+        self._outside = outside if outside is not None and counts[outside] else None
+        self._rows_outside = 0 if outside is None else int(counts[outside])
+        self._missing = missing
+        self._smallest = [(rows, name) for name, rows in self.rows.items()]
         heapify(self._smallest)
 
-    def merge_below(self, size: int) -> None:
-        """Merge the smallest group with its nearest as long as it has fewer rows.
+    def nearest(self, name: int) -> int:
+        """The group that one is merged with."""
+        raise NotImplementedError
 
-        What stands apart and is too small joins the smallest group first. So how small it is follows from no merging: if it
-        joined last, every group would be known to be large enough without it.
-        """
-        self._take_in_apart(size if self._rows_apart < size else 0)
-        while len(self._rows) > 1 and self._smallest[0][0] < size:
-            rows, name = heappop(self._smallest)
-            if self._rows.get(name) == rows:
-                self._merge(name)
-        self._take_in_apart(size)
+    def absorb(self, name: int, gone: int) -> None:
+        """Note that a group is part of another one now."""
+        raise NotImplementedError
 
-    def _take_in_apart(self, size: int) -> None:
-        """Let what stands apart join the smallest group, where one of the two has fewer rows."""
-        if self._apart is not None and self._with_apart is None and self._rows:
-            least = min(self._rows, key=lambda name: (self._rows[name], name))
-            if min(self._rows[least], self._rows_apart) < size:
-                self._with_apart = least
-                self._grow(least, self._rows_apart)
+    def take_along(self) -> None:
+        """Put values without rows into groups of several values, and name the owner of each value."""
+        raise NotImplementedError
 
-    def merge_scarce(self, size: int) -> None:
-        """Merge groups of several values that have little more rows than that once more, the last with what stands apart."""
-        while scarce := [name for name, rows in self._rows.items() if rows < size + self._spare(name)]:
-            if len(self._rows) == 1:
-                self._take_in_apart(size + SEVERAL)
+    def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
+        """The groups once the smallest has so many rows, for each size."""
+        for size in sizes:
+            # How small the value outside is must follow from no merging: if it joined last, every group would be known
+            # to be large enough without it.
+            if self._rows_outside < size:
+                self._take_in(size)
+            while len(self.rows) > 1 and self._smallest[0][0] < size:
+                rows, name = heappop(self._smallest)
+                if self.rows.get(name) == rows:
+                    self._merge(name)
+            self._take_in(size)
+            if sizes[0] > 1:
+                self._merge_scarce(sizes[0])
+            self.take_along()
+            _, first, group = np.unique(self.owner, return_index=True, return_inverse=True)
+            yield np.argsort(np.argsort(first))[group]  # numbered by their first values
+
+    def _merge_scarce(self, size: int) -> None:
+        """Merge groups of several values that have little more rows than that once more, the last with what is outside."""
+        most = size + WITH_APART
+        while scarce := [name for name, rows in self.rows.items() if rows < most and rows < size + self._spare(name)]:
+            if len(self.rows) == 1:
+                self._take_in(size + SEVERAL)
                 return
             self._merge(min(scarce))
 
     def _spare(self, name: int) -> int:
-        return WITH_APART if name == self._with_apart else SEVERAL if name in self._merged else 0
+        members = self.members[name]
+        return 0 if len(members) == 1 else WITH_APART if self._missing in members else SEVERAL
+
+    def _take_in(self, size: int) -> None:
+        if self._outside is not None and self.rows:
+            least = min(self.rows, key=lambda name: (self.rows[name], name))
+            if min(self.rows[least], self._rows_outside) < size:
+                self._put(least, {self._outside}, self._rows_outside)
+                self._outside = None
+
+    def _merge(self, one: int) -> None:
+        other = self.nearest(one)
+        name, gone = min(one, other), max(one, other)
+        self.absorb(name, gone)
+        self._put(name, self.members.pop(gone), self.rows.pop(gone))
+
+    def _put(self, name: int, values: set[int], rows: int) -> None:
+        self.members[name] |= values
+        self.rows[name] += rows
+        heappush(self._smallest, (self.rows[name], name))
+
+
+class _InOrder(_Groups):
+    """Groups of values in an order: stretches, of which the two beside a group are near."""
+
+    def __init__(self, counts: CountArray, apart: int | None) -> None:
+        super().__init__(counts, outside=apart, missing=apart)
+        names = list(self.rows)
+        self._before, self._after = dict(zip(names[1:], names)), dict(zip(names, names[1:]))
+        self._order = np.delete(np.arange(len(counts)), [] if apart is None else [apart])
+        self._stretch = {
+            name: (place, place) for name, place in zip(names, np.searchsorted(self._order, names).tolist())
+        }
+
+    def nearest(self, name: int) -> int:
+        low, high = self._before.get(name), self._after.get(name)
+        if high is None or (low is not None and self.rows[low] <= self.rows[high]):
+            low, high = high, low
+        assert high is not None
+        return high
+
+    def absorb(self, name: int, gone: int) -> None:
+        del self._before[gone]
+        self._stretch[name] = self._stretch[name][0], self._stretch.pop(gone)[1]
+        if (follower := self._after.pop(gone, None)) is None:
+            del self._after[name]
+        else:
+            self._after[name], self._before[follower] = follower, name
 
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
 
         So where a group begins or ends tells least of its rarest values, which are mostly far from the others.
         """
-        names = sorted(self._stretch, key=self._stretch.__getitem__)
+        names = sorted(self._stretch)
+        merged = {name for name in names if len(self.members[name]) - (self._missing in self.members[name]) > 1}
         for low, high in pairwise(names):
             (first, last), (follows, end) = self._stretch[low], self._stretch[high]
-            merged = [name for name in (high, low) if name in self._merged]
-            if merged and follows > last + 1:
-                taker = min(merged, key=self._rows.__getitem__)
+            takers = [name for name in (high, low) if name in merged]
+            if takers and follows > last + 1:
+                taker = min(takers, key=self.rows.__getitem__)
                 self._stretch[taker] = (last + 1, end) if taker == high else (first, follows - 1)
-        if names[:1] and names[0] in self._merged:
+        if names and names[0] in merged:
             self._stretch[names[0]] = 0, self._stretch[names[0]][1]
-        if names[-1:] and names[-1] in self._merged:
+        if names and names[-1] in merged:
             self._stretch[names[-1]] = self._stretch[names[-1]][0], len(self._order) - 1
-
-    def owners(self) -> Partition:
-        """The name of the group of each value, that of the value itself where it is in none: shape (values,)."""
-        owner = np.arange(self._values)
         for name, (first, last) in self._stretch.items():
-            owner[self._order[first : last + 1]] = name
-        if self._apart is not None and self._with_apart is not None:
-            owner[self._apart] = self._with_apart
-        return owner
-
-    def _merge(self, name: int) -> None:
-        low, high = self._before.get(name), self._after.get(name)
-        if low is not None and (high is None or self._rows[low] <= self._rows[high]):
-            self._join(low, name)
-        elif high is not None:
-            self._join(name, high)
-
-    def _join(self, low: int, high: int) -> None:
-        """Make two neighbours one, with all values between them."""
-        follower = self._after.pop(high, None)
-        if follower is None:
-            del self._after[low]
-        else:
-            self._after[low], self._before[follower] = follower, low
-        del self._before[high]
-        self._stretch[low] = self._stretch[low][0], self._stretch.pop(high)[1]
-        self._merged.discard(high)
-        self._merged.add(low)
-        if self._with_apart == high:
-            self._with_apart = low
-        self._grow(low, self._rows.pop(high))
-
-    def _grow(self, name: int, rows: int) -> None:
-        self._rows[name] += rows
-        heappush(self._smallest, (self._rows[name], name))
+            self.owner[self._order[first : last + 1]] = name
+            if self._missing in self.members[name]:
+                self.owner[self._missing] = name
 
 
-class _Relatives:
-    """Groups of values in a tree, each called by the number of its first value that has rows."""
+class _InTree(_Groups):
+    """Groups of values in a tree: the smallest or the most alike under the deepest common node is near."""
 
     def __init__(
         self,
@@ -205,114 +210,64 @@ class _Relatives:
         profiles: NDArray[np.number[Any]] | None,
         apart: int | None,
     ) -> None:
-        self._apart = apart if apart is not None and counts[apart] else None
+        super().__init__(counts, missing=apart)
         self._empty = np.flatnonzero(counts == 0).tolist()
-        self._owner = np.arange(len(counts))
-        names = np.flatnonzero(counts).tolist()
-        self._rows = {name: int(counts[name]) for name in names}
-        self._members = {name: [name] for name in names}
-        # Of each level the node that all of a group lie under, -1 where they lie under several.
-        self._paths = paths.T.copy()
+        # Of each level the node that all of a group lie under, -1 where they lie under several or the group is gone.
+        self._paths = np.where(counts > 0, paths, -1)
+        self._own_paths = paths
+        names = np.flatnonzero(counts)
+        self._nobody = names[:0]
+        self._under: dict[tuple[int, int], NDArray[np.intp]] = {}
+        """The groups under each node of each level, and some that are no longer there."""
+        for level, nodes in enumerate(paths[:, names]):
+            order = np.argsort(nodes, kind="stable")
+            found, starts = np.unique(nodes[order], return_index=True)
+            for node, part in zip(found.tolist(), np.split(names[order], starts[1:])):
+                self._under[level, node] = part
+        self._sizes = counts.copy()
         self._profiles = None if profiles is None else profiles.astype(np.float64)
-        self._smallest = [(rows, name) for name, rows in self._rows.items()]
-        self._under: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for rows, name in self._smallest:
-            self._put_under(rows, name)
-        for heap in (self._smallest, *self._under.values()):
-            heapify(heap)
 
-    def merge_below(self, size: int) -> None:
-        """Merge the smallest group with its nearest as long as it has fewer rows."""
-        while len(self._rows) > 1 and self._smallest[0][0] < size:
-            rows, name = heappop(self._smallest)
-            if self._rows.get(name) == rows:
-                self._merge(name, self._nearest(name))
+    def nearest(self, name: int) -> int:
+        for node in enumerate(self._paths[:, name].tolist()):
+            under = self._under.get(node, self._nobody)
+            under = self._under[node] = under[self._paths[node[0], under] == node[1]]
+            others = under[under != name]
+            if len(others):
+                sizes = self._sizes[others]
+                lost = np.zeros(len(others)) if self._profiles is None else self._lost(name, others, sizes)
+                return int(others[np.lexsort((others, sizes, np.round(lost, 9)))[0]])
+        raise AssertionError("all values lie under the root")
 
-    def merge_scarce(self, size: int) -> None:
-        """Merge groups of several values that have little more rows than that once more."""
-        while len(self._rows) > 1:
-            scarce = [name for name, rows in self._rows.items() if rows < size + self._spare(name)]
-            if not scarce:
-                return
-            self._merge(min(scarce), self._nearest(min(scarce)))
+    def _lost(self, name: int, others: NDArray[np.intp], sizes: CountArray) -> NDArray[np.float64]:
+        """What the tables of a group and of each other one lose when they are merged."""
+        assert self._profiles is not None
+        rows = self.rows[name]
+        difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
+        return np.asarray(difference.sum(axis=1) / (rows + sizes))
 
-    def _spare(self, name: int) -> int:
-        members = self._members[name]
-        return 0 if len(members) == 1 else WITH_APART if self._apart in members else SEVERAL
+    def absorb(self, name: int, gone: int) -> None:
+        if self._profiles is not None:
+            self._profiles[name] += self._profiles[gone]
+        self._sizes[name] += self._sizes[gone]
+        self._paths[self._paths[:, name] != self._paths[:, gone], name] = -1
+        self._paths[:, gone] = -1
 
     def take_along(self) -> None:
         """Put each value without rows into the nearest of the merged groups that it has a node below the root with."""
-        merged = [name for name, members in self._members.items() if len(members) > 1]
-        top = max(self._paths.shape[1] - 1, 2)
-        smallest: dict[tuple[int, int], tuple[int, int]] = {}
-        for name in merged:
-            for node in enumerate(self._paths[name, 1:top].tolist(), 1):
-                smallest[node] = min(smallest.get(node, (self._rows[name], name)), (self._rows[name], name))
+        merged = [name for name, members in self.members.items() if len(members) > 1]
+        below_root = range(1, max(len(self._paths) - 1, 2))
+        smallest: dict[tuple[int, int], int] = {}
+        for name in sorted(merged, key=lambda name: (self.rows[name], name)):
+            for level in below_root:
+                smallest.setdefault((level, int(self._paths[level, name])), name)
         for value in self._empty:
-            nodes = enumerate(self._paths[value, 1:top].tolist(), 1)
+            nodes = ((level, int(self._own_paths[level, value])) for level in below_root)
             nearest = next((smallest[node] for node in nodes if node in smallest), None)
             if nearest is not None:
-                self._owner[value] = nearest[1]
-                self._members[nearest[1]].append(value)
-        self._empty = [value for value in self._empty if self._owner[value] == value]
-
-    def owners(self) -> Partition:
-        """The name of the group of each value, that of the value itself where it is in none: shape (values,)."""
-        return self._owner
-
-    def _nearest(self, name: int) -> int:
-        for node in enumerate(self._paths[name].tolist()):
-            heap = self._under.get(node, [])
-            if self._profiles is not None:
-                if (alike := self._most_alike(name, node)) is not None:
-                    return alike
-                continue
-            entries = []
-            while heap:
-                rows, other = heap[0]
-                if self._rows.get(other) != rows or self._paths[other, node[0]] != node[1]:
-                    heappop(heap)
-                elif other == name:
-                    entries.append(heappop(heap))
-                else:
-                    break
-            result = heap[0][1] if heap else None
-            for entry in entries:
-                heappush(heap, entry)
-            if result is not None:
-                return result
-        raise AssertionError("all values lie under the root")
-
-    def _most_alike(self, name: int, node: tuple[int, int]) -> int | None:
-        """Of the other groups under a node that with which a group loses least when they are merged; None without any."""
-        assert self._profiles is not None
-        heap = self._under.get(node, [])
-        level, at = node
-        under = sorted({o for rows, o in heap if self._rows.get(o) == rows and self._paths[o, level] == at} - {name})
-        if not under:
-            return None
-        profile, others = self._profiles[name], self._profiles[under]
-        rows, their_rows = self._rows[name], np.array([self._rows[other] for other in under])
-        lost = np.abs(profile * their_rows[:, None] - others * rows).sum(axis=1) / (rows + their_rows)
-        return min(zip(np.round(lost, 9).tolist(), their_rows.tolist(), under))[2]
-
-    def _merge(self, one: int, other: int) -> None:
-        name, gone = min(one, other), max(one, other)
-        if self._profiles is not None:
-            self._profiles[name] += self._profiles[gone]
-        members = self._members.pop(gone)
-        self._owner[members] = name
-        self._members[name] += members
-        self._rows[name] += self._rows.pop(gone)
-        differ = self._paths[name] != self._paths[gone]
-        self._paths[name, differ] = -1
-        heappush(self._smallest, (self._rows[name], name))
-        self._put_under(self._rows[name], name)
-
-    def _put_under(self, rows: int, name: int) -> None:
-        for level, node in enumerate(self._paths[name].tolist()):
-            if node >= 0:
-                heappush(self._under.setdefault((level, node), []), (rows, name))
+                self.members[nearest].add(value)
+        for name in merged:
+            self.owner[list(self.members[name])] = name
+        self._empty = [value for value in self._empty if self.owner[value] == value]
 
 
 FACTOR = Fraction(3, 2)
