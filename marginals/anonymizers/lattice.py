@@ -20,6 +20,7 @@ from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive
 from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
 from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.anonymizers.measures import average_class_size, classification_metric, discernibility
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.table import Table
 from models.arrays import BoolArray
@@ -27,15 +28,7 @@ from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.generalized_cells import (
-    GeneralizedCells,
-    Taxonomy,
-    average_class_size,
-    classification_metric,
-    discernibility,
-    information_utility,
-    nodes_of,
-)
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy, information_utility, nodes_of
 from models.tables.hierarchy import Margin, Mask
 
 Node = tuple[int, ...]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.registry import parse_diversity
+from marginals.anonymizers.measures import average_class_size, discernibility, sweep_chains, sweep_order
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.tables.attribute import COUNT
@@ -24,14 +25,7 @@ from marginals.tables.table import Table
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import ContingencyTable, group, pack
-from models.tables.generalized_cells import (
-    GeneralizedCells,
-    Taxonomy,
-    average_class_size,
-    discernibility,
-    sweep_chains,
-    sweep_order,
-)
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Domain, Hierarchy
 
 if TYPE_CHECKING:

@@ -6,15 +6,11 @@ and the second holds rows that the first could have held: cells may overlap.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, product
-from math import lcm
-from typing import Any
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 from models.arrays import (
     CodeArray,
@@ -28,7 +24,7 @@ from models.arrays import (
     x_log_x,
 )
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import Cells, ContingencyTable, pack, tally
+from models.tables.contingency_table import Cells, ContingencyTable, group, pack, tally
 from models.tables.hierarchy import Domain, Hierarchy
 
 # Taxonomies: the values of a hierarchy at all of its levels, as the numbered nodes of one tree (TZ09 section II).
@@ -116,18 +112,10 @@ class Taxonomy:
 
     def shares_under(self, node: int) -> FloatArray:
         """For each node which share of its leaves lies under a given one: shape (nodes,)."""
-        node_level = int(self.levels[node])
-        shares = np.zeros(self.size)
-        for level in range(self.hierarchy.height + 1):
-            codes = slice(self.offsets[level], self.offsets[level + 1])
-            if level <= node_level:
-                shares[codes] = self.hierarchy.lift(level, node_level) == node - self.offsets[node_level]
-            else:
-                above = self.offsets[level] + int(
-                    self.hierarchy.lift(node_level, level)[node - self.offsets[node_level]]
-                )
-                shares[above] = self.leaf_counts[node] / self.leaf_counts[above]
-        return shares
+        inside = self.at_level(int(self.levels[node])) == node
+        levels = ((self.hierarchy.lift(0, level)[inside], len(own)) for level, own in enumerate(self.hierarchy.labels))
+        under = [np.bincount(codes, minlength=size) for codes, size in levels]
+        return np.asarray(np.concatenate(under) / self.leaf_counts)
 
 
 def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> IndexArray:
@@ -141,6 +129,29 @@ def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> Inde
     if len(columns) and (columns.min() < 0 or np.any(columns.max(axis=0) >= [t.size for t in taxonomies])):
         raise DomainMismatchError("a node lies outside its taxonomy")
     return read_only(columns)
+
+
+def _nodes_and_counts(
+    nodes: npt.ArrayLike, counts: npt.ArrayLike, taxonomies: Sequence[Taxonomy]
+) -> tuple[IndexArray, CountArray]:
+    checked, rows = taxonomy_nodes(nodes, taxonomies), whole_counts(counts)
+    if len(checked) != len(rows):
+        raise DomainMismatchError(f"{len(rows)} counts came with the nodes of {len(checked)} cells")
+    return checked, rows
+
+
+def _leaf_counts(taxonomies: Sequence[Taxonomy], nodes: IndexArray) -> CountArray:
+    """How many base values each node covers: shape of the nodes."""
+    return np.stack([taxonomy.leaf_counts[column] for taxonomy, column in zip(taxonomies, nodes.T)], axis=1)
+
+
+def information(leaf_counts: CountArray, counts: CountArray) -> float:
+    """I(G): the information of all rows of a table, whose values may be generalized row by row (TZ09 Def. 5).
+
+    A value that stands for n base values retains 1/n of what a base value says. leaf_counts: how many base values each
+    value stands for, shape (cells, attributes). counts: rows, shape (cells,).
+    """
+    return float((counts[:, None] / leaf_counts).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +168,7 @@ class GeneralizedCells:
     counts: CountArray
 
     def __post_init__(self) -> None:
-        counts = whole_counts(self.counts)
-        nodes = taxonomy_nodes(self.nodes, self.taxonomies)
-        if len(nodes) != len(counts):
-            raise DomainMismatchError(f"{len(counts)} counts came with the nodes of {len(nodes)} cells")
+        nodes, counts = _nodes_and_counts(self.nodes, self.counts, self.taxonomies)
         if not counts.all():
             raise DomainMismatchError("a cell has no rows; GeneralizedCells.from_rows leaves such cells out")
         keys, _ = pack(list(nodes.T), [taxonomy.size for taxonomy in self.taxonomies], len(counts))
@@ -178,9 +186,7 @@ class GeneralizedCells:
         Raises DomainMismatchError for nodes or counts that are out of range or no whole numbers.
         """
         taxonomies = [Taxonomy(hierarchy) for hierarchy in domain.hierarchies]
-        counts, nodes = whole_counts(counts), taxonomy_nodes(nodes, taxonomies)
-        if len(nodes) != len(counts):
-            raise DomainMismatchError(f"{len(counts)} counts came with the nodes of {len(nodes)} cells")
+        nodes, counts = _nodes_and_counts(nodes, counts, taxonomies)
         plain = [taxonomy.plainest[column] for taxonomy, column in zip(taxonomies, nodes.T)]
         keys, space = pack(plain, [taxonomy.size for taxonomy in taxonomies], len(counts))
         rows, totals = tally(keys, space, counts)
@@ -217,7 +223,7 @@ class GeneralizedCells:
     @cached_property
     def leaf_counts(self) -> CountArray:
         """How many base values each value covers: shape (cells, attributes)."""
-        return np.stack([t.leaf_counts[column] for t, column in zip(self.taxonomies, self.nodes.T)], axis=1)
+        return _leaf_counts(self.taxonomies, self.nodes)
 
     def labels(self, cell: int) -> tuple[str, ...]:
         """The published labels of one cell, in the domain's order."""
@@ -228,21 +234,16 @@ class GeneralizedCells:
         """The share of the base table's information that is retained, `um` (TZ09 Def. 5)."""
         return information(self.leaf_counts, self.counts) / max(self.total * len(self.domain.attributes), 1)
 
-    def _recodings(self) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """The combinations of levels that occur, each with its cells."""
+    def _recodings(self) -> Iterator[Cells]:
+        """For each combination of levels that occurs the probability of each base cell under its cells."""
+        density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
         keys, space = pack(list(self.levels.T), [h.height + 1 for h in self.domain.hierarchies], len(self))
-        first, _ = tally(keys, space, self.counts)
-        order = np.argsort(keys, kind="stable")
-        for row, cells in zip(first, np.split(order, np.searchsorted(keys[order], keys[first])[1:])):
-            yield self.levels[row], cells
-
-    def _at_levels(self, levels: IndexArray, cells: IndexArray) -> Cells:
-        """Some of the cells, which have these levels, by their codes there."""
-        margin = dict(zip(self.domain.attributes, levels.tolist()))
-        columns = zip(self.taxonomies, levels.tolist(), self.nodes[cells].T)
-        codes = tuple(nodes - taxonomy.offsets[level] for taxonomy, level, nodes in columns)
-        density = self.counts[cells] / self.leaf_counts[cells].prod(axis=1, dtype=np.float64) / max(self.total, 1)
-        return Cells(self.domain, margin, codes, density)
+        first, number = group(keys, space)
+        parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+        for levels, cells in zip(self.levels[first].tolist(), parts):
+            columns = zip(self.taxonomies, levels, self.nodes[cells].T)
+            codes = tuple(nodes - taxonomy.offsets[level] for taxonomy, level, nodes in columns)
+            yield Cells(self.domain, dict(zip(self.domain.attributes, levels)), codes, density[cells])
 
     def probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
         """The probability of base cells when each cell spreads its rows evenly over the base cells that it covers.
@@ -251,8 +252,7 @@ class GeneralizedCells:
         one generalized table (MKGV07 section 6), taken row by row.
         """
         base = Cells.of(self.domain, dict.fromkeys(self.domain.attributes, 0), codes)
-        parts = (self._at_levels(levels, cells).counts_in(base) for levels, cells in self._recodings())
-        return np.asarray(sum(parts, np.zeros(len(base))))
+        return np.asarray(sum((cells.counts_in(base) for cells in self._recodings()), np.zeros(len(base))))
 
     def random_base_rows(self, rng: "np.random.Generator") -> IndexArray:
         """As many base rows as there are rows, drawn one by one from the base cells that each row may be.
@@ -276,25 +276,13 @@ def nodes_of(table: ContingencyTable) -> IndexArray:
 
     Attributes that it does not show are suppressed.
     """
-    columns = []
-    for attribute, hierarchy in table.domain.items():
-        level = table.margin.get(attribute, hierarchy.height)
-        codes = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
-        columns.append(codes.astype(np.intp) + Taxonomy(hierarchy).offsets[level])
-    return np.stack(columns, axis=1)
-
-
-# Information that generalized values retain, and the order in which it puts generalizations (TZ09 Defs. 5 and 6).
-#
-# A value that stands for n base values retains 1/n of what a base value says.
-
-
-def information(leaf_counts: CountArray, counts: CountArray) -> float:
-    """I(G): the information of all rows of a table, whose values may be generalized row by row (TZ09 Def. 5).
-
-    leaf_counts: how many base values each value stands for, shape (cells, attributes). counts: rows, shape (cells,).
-    """
-    return float((counts[:, None] / leaf_counts).sum())
+    nodes = np.empty((len(table), len(table.domain.attributes)), dtype=np.intp)
+    for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
+        taxonomy, level = Taxonomy(hierarchy), table.margin.get(attribute)
+        nodes[:, axis] = (
+            taxonomy.root if level is None else table.column(attribute).astype(np.intp) + taxonomy.offsets[level]
+        )
+    return nodes
 
 
 def information_utility(
@@ -305,109 +293,7 @@ def information_utility(
     attributes: those that count, by default all of the domain; one that the table does not show is suppressed.
     row_count: rows of the original table where some were dropped. 0 for an empty table.
     """
-    counted = table.domain.attributes if attributes is None else tuple(attributes)
-    columns = []
-    for attribute in counted:
-        hierarchy = table.domain.hierarchy(attribute)
-        level = table.margin.get(attribute, hierarchy.height)
-        codes = table.column(attribute, level) if attribute in table.margin else np.zeros(len(table), dtype=np.intp)
-        columns.append(hierarchy.leaf_counts(level)[codes])
+    counted = list(map(table.domain.index, table.domain.attributes if attributes is None else attributes))
+    leaf_counts = _leaf_counts(list(map(Taxonomy, table.domain.hierarchies)), nodes_of(table))[:, counted]
     original = (table.total if row_count is None else row_count) * len(counted)
-    return information(np.stack(columns, axis=1), table.counts) / original if original else 0.0
-
-
-def level_information(hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> Fraction:
-    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
-
-    weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
-    """
-    base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
-    leaves = hierarchy.leaf_counts(level).tolist()
-    retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
-    return sum(retained, Fraction(0)) / sum(base_weights)
-
-
-def sweep_order(
-    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
-) -> tuple[tuple[int, ...], ...]:
-    """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
-
-    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
-    comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
-    """
-    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
-    return _by_information(nodes, _retained(hierarchies, weights))
-
-
-def sweep_chains(
-    hierarchies: Sequence[Hierarchy],
-    weights: Sequence[Sequence[Fraction | int] | None] | None = None,
-    most: int | None = None,
-) -> tuple[tuple[int, ...], ...]:
-    """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
-
-    They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
-    loses least information by it; in each chain but the first one attribute is kept as it is to the end, the most
-    important first. most: further chains are left out where there would be more combinations than this; the first stays.
-    """
-    retained, heights = _retained(hierarchies, weights), [hierarchy.height for hierarchy in hierarchies]
-    nodes = set(_chain(retained, heights, None))
-    for fixed_axis in range(len(hierarchies)):
-        more = nodes | set(_chain(retained, heights, fixed_axis))
-        if most is not None and len(more) > most:
-            break
-        nodes = more
-    return _by_information(nodes, retained)
-
-
-def _chain(
-    retained: Sequence[Sequence[int]], heights: Sequence[int], fixed_axis: int | None
-) -> Iterator[tuple[int, ...]]:
-    """From all base values to all suppressed, the cheapest step first, those of one attribute last of all."""
-    levels = [0] * len(heights)
-    yield tuple(levels)
-    while levels != list(heights):
-        open_axes = [axis for axis, height in enumerate(heights) if levels[axis] < height]
-        free = [axis for axis in open_axes if axis != fixed_axis] or open_axes
-        axis = min(free, key=lambda one: (retained[one][levels[one]] - retained[one][levels[one] + 1], one))
-        levels[axis] += 1
-        yield tuple(levels)
-
-
-def _retained(
-    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None
-) -> list[list[int]]:
-    """The information of each level of each hierarchy, times one number that makes all of them whole: fast and exact."""
-    base_weights = [None] * len(hierarchies) if weights is None else weights
-    shares = [
-        [level_information(hierarchy, level, base_weight) for level in range(hierarchy.height + 1)]
-        for hierarchy, base_weight in zip(hierarchies, base_weights)
-    ]
-    whole = lcm(*(share.denominator for attribute_shares in shares for share in attribute_shares))
-    return [[int(share * whole) for share in attribute_shares] for attribute_shares in shares]
-
-
-def _by_information(nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    def rank(levels: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        return -sum(retained_by_level[level] for retained_by_level, level in zip(retained, levels)), levels
-
-    return tuple(sorted(nodes, key=rank))
-
-
-def average_class_size(sizes: CountArray) -> float:
-    """Mean number of rows in a class; 0 when there is none."""
-    return float(sizes.sum() / len(sizes)) if len(sizes) else 0.0
-
-
-def discernibility(sizes: CountArray, suppressed: int = 0) -> int:
-    """Sum over the rows of how many rows look the same; each suppressed row costs as many as there are in all.
-
-    sizes: rows of each class. Exact for any count.
-    """
-    squares: int = sum(size * size for size in sizes.tolist())
-    return squares + suppressed * (int(sizes.sum()) + suppressed)
-
-
-def classification_metric(counts: NDArray[Any]) -> int:
-    """Rows whose label is not the most frequent one of their class. counts: class by label, shape (classes, labels)."""
-    return int(counts.sum() - counts.max(axis=1, initial=0).sum())
+    return information(leaf_counts, table.counts) / original if original else 0.0

@@ -13,6 +13,14 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from brute_force import covered, dense_marginal, iterative_proportional_fitting, joint_array
 from filled_tables import counted, flat_domain, of_rows
+from marginals.anonymizers.measures import (
+    average_class_size,
+    classification_metric,
+    discernibility,
+    level_information,
+    sweep_chains,
+    sweep_order,
+)
 from models import (
     Collection,
     ContingencyTable,
@@ -46,15 +54,7 @@ from models.accuracy import (
 from models.inference.marginal_model import cramers_v, phi_squared
 from models.search import cross_validation
 from models.search.cross_validation import errors_of_pairs
-from models.tables.generalized_cells import (
-    average_class_size,
-    classification_metric,
-    discernibility,
-    information,
-    level_information,
-    sweep_chains,
-    sweep_order,
-)
+from models.tables.generalized_cells import information
 from privacy_oracles import base_table
 from search_oracles import Countdown, never
 from strategies import (

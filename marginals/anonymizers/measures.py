@@ -1,0 +1,105 @@
+"""Measures of single tables, and the order in which SWEEP goes through generalizations (TZ09 Defs. 5 and 6)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from typing import Any
+
+from numpy.typing import NDArray
+
+from models.arrays import CountArray
+from models.tables.hierarchy import Hierarchy
+
+Weights = Sequence[Fraction | int]
+"""Weights of the base values of an attribute, not all 0."""
+
+
+def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None = None) -> Fraction:
+    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
+
+    weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
+    """
+    base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
+    leaves = hierarchy.leaf_counts(level).tolist()
+    retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
+    return sum(retained, Fraction(0)) / sum(base_weights)
+
+
+def sweep_order(
+    hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
+
+    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
+    comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
+    """
+    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
+    return _by_information(nodes, _retained(hierarchies, weights))
+
+
+def sweep_chains(
+    hierarchies: Sequence[Hierarchy],
+    weights: Sequence[Weights | None] | None = None,
+    most: int | None = None,
+) -> tuple[tuple[int, ...], ...]:
+    """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
+
+    They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
+    loses least information by it; in each chain but the first one attribute is kept as it is to the end, the most
+    important first. most: further chains are left out where there would be more combinations than this; the first stays.
+    """
+    retained = _retained(hierarchies, weights)
+    nodes = set(_chain(retained, None))
+    for fixed_axis in range(len(hierarchies)):
+        more = nodes | set(_chain(retained, fixed_axis))
+        if most is not None and len(more) > most:
+            break
+        nodes = more
+    return _by_information(nodes, retained)
+
+
+def _chain(retained: Sequence[Sequence[int]], fixed_axis: int | None) -> Iterator[tuple[int, ...]]:
+    """From all base values to all suppressed, the cheapest step first, those of one attribute last of all."""
+    levels = [0] * len(retained)
+    yield tuple(levels)
+    while steps := [
+        (axis == fixed_axis, of_levels[level] - of_levels[level + 1], axis)
+        for axis, (of_levels, level) in enumerate(zip(retained, levels))
+        if level + 1 < len(of_levels)
+    ]:
+        levels[min(steps)[2]] += 1
+        yield tuple(levels)
+
+
+def _retained(hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None) -> list[list[int]]:
+    """The information of each level of each hierarchy, times one number that makes all of them whole: fast and exact."""
+    shares = [
+        [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
+        for hierarchy, own in zip(hierarchies, weights or [None] * len(hierarchies))
+    ]
+    whole = lcm(*(share.denominator for own in shares for share in own))
+    return [[int(share * whole) for share in own] for own in shares]
+
+
+def _by_information(nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(nodes, key=lambda levels: (-sum(own[level] for own, level in zip(retained, levels)), levels)))
+
+
+def average_class_size(sizes: CountArray) -> float:
+    """Mean number of rows in a class; 0 when there is none."""
+    return float(sizes.sum() / len(sizes)) if len(sizes) else 0.0
+
+
+def discernibility(sizes: CountArray, suppressed: int = 0) -> int:
+    """Sum over the rows of how many rows look the same; each suppressed row costs as many as there are in all.
+
+    sizes: rows of each class. Exact for any count.
+    """
+    squares: int = sum(size * size for size in sizes.tolist())
+    return squares + suppressed * (int(sizes.sum()) + suppressed)
+
+
+def classification_metric(counts: NDArray[Any]) -> int:
+    """Rows whose label is not the most frequent one of their class. counts: class by label, shape (classes, labels)."""
+    return int(counts.sum() - counts.max(axis=1, initial=0).sum())
