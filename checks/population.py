@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.classes import equivalence_classes
 from checks.diversity.criterion import BOUNDARY
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
@@ -159,7 +159,7 @@ def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float)
 
 def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
     """Whether a belief below rho_1 rose above rho_2, or one above 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
-    return _excess(prior, posterior, float(rho_1), float(rho_2)) > 0
+    return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
 
 
 def bayes_optimal(
@@ -183,15 +183,18 @@ def bayes_optimal(
     published = equivalence_classes(table.rolled_up({**coarse, sensitive: people.level}), sensitive)
     class_of = table.rolled_up(people.margin).positions_in(table.rolled_up(coarse))
     counts = published.counts[class_of]
-    alike = _in_population(population, people)
-    in_class = _in_population(population, published)[class_of]
+    alike, in_class = (
+        equivalence_classes(population.rolled_up({**of.margin, sensitive: of.level}), sensitive).counts_in(of)
+        for of in (people, published)
+    )
+    in_class = in_class[class_of]
     prior, posterior = prior_belief(alike), posterior_belief(counts, alike, in_class)
     excess = _excess(prior, posterior, float(rho_1), float(rho_2))
-    breached = excess > 0
+    breached = breach(prior, posterior, rho_1, rho_2)
     for person, value in np.argwhere(np.abs(excess) <= BOUNDARY).tolist():
         before = Fraction(int(alike[person, value]), int(alike[person].sum()))
         after = _exact_posterior(*(array[person].tolist() for array in (counts, alike, in_class)))[value]
-        breached[person, value] = _exact_breach(before, after, rho_1, rho_2)
+        breached[person, value] = _excess(before, after, rho_1, rho_2) > 0
     worst = None
     if breached.size:
         suspects = np.where(breached | ~breached.any(), excess, -np.inf)
@@ -207,8 +210,8 @@ def bayes_optimal(
     return Finding("bayes-optimal", verdict, parameters, worst, (Algorithm.EVERY_BELIEF,), breached.size)
 
 
-def _excess(prior: FloatArray, posterior: FloatArray, rho_1: float, rho_2: float) -> FloatArray:
-    """Positive where there is a breach, negative where there is none: by how much the weaker condition is met."""
+def _excess(prior: Any, posterior: Any, rho_1: Any, rho_2: Any) -> Any:
+    """By how much the weaker condition of a breach is met, positive where there is one; of arrays or of fractions."""
     rise = np.minimum(rho_1 - prior, posterior - rho_2)
     fall = np.minimum(prior - (1 - rho_1), (1 - rho_2) - posterior)
     return np.maximum(rise, fall)
@@ -218,18 +221,3 @@ def _exact_posterior(published: Sequence[int], alike: Sequence[int], in_class: S
     weights = [Fraction(n * f, g) if n else Fraction(0) for n, f, g in zip(published, alike, in_class)]
     total = sum(weights)
     return [weight / total for weight in weights]
-
-
-def _exact_breach(prior: Fraction, posterior: Fraction, rho_1: Fraction, rho_2: Fraction) -> bool:
-    rises = prior < rho_1 and posterior > rho_2
-    return rises or (prior > 1 - rho_1 and posterior < 1 - rho_2)
-
-
-def _in_population(population: ContingencyTable, classes: EquivalenceClasses) -> CountArray:
-    """Rows of the population with the nonsensitive values of each class, by value: shape (classes, values)."""
-    table = population.rolled_up({**classes.margin, classes.sensitive: classes.level})
-    everybody = equivalence_classes(table, classes.sensitive)
-    places, is_there = classes.look_up(everybody)
-    counts = np.zeros(classes.counts.shape, dtype=np.int64)
-    counts[is_there] = everybody.counts[places[is_there]]
-    return counts

@@ -639,8 +639,8 @@ class _Counted:
         space = self.domain.cell_count(margin)
         if is_dense(space, self.rows):
             return np.bincount(self.keys(margin), minlength=space)[keys]
-        matches = look_up(self.keys(margin), keys)
-        return np.bincount(matches.places[matches.found], minlength=len(keys))
+        places, found = look_up(self.keys(margin), keys)
+        return np.bincount(places[found], minlength=len(keys))
 
     def dense(self, names: Sequence[str]) -> "_ExactFloats":
         """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""

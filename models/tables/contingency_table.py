@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from models.arrays import (
     CountArray,
     IndexArray,
     read_only,
-    read_only_copy,
     smallest_code_dtype,
     value_codes,
     whole_counts,
@@ -42,7 +41,7 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     keys: CodeArray = np.zeros(length, dtype=np.uint8)
     space = 1
     for column, radix in zip(columns, radices, strict=True):
-        if space > _MAX_SPACE // max(radix, 1):  # no code is below 0, where there are no rows
+        if space > _MAX_SPACE // max(radix, 1):
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
         keys = _appended(keys, column, radix, space)
@@ -52,7 +51,8 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
 
 def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> CodeArray:
     """Keys below `space` with one more column."""
-    dtype = smallest_code_dtype(space * radix) if space * radix < _NARROW else np.dtype(np.int64)
+    above = max(space, 1) * max(radix, 1)  # a radix is 0 where there are no rows
+    dtype = smallest_code_dtype(above) if above < _NARROW else np.dtype(np.int64)
     if space == 1:  # there was one key
         return column.astype(dtype, copy=False)
     appended = keys.astype(dtype)
@@ -86,28 +86,6 @@ def is_dense(space: int, length: int) -> bool:
     return space <= max(4 * length, 1 << 12)
 
 
-def _runs(keys: CodeArray) -> tuple[IndexArray, IndexArray]:
-    """An order in which keys ascend, and where each distinct key begins in it."""
-    order = np.argsort(keys)
-    ordered = keys[order]
-    return order, np.flatnonzero(np.r_[np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]])
-
-
-def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
-    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights.
-
-    Weights must be positive: a key of weight 0 may be left out.
-    """
-    if is_dense(space, len(keys)):
-        totals = np.bincount(keys, weights, minlength=space)
-        present = np.flatnonzero(totals > 0)  # ten times as fast as on the floats themselves
-        row_of = np.empty(space, dtype=np.intp)
-        row_of[keys] = np.arange(len(keys))
-        return row_of[present], totals[present].astype(np.int64)
-    order, starts = _runs(keys)
-    return order[starts], np.add.reduceat(weights[order], starts)
-
-
 def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     """Return the index of one row of each distinct key, ascending, and for each row the number of its key among them."""
     number: IndexArray
@@ -118,10 +96,19 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
         number = np.empty(space, dtype=np.intp)
         number[present] = np.arange(len(present))
         return row_of[present], number[keys]
-    order, starts = _runs(keys)
+    order = np.argsort(keys)
+    ordered = keys[order]
+    begins = np.ones(len(keys), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
     number = np.empty(len(keys), dtype=np.intp)
-    number[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-    return order[starts], number
+    number[order] = np.cumsum(begins) - 1
+    return order[begins], number
+
+
+def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
+    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights."""
+    rows, numbers = group(keys, space)
+    return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
 
 
 def shared_keys(
@@ -133,28 +120,21 @@ def shared_keys(
     return keys[: sizes[0]], keys[sizes[0] :]
 
 
-class Lookup(NamedTuple):
-    """places: where a sought key stands among the known ones; any place where it is not found. found: whether it is."""
+def look_up(sought: CodeArray, known: CodeArray) -> tuple[IndexArray, BoolArray]:
+    """Where each sought key stands among known ones, any place if it is not there, and whether it is there.
 
-    places: IndexArray
-    found: BoolArray
-
-
-def look_up(sought: CodeArray, known: CodeArray) -> Lookup:
-    """Where each sought key stands among known ones, which are distinct and ascend: arrays of the shape of `sought`.
-
-    No key is below 0.
+    Known keys are distinct and ascend; no key is below 0.
     """
     if not len(known):
-        return Lookup(np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool))
+        return np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool)
     beyond = int(known[-1]) + 1
     if is_dense(beyond, len(sought)):
         place_of = np.full(beyond + 1, -1, dtype=np.intp)
         place_of[known] = np.arange(len(known))
         places = place_of[np.minimum(sought, np.int64(beyond))]
-        return Lookup(places, places >= 0)
+        return places, places >= 0
     places = np.minimum(np.searchsorted(known, sought), len(known) - 1)
-    return Lookup(places, np.equal(known[places], sought))
+    return places, np.equal(known[places], sought)
 
 
 def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
@@ -284,7 +264,7 @@ class Cells:
             for attribute, codes in zip(self.attributes, self.codes)
         }
 
-    def look_up(self, coarse: "Cells") -> Lookup:
+    def look_up(self, coarse: "Cells") -> tuple[IndexArray, BoolArray]:
         """For each cell the place of the coarser cell that it falls into. coarse: distinct and ascending."""
         columns, radices = self.columns(coarse.margin)
         return look_up(*shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse))))
@@ -302,10 +282,12 @@ class Cells:
     def counts_in(self, cells: "Cells") -> NDArray[Any]:
         """For each of some cells, none coarser, the number of the cell here that it falls into, 0 where there is none.
 
-        The cells here must be distinct and ascend. Shape (len(cells),).
+        The cells here must be distinct and ascend.
         """
         places, is_present = cells.look_up(self)
-        return np.where(is_present, self.counts[places], 0) if len(self) else np.zeros(len(cells), self.counts.dtype)
+        counts = np.zeros((len(cells), *self.counts.shape[1:]), dtype=self.counts.dtype)
+        counts[is_present] = self.counts[places[is_present]]
+        return counts
 
     def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
         """A key for each cell of both: equal where two agree on the attributes that both show, at the coarser level."""
@@ -394,23 +376,16 @@ class ContingencyTable(Cells):
     counts: CountArray
 
     def __post_init__(self) -> None:
-        self.domain.mask(self.margin)
-        if len(self.codes) != len(self.attributes):
-            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {len(self.codes)} code columns")
-        counts = whole_counts(self.counts)
-        radices = [self.domain.hierarchy(attribute).size(self.margin[attribute]) for attribute in self.attributes]
-        columns = list(map(value_codes, self.codes, self.attributes, radices))
-        if any(column.shape != counts.shape for column in columns):
-            raise DomainMismatchError("code columns and counts differ in length")
-        if not counts.all():
+        if len(self.codes) != len(self.margin):
+            raise DomainMismatchError(f"{len(self.margin)} attributes came with {len(self.codes)} code columns")
+        table = self.from_cells(self.domain, self.margin, dict(zip(self.attributes, self.codes)), self.counts)
+        if not np.all(self.counts):
             raise DomainMismatchError("a cell has no rows; ContingencyTable.from_cells leaves such cells out")
-        keys, _ = pack(columns, radices, len(counts))
-        if np.any(keys[1:] <= keys[:-1]):
+        if not all(map(np.array_equal, table.codes, self.codes)) or not np.array_equal(table.counts, self.counts):
             raise DomainMismatchError(
                 "cells must be distinct and ascend; ContingencyTable.from_cells puts them in order"
             )
-        narrow = (read_only_copy(column, smallest_code_dtype(radix)) for column, radix in zip(columns, radices))
-        vars(self).update(margin=Margin(self.margin), codes=tuple(narrow), counts=read_only_copy(counts))
+        vars(self).update(margin=table.margin, codes=table.codes, counts=table.counts)
 
     @classmethod
     def _tallied(

@@ -332,7 +332,9 @@ class Hierarchy:
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
         """
-        codes = [self.code(label, 0) for label in labels] if tuple(labels) != self.labels[0] else range(len(labels))
+        if tuple(labels) == self.labels[0]:
+            return replace(self, order=tuple(range(len(labels))))
+        codes = [self.code(label, 0) for label in labels]
         if None in codes:
             raise HierarchyError("an order is one of base values")
         return replace(self, order=tuple(code for code in codes if code is not None))
