@@ -14,9 +14,9 @@ from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, meanings, unjudged_error, values_meant
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
-from models.errors import TimeOverError, TooManyCellsError
+from models.errors import TimeOverError
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
-from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves, expected_marginal
+from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves, joined_cells
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
@@ -467,11 +467,7 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
         table = cube.table(mask)
         return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
     if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
-        if model.tree.cell_count > CELL_LIMIT:
-            raise TooManyCellsError(
-                "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
-            )
-        sparse = expected_marginal(model.closed_form, published)
+        sparse = joined_cells(model.collection, published)
         return Cells(published, dict(zip(sparse.attributes, sparse.codes)), sparse.counts)
     order = [a for a in domain.attributes if a in published]
     dense = model.expected({a: published[a] for a in order})

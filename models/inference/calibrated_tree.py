@@ -4,7 +4,7 @@ The published marginals of a decomposable collection are calibrated as they are;
 fitting. What follows (margins, bounds, samples) touches only the cliques between the attributes that it is about.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -14,10 +14,10 @@ import numpy as np
 
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree
-from models.inference.maximum_entropy import Coupling, Independent, MaximumEntropy, Message
-from models.tables.contingency_table import Cells, group, look_up, match, shared_keys
-from models.tables.hierarchy import Domain, Margin, vertices_of
+from models.graphs.junction_tree import Collection, JunctionTree, collapsed
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.contingency_table import Cells, group, look_up, match, pack, shared_keys
+from models.tables.hierarchy import Domain, vertices_of
 
 if TYPE_CHECKING:
     from models.inference.iterative_fitting import Fit
@@ -70,7 +70,6 @@ class CalibratedTree:
     tree: JunctionTree
     cliques: tuple[Cells, ...]
     total: float
-    _holders: dict[Item, int] = field(default_factory=dict, init=False, repr=False)
     _codes: dict[tuple[int, Item], IndexArray] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -80,11 +79,7 @@ class CalibratedTree:
     @classmethod
     def of(cls, model: MaximumEntropy) -> "CalibratedTree":
         """The published clique marginals, which need no fitting."""
-        return cls(
-            model.tree,
-            tuple(table.with_counts(table.counts.astype(np.float64)) for table in model.clique_tables),
-            float(model.cube.total),
-        )
+        return cls(model.tree, tuple(model.clique_tables), float(model.cube.total))
 
     @classmethod
     def fitted(cls, fit: "Fit", total: float) -> "CalibratedTree":
@@ -161,18 +156,19 @@ class CalibratedTree:
                 around[link.cliques[1 - side]].append((beyond, self._beyond(beyond)))
         return tuple(map(tuple, around))
 
+    @cached_property
+    def _holders(self) -> dict[Item, int]:
+        holders: dict[Item, int] = {}
+        for clique, cells in enumerate(self.cliques):
+            for attribute, level in cells.margin.items():
+                for coarser in range(level, self.domain.hierarchy(attribute).height + 1):
+                    item = (self.domain.index(attribute), coarser)
+                    holders[item] = holders.get(item, 0) | 1 << clique
+        return holders
+
     def holders(self, item: Item) -> int:
         """The cliques that show an attribute at a level or finer, as bits."""
-        holders = self._holders.get(item)
-        if holders is None:
-            attribute = self.domain.attributes[item[0]]
-            bits = (
-                1 << clique
-                for clique, cells in enumerate(self.cliques)
-                if attribute in cells.margin and cells.margin[attribute] <= item[1]
-            )
-            holders = self._holders[item] = sum(bits)
-        return holders
+        return self._holders.get(item, 0)
 
     def home(self, items: tuple[Item, ...]) -> int | None:
         """The clique with the fewest cells among those that hold all the items, if any does."""
@@ -304,7 +300,7 @@ class Sampler:
 
     @cached_property
     def _tables(self) -> tuple[AliasTable, ...]:
-        root = [AliasTable.of(c.counts, np.zeros(len(c), dtype=np.intp), 1) for c in self.tree.cliques[:1]]
+        root = [AliasTable.of(c.counts, np.zeros(len(c.counts), dtype=np.intp), 1) for c in self.tree.cliques[:1]]
         rest = (
             AliasTable.of(self.tree.cliques[link.cliques[0]].counts, link.positions[0], len(link))
             for link in self.tree.links
@@ -375,6 +371,87 @@ def drawn_leaves(
     return drawn
 
 
+# Couplings: how many rows two tables that agree on a separator put into a cell of their join.
+#
+# Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they
+# meet in proportion; the most and the least of them that can meet are Frechet's bounds, separator cell by separator
+# cell.
+
+
+Coupling = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""Rows of one table, rows of another and rows of their separator cell to the rows that meet; the arrays broadcast."""
+
+Message: TypeAlias = tuple[FloatArray, FloatArray, IndexArray]
+"""Rows beyond a separator by its cell and by the values asked for there; rows of each separator cell; the separator cell of
+each cell of the clique before it."""
+
+_BLOCK = 1 << 20
+"""Entries of an array that is laid out at a time."""
+
+
+def in_proportion(one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows that meet in the maximum-entropy distribution."""
+    return np.asarray(one * (other / np.where(rows > 0, rows, 1)))
+
+
+def at_most(one: FloatArray, other: FloatArray, _rows: FloatArray) -> FloatArray:
+    """Rows that can meet."""
+    return np.asarray(np.minimum(one, other))
+
+
+def at_least(one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows that must meet."""
+    return np.asarray(np.maximum(one + other - rows, 0))
+
+
+def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
+    """Sum over a separator: shapes (separator cells, n) and (separator cells, m) to (n, m)."""
+    if coupling is in_proportion:
+        return np.asarray((near / np.where(rows > 0, rows, 1)[:, None]).T @ far)
+    met = np.zeros((near.shape[1], far.shape[1]))
+    step = max(_BLOCK // max(met.size, 1), 1)
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        met += coupling(near[block, :, None], far[block, None, :], rows[block, None, None]).sum(axis=0)
+    return met
+
+
+def _through(
+    coupling: Coupling, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
+) -> FloatArray:
+    """Rows of a clique by key and by the values that all messages are about: shape (size, values).
+
+    counts, keys: one for each cell of the clique, keys below `size`. Cells with the same key that no message tells apart
+    count as one.
+    """
+    if not messages:
+        return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
+    if coupling is in_proportion and len(messages) == 1:
+        ((beyond, rows, places),) = messages
+        shares, cells = beyond / np.where(rows > 0, rows, 1)[:, None], len(rows)
+        if size * cells <= _BLOCK:
+            return np.asarray(np.bincount(keys * cells + places, counts, size * cells).reshape(size, cells) @ shares)
+        from scipy.sparse import csr_array  # slow to import, and few need it
+
+        return np.asarray(csr_array((counts, (keys, places)), shape=(size, cells)) @ shares)
+    radices = [size, *(len(rows) for _, rows, _ in messages)]
+    first, numbers = group(*pack([keys, *(places for _, _, places in messages)], radices, len(counts)))
+    counts = np.bincount(numbers, counts, minlength=len(first)).astype(np.float64)
+    width = prod(beyond.shape[1] for beyond, _, _ in messages)
+    sums = np.zeros(size * width)
+    step = max(_BLOCK // max(width, 1), 1)
+    for start in range(0, len(first), step):
+        cells_at = first[start : start + step]
+        joined = counts[start : start + step, None]
+        for beyond, rows, places in messages:
+            at = places[cells_at]
+            joined = coupling(joined[:, :, None], beyond[at][:, None, :], rows[at][:, None, None])
+            joined = joined.reshape(len(cells_at), -1)
+        targets = keys[cells_at, None] * width + np.arange(width)
+        sums += np.bincount(targets.ravel(), joined.ravel(), size * width)
+    return sums.reshape(size, width)
+
+
 # Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
 #
 # What lies beyond a separator is computed once and kept; most margins then are one product of two small matrices.
@@ -384,58 +461,70 @@ CELL_LIMIT = 1 << 24
 """Cells, empty ones included, that a margin may have."""
 
 _Beyond: TypeAlias = tuple[Side, tuple[Item, ...]]
-"""A side of a separator, and what is asked of the tree there."""
+"""A side of a separator, and the items that are asked for there."""
 
 _KEPT_BYTES = 1 << 27
 """Memory of the cache; it is cleared when full."""
 
 
-@dataclass(eq=False)
-class MarginCache:
-    """Bounded cache of margins; cleared when full."""
+class _Cache(dict[object, FloatArray]):
+    """Margins that were computed, as far as there is memory for them."""
 
-    arrays: dict[object, FloatArray] = field(default_factory=dict)
-    size: int = 0
+    size = 0
 
     def keep(self, key: object, array: FloatArray) -> FloatArray:
-        """Keep an array, now read-only, and return it."""
+        """Return the array, now read-only."""
         self.size += array.nbytes
         if self.size > _KEPT_BYTES:
-            self.arrays.clear()
+            self.clear()
             self.size = array.nbytes
-        self.arrays[key] = read_only(array)
-        return self.arrays[key]
+        self[key] = read_only(array)
+        return self[key]
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Values of an attribute at a level sorted into parts: codes, shape (size(level),), -1 for none."""
+class Parts(NamedTuple):
+    """Values of an attribute at a level, in parts: codes, from 0 to number - 1, shape (size(level),); -1 for none."""
 
     codes: IndexArray
-    count: int
+    number: int
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMargins:
-    """Margins over items that some clique shows, by one coupling.
+    """Margins over items that some clique shows, by one coupling; those of the maximum-entropy distribution by default.
 
     parts: for some items the parts that their values are sorted into; margins show the other items value by value.
     """
 
     tree: CalibratedTree
-    coupling: Coupling
+    coupling: Coupling = in_proportion
     parts: Mapping[Item, Parts] = field(default_factory=dict)
-    _kept: MarginCache = field(default_factory=MarginCache)
-    _sizes: dict[Item, int] = field(default_factory=dict)
+    _kept: _Cache = field(default_factory=_Cache, init=False, repr=False)
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Counts over any margin, published or not: one axis an attribute, in the order given; read-only.
+
+        Values below the finest published level share their parent's count equally. Raises DomainMismatchError for an unknown
+        attribute or level, TooManyCellsError for a margin too large to be laid out.
+        """
+        key = tuple(margin.items())
+        return self._kept[key] if key in self._kept else self._kept.keep(key, self._expected(margin))
+
+    def _expected(self, margin: Mapping[str, int]) -> FloatArray:
+        domain = self.tree.domain
+        domain.mask(margin)
+        if (cells := domain.size(margin)) > CELL_LIMIT:
+            raise TooManyCellsError(f"a margin of {cells} cells is more than the {CELL_LIMIT} that are laid out")
+        ordered = sorted(margin, key=domain.index)
+        levels = {a: max(margin[a], self.tree.finest_levels[domain.index(a)]) for a in ordered}
+        items = tuple((domain.index(a), level) for a, level in levels.items() if level < domain.hierarchy(a).height)
+        counts = spread(domain, self.joint(items), levels, margin)
+        return counts.transpose([ordered.index(a) for a in margin]) if len(margin) > 1 else counts
 
     def size(self, item: Item) -> int:
         """Number of values, or parts, of an item."""
-        size = self._sizes.get(item)
-        if size is None:
-            part = self.parts.get(item)
-            whole = self.tree.domain.hierarchies[item[0]].size(item[1])
-            size = self._sizes[item] = whole if part is None else part.count
-        return size
+        part = self.parts.get(item)
+        return self.tree.domain.hierarchies[item[0]].size(item[1]) if part is None else part.number
 
     def shape(self, items: tuple[Item, ...]) -> tuple[int, ...]:
         """One length for each item. Raises TooManyCellsError when they span more than CELL_LIMIT cells."""
@@ -446,183 +535,145 @@ class TreeMargins:
 
     def joint(self, items: tuple[Item, ...]) -> FloatArray:
         """Rows by the values of all items, one axis each; read-only."""
-        cached = self._kept.arrays.get(items)
-        return self._kept.keep(items, self._joint(items)) if cached is None else cached
+        return self._kept[items] if items in self._kept else self._kept.keep(items, self._joint(items))
 
     def _joint(self, items: tuple[Item, ...]) -> FloatArray:
         shape = self.shape(items)
-        home = self.tree.home(items) if items else None
         if not items:
             return np.array(self.tree.total)
-        if home is not None:
-            return self._through(home, None, items, {}).reshape(shape)
+        if (home := self.tree.home(items)) is not None:
+            return self._rows(home, None, items, {}).reshape(shape)
         return self.across(next(self.tree.splits(items)), items)
 
     def across(self, split: Split, items: tuple[Item, ...]) -> FloatArray:
         """The joint as one of the separators between the items sees it."""
         number, near, apart = split
-        link = self.tree.links[number]
         one, other = self.beyond(Side(number, 0), near), self.beyond(Side(number, 1), apart)
-        return self._ordered(self.coupling.meet(one, other, link.rows[0]), (*near, *apart), items)
+        order = (*near, *apart)
+        shaped = _meet(self.coupling, one, other, self.tree.links[number].rows[0]).reshape(self.shape(order))
+        return shaped.transpose([order.index(item) for item in items])
 
     def beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
         """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
-        return self._worked_out([(side, items)])[side, items]
-
-    def _worked_out(self, questions: Iterable[_Beyond]) -> dict[_Beyond, FloatArray]:
-        """What lies beyond some sides, those farther off first: trees may be deeper than Python can recurse."""
         answers: dict[_Beyond, FloatArray] = {}
-        questions = list(questions)
-        waiting = list(questions)
-        while waiting:
-            question = waiting[-1]
-            if question not in answers and (cached := self._kept.arrays.get(question)) is not None:
-                answers[question] = cached
-            if question in answers:
-                waiting.pop()
-                continue
-            side, items = question
-            clique = self.tree.links[side.link].cliques[side.side]
-            needed = self._ways(clique, items)
-            if missing := [way for way in needed if way not in answers]:
-                waiting.extend(missing)
-                continue
-            messages = {way: answers[way] if way in questions else answers.pop(way) for way in needed}
-            answers[question] = self._kept.keep(question, self._through(clique, side, items, messages))
-        return answers
+        questions: list[_Beyond] = [(side, items)]
+        for question in questions:  # more are added on the way: trees may be deeper than Python can recurse
+            if question in self._kept:
+                answers[question] = self._kept[question]
+            else:
+                questions += self._ways(*question)
+        for side_asked, items_asked in reversed(questions):
+            if (question := (side_asked, items_asked)) not in answers:
+                beyond = {way: answers.pop(way) for way in self._ways(*question)}
+                clique = self._clique(side_asked)
+                answers[question] = self._kept.keep(question, self._rows(clique, side_asked, items_asked, beyond))
+        return answers[side, items]
 
-    def _ways(self, clique: int, items: tuple[Item, ...]) -> list[_Beyond]:
-        """The sides on which lie the items that a clique does not hold, each with its items."""
+    def _clique(self, side: Side) -> int:
+        return self.tree.links[side.link].cliques[side.side]
+
+    def _ways(self, side: Side, items: tuple[Item, ...]) -> list[_Beyond]:
+        """The sides on which lie the items that the clique at a side does not hold, each with its items."""
+        clique = self._clique(side)
         ways: dict[Side, list[Item]] = {}
         for item in items:
             if not self.tree.holders(item) >> clique & 1:
                 ways.setdefault(self.tree.way(clique, item), []).append(item)
-        return [(side, tuple(beyond)) for side, beyond in ways.items()]
+        return [(way, tuple(beyond)) for way, beyond in ways.items()]
 
-    def _through(
+    def _rows(
         self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Beyond, FloatArray]
     ) -> FloatArray:
         """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of items.
 
-        beyond: what lies on each of the clique's ways to items that it does not hold.
+        beyond: the rows on each of the clique's ways to items that it does not hold.
         """
-        clique_items = [item for item in items if self.tree.holders(item) >> clique & 1]
-        apart = [item for _, others in beyond for item in others]
-        messages = [self._message(side, counts) for (side, _), counts in beyond.items()]
+        held = [item for item in items if self.tree.holders(item) >> clique & 1]
+        order = (*held, *(item for _, others in beyond for item in others))
         counts = self.tree.cliques[clique].counts
         keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
         cells = 1
         if back is not None:
             link = self.tree.links[back.link]
             keys, cells = link.positions[back.side], len(link)
-        size = cells * prod(self.shape(tuple(clique_items)))
-        if size * prod(self.shape(tuple(apart))) > CELL_LIMIT:
+        shape = self.shape(order)
+        if cells * prod(shape) > CELL_LIMIT:
             raise TooManyCellsError(f"on the way there are more than the {CELL_LIMIT} cells that are laid out")
-        for item in clique_items:
+        for item in held:
             codes = self.tree.codes(clique, item)
             if (parts := self.parts.get(item)) is not None:
                 codes = parts.codes[codes]
                 counts, codes = np.where(codes < 0, 0.0, counts), np.maximum(codes, 0)
             keys = keys * self.size(item) + codes
-        counted = self.coupling.through(counts, keys, size, messages)
-        order = (*clique_items, *apart)
-        lengths = [self.size(item) for item in order]
-        if order == items:
-            return counted.reshape(cells, prod(lengths))
+        messages = []
+        for (side, _), rows in beyond.items():
+            link = self.tree.links[side.link]
+            messages.append((rows, link.rows[side.side], link.positions[1 - side.side]))
+        counted = _through(self.coupling, counts, keys, cells * prod(map(self.size, held)), messages)
         axes = [0, *(order.index(item) + 1 for item in items)]
-        return np.ascontiguousarray(counted.reshape(cells, *lengths).transpose(axes)).reshape(cells, prod(lengths))
-
-    def _message(self, side: Side, counts: FloatArray) -> Message:
-        link = self.tree.links[side.link]
-        return Message(counts, link.rows[side.side], link.positions[1 - side.side])
-
-    def _ordered(self, counts: FloatArray, order: tuple[Item, ...], items: tuple[Item, ...]) -> FloatArray:
-        shaped = counts.reshape([self.size(item) for item in order])
-        return shaped if order == items else shaped.transpose([order.index(item) for item in items])
+        return np.ascontiguousarray(counted.reshape(cells, *shape).transpose(axes)).reshape(cells, prod(shape))
 
 
-def proportional(tree: CalibratedTree) -> TreeMargins:
-    """The margins of the maximum-entropy distribution."""
-    return TreeMargins(tree, Independent())
+def spread(domain: Domain, counts: FloatArray, levels: Mapping[str, int], margin: Mapping[str, int]) -> FloatArray:
+    """Counts by the values of `margin` from counts by those of `levels`; a value shares its parent's count equally.
 
-
-def expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
-    """Expected counts over any margin, published or not: one axis an attribute, in the order given; read-only.
-
-    Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
-    an unknown attribute or level, TooManyCellsError for a margin too large to be laid out.
+    counts: one axis for each attribute of `levels`, in its order; those at their highest level may be left out.
     """
-    key = tuple(margin.items())
-    cached = margins._kept.arrays.get(key)
-    return margins._kept.keep(key, _expected_counts(margins, margin)) if cached is None else cached
-
-
-def _expected_counts(margins: TreeMargins, margin: Mapping[str, int]) -> FloatArray:
-    tree = margins.tree
-    domain = tree.domain
-    domain.mask(margin)
-    if prod(shape := [domain.hierarchy(a).size(level) for a, level in margin.items()]) > CELL_LIMIT:
-        raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
-    fine_items = sorted((domain.index(a), level) for a, level in margin.items())
-    published = [(i, max(level, tree.finest_levels[i])) for i, level in fine_items]
-    items = tuple((i, level) for i, level in published if level < domain.hierarchies[i].height)
-    counts = margins.joint(items).reshape([domain.hierarchies[i].size(level) for i, level in published])
-    for axis, ((i, fine), (_, level)) in enumerate(zip(fine_items, published)):
-        if fine < level:
-            hierarchy = domain.hierarchies[i]
-            parents = hierarchy.lift(fine, level)
-            shares = hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(level)[parents]
+    counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in levels.items()])
+    for axis, (a, level) in enumerate(levels.items()):
+        if margin[a] < level:
+            parents = domain.hierarchy(a).lift(margin[a], level)
+            shares = leaf_shares(domain, a, margin[a], level)
             counts = np.moveaxis(np.moveaxis(counts, axis, -1)[..., parents] * shares, -1, axis)
-    order = [i for i, _ in fine_items]
-    return counts.transpose([order.index(domain.index(a)) for a in margin]) if len(margin) > 1 else counts
+    return counts
 
 
-# Sparse margins of a maximum-entropy distribution: only the cells that can be occupied, joined along the tree.
-#
-# For margins with too many cells to be laid out, as those above are.
+def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> FloatArray:
+    """Base values of each value of a level, as a share of those of its parent at a coarser level."""
+    hierarchy = domain.hierarchy(attribute)
+    return np.asarray(hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(coarse)[hierarchy.lift(fine, coarse)])
 
 
-def expected_marginal(q: MaximumEntropy, margin: Mapping[str, int]) -> Cells:
-    """Expected counts over any margin, published or not, without the cells of expected count 0.
+# Sparse margins: the cells that can be occupied, joined along the tree, for margins with too many cells to be laid out.
+
+
+def joined_cells(collection: Collection, margin: Mapping[str, int]) -> Cells:
+    """Expected counts over any margin of a decomposable collection, without the cells of expected count 0.
 
     Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for an
-    unknown attribute or level.
+    unknown attribute or level, TooManyCellsError where too many cells can be occupied.
     """
-    domain = q.domain
-    target = domain.margin(domain.mask(margin))
-    published = {a: max(level, q.collection.finest_level(a)) for a, level in target.items()}
-    upward: dict[int, Cells] = {}
-    result = Cells(domain, Margin({}), (), np.array([float(q.cube.total)]))
-    for clique in reversed(range(len(q.tree.cliques))):
-        separator = q.separator_tables[clique]
-        cells: Cells = q.clique_tables[clique]
-        for child in q.tree.children[clique]:
-            cells = cells * upward.pop(child) / q.separator_tables[child]
-        cells = cells.rolled_up(_finest(cells.margin, (published, separator.margin)))
-        if q.tree.parents[clique] < 0:
-            result = result * cells / separator
-        else:
-            upward[clique] = cells
-    for attribute, level in target.items():
-        result = result.refined(attribute, level)
-    cells = result.rolled_up(target)
-    return cells[cells.counts > 0]
+    domain = collection.domain
+    mask = domain.mask(margin)
+    part = Collection.of(collection.cube, collapsed(collection.junction_tree, mask))
+    tree = CalibratedTree.of(MaximumEntropy(part))
+    if tree.cell_count > CELL_LIMIT:
+        raise TooManyCellsError(
+            "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+        )
+    expected = tree.cliques[0].counts if tree.cliques else np.array([tree.total])
+    places = {0: np.arange(len(expected))}
+    for link in tree.links:
+        child, parent = link.cliques
+        rows, cells = match(link.positions[1][places[parent]], link.positions[0])
+        places = {clique: cell[rows] for clique, cell in places.items()} | {child: cells}
+        expected = expected[rows] * (tree.cliques[child].counts / link.rows[0][link.positions[0]])[cells]
+    codes: dict[str, CodeArray] = {}
+    for attribute, level in domain.margin(mask).items():
+        index, hierarchy = domain.index(attribute), domain.hierarchy(attribute)
+        item = (index, max(level, tree.finest_levels[index]))
+        home = tree.home((item,))
+        column = np.zeros(len(expected), dtype=np.intp) if home is None else tree.codes(home, item)[places[home]]
+        rows, column = match(column, hierarchy.lift(level, item[1]))
+        expected = expected[rows] * leaf_shares(domain, attribute, level, item[1])[column]
+        codes = {a: known[rows] for a, known in codes.items()} | {attribute: column}
+        places = {clique: cell[rows] for clique, cell in places.items()}
+    summed = Cells.of(domain, domain.margin(mask), codes, expected).rolled_up(domain.margin(mask))
+    return summed[summed.counts > 0]
 
 
-def _finest(margin: Mapping[str, int], needed: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The coarsest margin below a given one from which all that is needed can be summed, as far as from the given one."""
-    levels = {}
-    for attribute, level in margin.items():
-        if others := [other[attribute] for other in needed if attribute in other]:
-            levels[attribute] = max(level, min(others))
-    return levels
-
-
-# Expectations of products of one weight for each attribute, by messages from the leaves of a calibrated tree to its
-# root.
-#
-# `expectation` is over all rows; `CellExpectations` over the rows of each of many cells that fix the same attributes,
-# which pass their messages together. The joint distribution is never laid out.
+# Expectations of products of one weight for each attribute, over the rows of each of many cells that fix the same
+# attributes, by messages from the leaves of a calibrated tree to its root. The joint distribution is never laid out.
 
 
 Factor = Callable[[IndexArray, CodeArray], FloatArray]
@@ -630,39 +681,6 @@ Factor = Callable[[IndexArray, CodeArray], FloatArray]
 
 _WEIGHTS_AT_ONCE = 4096
 """Cells whose messages are passed together, which bounds the memory."""
-
-
-def expectation(tree: CalibratedTree, weights: Mapping[str, FloatArray]) -> float:
-    """Expected sum over the rows of prod_B w_B(x_B), in rows; the expected count of a box for 0/1 weights.
-
-    weights: for some attributes a weight for each base value, shape (size(0),); 1 for the other attributes. Only the
-    cliques between these attributes are looked at. Raises DomainMismatchError for weights of another shape.
-    """
-    mass: dict[int, FloatArray] = {}
-    mean = 1.0
-    for attribute, weight in weights.items():
-        index = tree.domain.index(attribute)
-        hierarchy, level = tree.domain.hierarchies[index], tree.finest_levels[index]
-        if np.shape(weight) != (hierarchy.size(0),):
-            raise DomainMismatchError(f"weights of {attribute!r} must have one entry for each base value")
-        sums = np.bincount(hierarchy.lift(0, level), weight, minlength=hierarchy.size(level))
-        means = sums / hierarchy.leaf_counts(level)
-        clique = tree.home(((index, level),))
-        if clique is None or level == hierarchy.height:
-            mean *= float(means[0])
-        else:
-            clique_means = means[tree.codes(clique, (index, level))]
-            mass[clique] = mass.get(clique, tree.cliques[clique].counts) * clique_means
-    if not mass:
-        return mean * tree.total
-    for link in reversed(tree.links):
-        child, parent = link.cliques
-        if child in mass and (len(mass) > 1 or parent in mass):
-            message = np.bincount(link.positions[0], mass.pop(child), minlength=len(link))
-            shares = message / np.where(link.rows[0] > 0, link.rows[0], 1)
-            mass[parent] = mass.get(parent, tree.cliques[parent].counts) * shares[link.positions[1]]
-    (last,) = mass.values()
-    return mean * float(last.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -723,51 +741,58 @@ class CellExpectations:
             sums[block] = self._block(cells, block, dict(factors or {}))
         return sums
 
-    def _block(self, cells: Cells, block: IndexArray, factors: dict[str, Factor]) -> FloatArray:
-        """block: the numbers of the cells, which factors are asked by."""
-        finest, total = self.levels, max(self.tree.total, 1.0) ** self.power
-        mean = np.ones(len(cells))
-        messages: dict[int, _Message] = {}
-        for clique in reversed(range(len(self.tree.cliques))):
-            clique_mask = self.tree.cliques[clique]
-            cell, place = match(*cells.keys_with(clique_mask))
-            mass = clique_mask.counts[place] ** self.power
-            for attribute, level in clique_mask.margin.items():
-                if attribute in factors and level == finest[attribute]:
-                    factor = factors.pop(attribute)
-                    mass = _times(mass, factor(block[cell], clique_mask.column(attribute)[place]))
-            for child in self.tree.tree.children[clique]:
-                mass = _times(mass, messages.pop(child).at(cell, place))
-            if self.tree.tree.parents[clique] < 0:
-                mean = _times(mean, np.bincount(cell, mass, minlength=len(cells)) / total)
+    def expectation(self, weights: Mapping[str, FloatArray]) -> float:
+        """Expected sum over the rows of prod_B w_B(x_B), in rows; the expected count of a box for 0/1 weights.
+
+        weights: for some attributes a weight for each base value, shape (size(0),); 1 for the other attributes. Raises
+        DomainMismatchError for weights of another shape.
+        """
+        mean = 1.0
+        factors: dict[str, Factor] = {}
+        for attribute, weight in weights.items():
+            hierarchy, level = self.domain.hierarchy(attribute), self.tree.finest_levels[self.domain.index(attribute)]
+            if np.shape(weight) != (hierarchy.size(0),):
+                raise DomainMismatchError(f"weights of {attribute!r} must have one entry for each base value")
+            sums = np.bincount(hierarchy.lift(0, level), weight, minlength=hierarchy.size(level))
+            means = sums / hierarchy.leaf_counts(level)
+            if level < hierarchy.height:
+                factors[attribute] = lambda _, codes, means=means: means[codes]  # type: ignore[misc]
             else:
-                link = self.tree.links[clique - 1]
-                messages[clique] = _Message.of(link, cell, link.positions[0][place], mass, self.power)
-        return total * mean
+                mean *= float(means[0])
+        return mean * float(self.expected_counts({}, {}, 1, factors)[0])
 
+    def _block(self, cells: Cells, block: IndexArray, factors: dict[str, Factor]) -> FloatArray:
+        """Sums over the rows of some cells. block: the numbers of the cells, which factors are asked by.
 
-@dataclass(frozen=True, eq=False)
-class _Message:
-    """For pairs of a given cell and a separator cell, as ascending keys, the conditional expectation beyond."""
-
-    link: Link
-    keys: IndexArray
-    values: FloatArray
-
-    @classmethod
-    def of(cls, link: Link, cell: IndexArray, inner: IndexArray, mass: FloatArray, power: int) -> "_Message":
-        """From pairs of a given cell and a cell of the child's clique. inner: the separator cell of each."""
-        keys, at = np.unique(cell * len(link) + inner, return_inverse=True)
-        expected = link.rows[0][keys % max(len(link), 1)] ** power
-        sums = np.bincount(at, mass, minlength=len(keys))
-        return cls(link, keys, np.divide(sums, expected, out=np.zeros(len(keys)), where=expected > 0))
-
-    def at(self, cell: IndexArray, place: IndexArray) -> FloatArray:
-        """The message to cells of the parent; 0 where the child's clique holds nothing that agrees."""
-        places, is_present = look_up(cell * len(self.link) + self.link.positions[1][place], self.keys)
-        if not len(self.keys):
-            return np.zeros(len(cell))
-        return np.where(is_present, self.values[places], 0.0)
+        Cliques that show nothing of the cells and factors are left out, but not under a power, which they add to.
+        """
+        levels, tree = self.levels, self.tree
+        home_of = {a: max(vertices_of(tree.holders((self.domain.index(a), levels[a])))) for a in factors}
+        open_cliques = set(home_of.values()) if self.power == 1 else set(range(len(tree.cliques)))
+        open_cliques |= {number for number, c in enumerate(tree.cliques) if any(a in c.margin for a in cells.margin)}
+        messages: dict[int, list[tuple[Link, IndexArray, FloatArray]]] = {}
+        for clique in reversed(range(len(tree.cliques))):
+            if clique not in open_cliques:
+                continue
+            expected = tree.cliques[clique]
+            cell, place = match(*cells.keys_with(expected))
+            mass = expected.counts[place] ** self.power
+            for attribute, factor in factors.items():
+                if home_of[attribute] == clique:
+                    mass = _times(mass, factor(block[cell], expected.column(attribute)[place]))
+            for link, keys, means in messages.pop(clique, ()):
+                at, is_present = look_up(cell * len(link) + link.positions[1][place], keys)
+                mass = _times(mass, np.where(is_present, means[at], 0.0) if len(keys) else np.zeros(len(mass)))
+            if len(open_cliques) == 1:
+                return np.bincount(cell, mass, minlength=len(cells)).astype(np.float64)
+            link = tree.links[clique - 1]
+            keys, at = np.unique(cell * len(link) + link.positions[0][place], return_inverse=True)
+            rows = link.rows[0][keys % max(len(link), 1)] ** self.power
+            sums = np.bincount(at, mass, minlength=len(keys))
+            means = np.divide(sums, rows, out=np.zeros(len(keys)), where=rows > 0)
+            messages.setdefault(link.cliques[1], []).append((link, keys, means))
+            open_cliques = open_cliques - {clique} | {link.cliques[1]}
+        return np.full(len(cells), self.tree.total**self.power)
 
 
 def _times(one: FloatArray, other: FloatArray) -> FloatArray:

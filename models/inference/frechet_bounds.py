@@ -21,8 +21,17 @@ from models.arrays import BoolArray, CountArray, FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
-from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree, Item, Parts, Side, TreeMargins
-from models.inference.maximum_entropy import FrechetLower, FrechetUpper, MaximumEntropy
+from models.inference.calibrated_tree import (
+    CELL_LIMIT,
+    CalibratedTree,
+    Item,
+    Parts,
+    Side,
+    TreeMargins,
+    at_least,
+    at_most,
+)
+from models.inference.maximum_entropy import MaximumEntropy
 from models.programs.cell_bounds import (
     FLOW_LIMIT,
     CountBounds,
@@ -349,8 +358,8 @@ class Box:
     def _along(self, tree: CalibratedTree, asked: _Asked, margin: Mapping[str, int]) -> _Ends:
         """Bounds by the cells of a margin along a tree."""
         domain, finest = self.source.domain, dict(zip(self.source.domain.attributes, tree.finest_levels))
-        upper = _best(TreeMargins(tree, FrechetUpper(), asked.possible), asked.items, np.minimum)
-        lower = _best(TreeMargins(tree, FrechetLower(), asked.certain), asked.items, np.maximum)
+        upper = _best(TreeMargins(tree, at_most, asked.possible), asked.items, np.minimum)
+        lower = _best(TreeMargins(tree, at_least, asked.certain), asked.items, np.maximum)
         ordered = sorted(margin, key=domain.index)
         at = {a: max(margin[a], finest[a]) for a in ordered}
         shape = [domain.hierarchy(a).size(level) for a, level in at.items()]

@@ -13,12 +13,10 @@ from models.errors import NotFittedError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import (
     CalibratedTree,
+    CellExpectations,
     DrawsRows,
     Sampler,
     TreeMargins,
-    expectation,
-    expected_counts,
-    proportional,
 )
 from models.inference.frechet_bounds import Box, FrechetBounds
 from models.inference.maximum_entropy import MaximumEntropy
@@ -103,7 +101,7 @@ class MarginalModel:
     @cached_property
     def margins(self) -> TreeMargins:
         """Expected margins, with what has been asked already."""
-        return proportional(self.tree)
+        return TreeMargins(self.tree)
 
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
@@ -122,7 +120,7 @@ class MarginalModel:
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only."""
-        return expected_counts(self.margins, margin)
+        return self.margins.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
         """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
@@ -139,7 +137,8 @@ class MarginalModel:
     def expected_in(self, box: Box) -> float:
         """Expected number of rows in a box."""
         if prod(self.domain.hierarchy(a).size(level) for a, level in box.margin.items()) > _LOOKED_UP:
-            return expectation(self.tree, {a: inside.astype(np.float64) for a, inside in box.inside.items()})
+            weights = {a: inside.astype(np.float64) for a, inside in box.inside.items()}
+            return CellExpectations(self.tree).expectation(weights)
         counts = self.expected(box.margin)
         for attribute, level in box.margin.items():
             counts = box.share(attribute, level) @ counts.reshape(self.domain.hierarchy(attribute).size(level), -1)

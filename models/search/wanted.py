@@ -17,9 +17,8 @@ import numpy as np
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import expected_marginal
+from models.inference.calibrated_tree import CellExpectations
 from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
@@ -154,8 +153,8 @@ class WantedAnalyses:
         try:
             q = MarginalModel(part).expected(margin)[table.codes]
         except TooManyCellsError:
-            expected = expected_marginal(MaximumEntropy(part), margin)
-            q = expected.counts_in(table)
+            codes = dict(zip(table.attributes, table.codes))
+            q = CellExpectations(MarginalModel(part).tree).expected_counts(margin, codes, len(table))
         return np.asarray(q / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:

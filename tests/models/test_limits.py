@@ -22,7 +22,7 @@ AGAIN = {
         "models.inference.iterative_fitting LISTED": 1
     },
     "models/inference/test_maximum_entropy::test_the_closed_form_and_its_figures_equal_brute_force": {
-        "models.inference.maximum_entropy _BLOCK": 1,
+        "models.inference.calibrated_tree _BLOCK": 1,
         "models.tables.data_cube _SMALL": 0,
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
