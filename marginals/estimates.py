@@ -738,7 +738,7 @@ def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator
 def _codes(model: MarginalModel, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
     if rows < 0:
         raise InputError(f"a sample has 0 rows or more, not {rows}")
-    return model.sampler.draw(rows, rng)
+    return model.draw(rows, rng)
 
 
 def supported(model: MarginalModel, attributes: Attributes) -> Basis:

@@ -637,7 +637,7 @@ class Selection:
         """Independent rows drawn from the model, values as the frame had them. These are no anonymized data."""
         if rows < 0:
             raise InputError(f"a sample has 0 rows or more, not {rows}")
-        codes = self.model.sampler.draw(rows, np.random.default_rng(seed))
+        codes = self.model.draw(rows, np.random.default_rng(seed))
         return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
 
     def predict(self, rows: pd.DataFrame, target: str) -> pd.DataFrame:

@@ -41,6 +41,7 @@ from checks.diversity.criterion import Diversity, satisfies
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.frechet_bounds import MarginBounds
+from models.programs.fitting import Sums, Target, fit, missed_rows
 from models.tables.contingency_table import ContingencyTable
 from models.tables.fitted_levels import FittedLadder, thresholds
 from models.tables.hierarchy import Hierarchy, Margin
@@ -246,16 +247,18 @@ def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]
     guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
     proportional fitting, which ends after a fixed number of sweeps.
     """
+    guess = np.array(guess, dtype=np.float64)
+    by_class = Sums(len(guess), None, (1,))
+    targets: list[Target] = []
+    for group in groups:
+        places = group.group_of[:, None] * guess.shape[1] + np.arange(guess.shape[1])
+        targets.append((Sums(group.rows.size, places.ravel()), group.rows.ravel()))
     for _ in range(_SWEEPS):
-        for group in groups:
-            sums = np.zeros_like(group.rows)
-            np.add.at(sums, group.group_of, guess)
-            guess = guess * np.divide(group.rows, sums, out=np.zeros_like(sums), where=sums > 0)[group.group_of]
-        sums = guess.sum(axis=1)
-        if np.abs(sums - rows).sum() <= _CHANGE * rows.sum():
+        fit(guess, targets, sweeps=1)
+        if missed_rows(by_class.of(guess), rows) <= _CHANGE * rows.sum():
             break
-        guess = guess * np.divide(rows, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
-    return np.asarray(guess)
+        by_class.bring_to(guess, rows)
+    return guess
 
 
 def confident(guess: FloatArray, people: EquivalenceClasses, number: int) -> float:

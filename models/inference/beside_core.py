@@ -1,39 +1,169 @@
 """The model of tables beside a core: the core's distribution, fitted to all published tables for what is asked.
 
 Tables of pairs that have no junction tree have a maximum-entropy distribution without a closed form, over all attributes
-together, which are too many to be laid out. So each answer begins with the core's marginal over the attributes that it
-needs, and is fitted to the published tables within these. A published table is answered exactly; answers about different
-attributes need not be margins of one distribution (design 4.18).
+together, which are too many to be laid out. So an answer about some attributes starts from the core's margin over these,
+and is fitted to the published tables within them (Deming and Stephan 1940): it has these counts exactly, and departs from
+the core no further than they ask for (Csiszar 1975). Of three attributes and more all others help, if there are few enough
+cells. Answers about different attributes need not be margins of one distribution (design 4.18).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
 
-from models.arrays import CodeArray, FloatArray, IndexArray, smallest_code_dtype
+from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
+from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, DrawsRows, TreeMargins, drawn_leaves
+from models.inference.calibrated_tree import CalibratedTree, TreeMargins, drawn_leaves, leaf_shares, spread
 from models.inference.frechet_bounds import Box
-from models.inference.local_fit import LocalFit
 from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
+from models.programs.fitting import Sums, Target, fit, missed_rows
+from models.tables.contingency_table import Cells, ContingencyTable
+from models.tables.hierarchy import Domain, Mask
+
+CELLS = 1 << 25
+"""Cells that are laid out to fit all attributes together."""
+
+_CELLS_OF_SOME = 1 << 22
+"""Cells that are laid out to fit some attributes."""
 
 _BOX_CELLS = 1 << 16
 """Cells of a margin that is fitted to answer for a box; for larger ones the core answers."""
+
+_SWEEPS = 5_000
+_SWEEPS_OF_ALL = 100
+_TOGETHER = 3
+"""Attributes from which on all others help to answer."""
+
+_CONVERGED = 1e-10
+_CONVERGED_OF_ALL = 1e-4
+"""Largest misfit of a count, as a share of it, at which fitting ends."""
+
+
+_MOST_SWEEPS = 100
+"""Times that the weights of candidates are fitted to every table."""
+
+_NEAR = 1e-4
+"""Share of all rows by which the weighted candidates may miss the tables, absolute differences summed."""
+
+_CANDIDATES = 5
+"""Rows that are drawn from the core for each that is wanted."""
+
+_FEWEST, _MOST = 200_000, 5_000_000
+"""Rows that are drawn from the core, at least and at most; of more rows than that each is a candidate."""
+
+
+class Kind(StrEnum):
+    """How an answer was reached.
+
+    PUBLISHED: a table shows it. TREE: by the core alone, since no further table says more of what was asked. SOME: fitted to
+    what the tables say of what was asked. ALL: fitted to all tables.
+    """
+
+    PUBLISHED = "published"
+    TREE = "junction tree"
+    SOME = "fitted to some"
+    ALL = "fitted to all"
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The values of some attributes at some levels that have rows, one axis each.
+
+    levels: by attribute, in the order of the axes. codes: of the values along each axis, ascending.
+    """
+
+    domain: Domain
+    levels: Mapping[str, int]
+    codes: Mapping[str, CodeArray]
+
+    @classmethod
+    def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
+        """The values that have rows by the tables of a collection, the attribute with the most values last."""
+        codes = {a: _occupied(collection, a, level) for a, level in levels.items()}
+        order = sorted(levels, key=lambda a: (len(codes[a]), collection.domain.index(a)))
+        return cls(collection.domain, {a: levels[a] for a in order}, codes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values along each axis."""
+        return tuple(len(self.codes[a]) for a in self.levels)
+
+    def cut(self, counts: FloatArray) -> FloatArray:
+        """Copy the counts of all values, one axis each, without those of values that have no rows."""
+        return counts[np.ix_(*(self.codes[a] for a in self.levels))]
+
+    def along(self, table: ContingencyTable) -> FloatArray:
+        """The counts of a table that shows axes of the grid, no finer: an array that broadcasts along the others."""
+        shown = [a for a in self.levels if a in table.margin]
+        counts = _dense(table, shown)[np.ix_(*(self.lifted(a, table.margin[a]) for a in shown))]
+        return counts.reshape([len(self.codes[a]) if a in table.margin else 1 for a in self.levels])
+
+    def lifted(self, attribute: str, level: int) -> CodeArray:
+        """The codes at a coarser level of the values along an axis."""
+        return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)[self.codes[attribute]]
+
+    def places(self, levels: Mapping[str, int]) -> IndexArray:
+        """The cell of a coarser margin for each cell of the axes of its attributes, in the order of the axes: flat."""
+        places = np.zeros(1, dtype=np.intp)
+        for a in (a for a in self.levels if a in levels):
+            size = self.domain.hierarchy(a).size(levels[a])
+            places = (places[:, None] * size + self.lifted(a, levels[a]).astype(np.intp)).reshape(-1)
+        return places
+
+    def fit(
+        self,
+        weights: FloatArray,
+        tables: Iterable[ContingencyTable],
+        sweeps: int,
+        enough: float,
+        deadline: Deadline = NEVER,
+    ) -> None:
+        """Fit the weights of the cells, in their place, to tables that show axes of the grid, no finer.
+
+        Tables whose attributes an earlier one shows are fitted right after it. enough: misfit, as a share of a count. Its
+        parameters are the equations, and when to stop.
+        """
+        groups: dict[frozenset[str], list[Target]] = {}
+        for table in tables:
+            attributes = frozenset(table.margin)
+            shown = next((others for others in groups if attributes <= others), attributes)
+            groups.setdefault(shown, []).append(self._target(table))
+        fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
+
+    def _target(self, table: ContingencyTable) -> Target:
+        counts = _dense(table, [a for a in self.levels if a in table.margin]).ravel()
+        gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
+        return Sums(len(counts), self.places(table.margin), gone), counts
+
+
+def _occupied(collection: Collection, attribute: str, level: int) -> CodeArray:
+    level_mask = collection.domain.mask({attribute: level})
+    return np.asarray(collection.cube.table(level_mask).codes[0]) if level_mask else np.zeros(1, dtype=np.intp)
+
+
+def _dense(table: ContingencyTable, names: Sequence[str]) -> FloatArray:
+    """The counts of all cells, one axis an attribute in the order of the names."""
+    counts = np.zeros([table.domain.hierarchy(a).size(table.margin[a]) for a in names])
+    counts[tuple(table.column(a, table.margin[a]) for a in names)] = table.counts
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
 class ModelBesideCore(MarginalModel):
     """Expected counts, bounds and samples from a core and further tables beside it.
 
-    collection: all published marginals. core: those that have a junction tree.
+    collection: all published marginals; they may show an attribute finer than the core. core: those that have a junction
+    tree. cells: at most so many are laid out to fit all attributes together. No answer depends on what else is asked.
     """
 
     core: Collection = field(kw_only=True)
+    cells: int = field(default=CELLS, kw_only=True)
 
     @cached_property
     def of_core(self) -> MarginalModel:
@@ -52,25 +182,13 @@ class ModelBesideCore(MarginalModel):
 
     @property
     def information(self) -> float:
-        """That of the core, nats: all tables tell as much at least."""
+        """Information of the core, nats: all tables tell as much at least."""
         return self.of_core.information
 
     @property
     def total_information(self) -> float:
-        """That of the core, nats: all tables tell as much at least."""
+        """Total information of the core, nats: all tables tell as much at least."""
         return self.of_core.total_information
-
-    @cached_property
-    def sampler(self) -> DrawsRows:
-        """Draws rows."""
-        return RakedSampler(self)
-
-    @cached_property
-    def fit(self) -> LocalFit:
-        """Expected margins, fitted to all published tables of what is asked."""
-        known = set(self.core.masks)
-        further = tuple(mask for mask in self.collection.masks if mask not in known)
-        return LocalFit(self.of_core, further, deadline=self.deadline)
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only.
@@ -81,7 +199,7 @@ class ModelBesideCore(MarginalModel):
         key = tuple(margin.items())
         if key not in self._kept:
             try:
-                self._kept[key] = self.fit.expected(margin)
+                self._kept[key] = self.answer(margin)[0]
             except TooManyCellsError:
                 if self.collection.cube.holds(self.domain.mask(margin)):
                     raise
@@ -95,7 +213,7 @@ class ModelBesideCore(MarginalModel):
     def expected_in(self, box: Box) -> float:
         """Expected number of rows in a box: of a published table their sum, else fitted.
 
-        By the core alone where what is asked is too large for that.
+        By the core alone where the margin of the box is too large for that.
         """
         mask = self.domain.mask(box.margin)
         if self.collection.cube.holds(mask):
@@ -104,79 +222,181 @@ class ModelBesideCore(MarginalModel):
                 box.share(a, level)[table.column(a, level)] for a, level in box.margin.items() if a in table.margin
             )
             return float(reduce(np.multiply, shares, table.counts.astype(np.float64)).sum())
-        sizes = (self.domain.hierarchy(a).size(level) for a, level in box.margin.items())
-        if prod(sizes) > _BOX_CELLS:
+        if self.domain.size(box.margin) > _BOX_CELLS:
             return self.of_core.expected_in(box)
         return super().expected_in(box)
 
+    @cached_property
+    def _maximal(self) -> tuple[Mask, ...]:
+        return tuple(maximal_masks(self.collection.masks))
 
-_MOST_SWEEPS = 100
-"""Times that the weights of candidates are fitted to every table."""
+    @cached_property
+    def _hanging(self) -> Mapping[str, Mask]:
+        """The attributes that one margin alone shows, with it: given its other attributes they depend on nothing else."""
+        holding = {}
+        for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks):
+            showing = [mask for mask in self._maximal if mask & attribute_mask]
+            if len(showing) == 1:
+                holding[name] = showing[0]
+        return holding
 
-_NEAR = 1e-4
-"""Share of all rows by which the weighted candidates may miss the tables, absolute differences summed."""
+    def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, Kind]:
+        """Expected counts over a margin, read-only, and how they were reached. Values below the finest published one share
+        its count equally.
 
-_CANDIDATES = 5
-"""Rows that are drawn from the core for each that is wanted."""
+        Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a margin too large to be laid
+        out, TimeOverError when the deadline comes first.
+        """
+        domain = self.domain
+        domain.mask(margin)
+        levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
+        if domain.size(margin) > _CELLS_OF_SOME:
+            raise TooManyCellsError(
+                f"a margin of {domain.size(margin):,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
+            )
+        counts, kind = self._shown({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
+        return read_only(spread(domain, counts, levels, margin)), kind
 
-_FEWEST, _MOST = 200_000, 5_000_000
-"""Rows that are drawn from the core, at least and at most; of more rows than that each is a candidate."""
+    def _shown(self, margin: Mapping[str, int]) -> tuple[FloatArray, Kind]:
+        """Counts over a margin none of whose attributes is finer than published, or suppressed."""
+        mask = self.domain.mask(margin)
+        if not mask:
+            return np.full((), float(self.total)), Kind.PUBLISHED
+        if any(not mask & ~maximal for maximal in self._maximal):
+            return _dense(self.collection.cube.table(mask), list(margin)), Kind.PUBLISHED
+        needed = self._needed(margin)
+        if self._is_told_by_core({*needed, *margin}):
+            return self.of_core.expected(margin), Kind.TREE
+        if len(margin) >= _TOGETHER and self._all_fitted is not None:
+            return self._contracted(*self._all_fitted, margin), Kind.ALL
+        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in needed})
+        if prod(grid.shape) > _CELLS_OF_SOME:
+            return self.of_core.expected(margin), Kind.TREE
+        weights = grid.cut(self.of_core.expected(grid.levels))
+        grid.fit(weights, self._tables_of(grid.levels), _SWEEPS, _CONVERGED, self.deadline)
+        return self._contracted(grid, weights, margin), Kind.SOME
 
+    def _needed(self, margin: Iterable[str]) -> list[str]:
+        """The attributes that an answer is fitted over: not those that hang on a margin, but what else that shows."""
+        needed = []
+        for a in margin:
+            linked = self.domain.margin(self._hanging[a]) if a in self._hanging else (a,)
+            needed += [b for b in linked if b not in self._hanging]
+        return list(dict.fromkeys(needed))
 
-@dataclass(frozen=True, eq=False)
-class RakedSampler:
-    """Draws rows from the core, weighted so that they have the counts of all published tables as nearly as they can."""
+    def _of(self, attributes: Iterable[str]) -> Mask:
+        return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
 
-    model: ModelBesideCore
+    def _is_told_by_core(self, attributes: Iterable[str]) -> bool:
+        """Whether the core shows all that the tables show of some attributes."""
+        asked = self._of(attributes)
+        return all(any(not asked & mask & ~shown for shown in self.core.masks) for mask in self.collection.masks)
+
+    def _tables_of(self, attributes: Iterable[str]) -> Iterable[ContingencyTable]:
+        """What all tables say of some attributes."""
+        part = self.collection.within(self._of(attributes))
+        return map(part.cube.table, maximal_masks(part.masks))
+
+    @cached_property
+    def _all_fitted(self) -> tuple[Grid, FloatArray] | None:
+        """All attributes that do not hang on one margin, fitted to all tables; None where these are too many cells."""
+        levels = {
+            a: level
+            for a, level in self.finest_levels.items()
+            if a not in self._hanging and level < self.domain.hierarchy(a).height
+        }
+        grid = Grid.of(self.collection, levels)
+        if prod(grid.shape) > self.cells:
+            return None
+        weights = self._of_core_over(grid)
+        grid.fit(weights, self._tables_of(levels), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL, self.deadline)
+        return grid, weights
+
+    def _of_core_over(self, grid: Grid) -> FloatArray:
+        """The distribution of the core over a grid without attributes that hang on a margin, which its cliques lose."""
+        tree, table = self.core.within(self._of(grid.levels)).junction_tree, self.core.cube.table
+        weights = np.full(grid.shape, float(self.total))
+        for mask in tree.cliques:
+            weights *= grid.along(table(mask)) / max(self.total, 1)
+        for mask in filter(None, tree.separators):
+            rows = grid.along(table(mask))
+            weights *= np.divide(max(self.total, 1), rows, out=np.zeros_like(rows), where=rows > 0)
+        for axis, (name, level) in enumerate(grid.levels.items()):
+            shares = leaf_shares(grid.domain, name, level, max(level, self.core.finest_level(name)))[grid.codes[name]]
+            weights *= shares.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
+        return weights
+
+    def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
+        """Counts over a margin, from fitted weights of what is needed for it and the shares of attributes that hang."""
+        needed = set(self._needed(margin))
+        weights = weights.sum(axis=tuple(axis for axis, name in enumerate(grid.levels) if name not in needed))
+        grid = Grid(grid.domain, {a: level for a, level in grid.levels.items() if a in needed}, grid.codes)
+        direct = {a: margin[a] for a in grid.levels if a in margin}
+        keys = grid.places({a: margin.get(a, grid.domain.hierarchy(a).height) for a in grid.levels})
+        hanging: dict[Mask, list[str]] = {}
+        for a in margin:
+            if a in self._hanging:
+                hanging.setdefault(self._hanging[a], []).append(a)
+        sizes, shares = [grid.domain.size(direct)], []
+        for mask, names in hanging.items():
+            classes, share = self._shares(grid, mask, {a: margin[a] for a in names})
+            keys = keys * len(share) + classes
+            sizes.append(len(share))
+            shares.append(share)
+        counts: FloatArray = np.asarray(np.bincount(keys, weights.reshape(-1), minlength=prod(sizes)), dtype=np.float64)
+        counts = counts.reshape(sizes)
+        for share in shares:
+            counts = np.asarray(np.tensordot(counts, share, axes=(1, 0)), dtype=np.float64)
+        names = [*direct, *(name for leaves in hanging.values() for name in leaves)]
+        counts = counts.reshape([grid.domain.hierarchy(a).size(margin[a]) for a in names])
+        return counts.transpose([names.index(a) for a in margin])
+
+    def _shares(self, grid: Grid, mask: Mask, hanging: Mapping[str, int]) -> tuple[IndexArray, FloatArray]:
+        """The class of each cell of a grid in a margin, and the shares of attributes that hang on it in each class."""
+        margin = self.domain.margin(mask)
+        levels = {a: margin[a] for a in grid.levels if a in margin and a not in self._hanging}
+        known, classes = np.unique(
+            grid.places({a: levels.get(a, grid.domain.hierarchy(a).height) for a in grid.levels}), return_inverse=True
+        )
+        table = self.collection.cube.table(self.domain.mask({**levels, **hanging}))
+        share = np.zeros((len(known), grid.domain.size(hanging)))
+        share[np.searchsorted(known, _numbers(table, levels)), _numbers(table, hanging)] = table.counts
+        rows = share.sum(axis=1, keepdims=True)
+        return classes, np.divide(share, rows, out=share, where=rows > 0)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
-
-        Raises DomainMismatchError where there is no row to be like.
+        """Independent rows, as `MarginalModel.draw`: from the core, so weighted that they have the counts of all published
+        tables as nearly as they can.
         """
-        domain, model = self.model.domain, self.model
-        number = max(min(max(rows * _CANDIDATES, _FEWEST), _MOST), rows)
-        candidates = model.of_core.sampler.draw(number if rows else 0, rng)
-        base = drawn_leaves(domain, model.of_core.finest_levels, candidates, number if rows else 0, rng)
-        levels = {a: level for a, level in model.finest_levels.items() if level < domain.hierarchy(a).height}
+        domain = self.domain
+        number = max(min(max(rows * _CANDIDATES, _FEWEST), _MOST), rows) if rows else 0
+        drawn = self.of_core.draw(number, rng)
+        base = drawn_leaves(domain, self.of_core.finest_levels, drawn, number, rng)
+        levels = {a: level for a, level in self.finest_levels.items() if level < domain.hierarchy(a).height}
         codes = {
             a: domain.hierarchy(a).lift(0, level)[base[a]].astype(smallest_code_dtype(domain.hierarchy(a).size(level)))
             for a, level in levels.items()
         }
         if not rows:
             return codes
-        weights = self._raked(codes, levels, number)
+        weights = np.full(number, self.total / number)
+        candidates = Cells.of(domain, levels, codes, np.ones(number))
+        targets = [_target(self.collection.cube.table(mask), candidates) for mask in self._maximal]
+        fit(weights, targets, _MOST_SWEEPS, _NEAR * self.total, missed_rows)
         chosen = rng.choice(number, size=rows, p=weights / weights.sum())
         return {a: code[chosen] for a, code in codes.items()}
 
-    def _raked(self, codes: Mapping[str, CodeArray], levels: Mapping[str, int], number: int) -> FloatArray:
-        """A weight for each candidate, by iterative proportional fitting to each maximal published table in turn."""
-        collection = self.model.collection
-        tables = [collection.cube.table(mask) for mask in maximal_masks(collection.masks)]
-        targets = [self._target(table, codes, levels) for table in tables]
-        weights = np.full(number, self.model.total / number)
-        for _ in range(_MOST_SWEEPS):
-            missed = 0.0
-            for places, counts in targets:
-                now = np.bincount(places, weights, minlength=len(counts))
-                missed = max(missed, float(np.abs(now - counts).sum()))
-                weights *= np.divide(counts, now, out=np.zeros_like(now), where=now > 0)[places]
-            if missed < _NEAR * self.model.total:
-                break
-        return weights
 
-    def _target(
-        self, table: ContingencyTable, codes: Mapping[str, CodeArray], levels: Mapping[str, int]
-    ) -> tuple[IndexArray, FloatArray]:
-        """The number of the cell of each candidate in a table, and the count of each; one more for what has no row there."""
-        domain = self.model.domain
-        candidate = {a: domain.hierarchy(a).lift(levels[a], level)[codes[a]] for a, level in table.margin.items()}
-        counted = {a: table.column(a, level) for a, level in table.margin.items()}
-        sizes = [domain.hierarchy(a).size(level) for a, level in table.margin.items()]
-        keys, cells = (np.zeros(len(next(iter(columns.values()))), dtype=np.int64) for columns in (candidate, counted))
-        for attribute, size in zip(table.margin, sizes):
-            keys, cells = keys * size + candidate[attribute], cells * size + counted[attribute]
-        order = np.argsort(cells, kind="stable")
-        places = np.minimum(np.searchsorted(cells[order], keys), len(cells) - 1)
-        is_counted = cells[order][places] == keys
-        return np.where(is_counted, places, len(cells)), np.append(table.counts[order].astype(np.float64), 0.0)
+def _numbers(table: ContingencyTable, levels: Mapping[str, int]) -> IndexArray:
+    """The cell of a coarser margin, attributes in its order, for each cell of a table."""
+    numbers = np.zeros(len(table), dtype=np.intp)
+    for a, level in levels.items():
+        numbers = numbers * table.domain.hierarchy(a).size(level) + table.column(a, level)
+    return numbers
+
+
+def _target(table: ContingencyTable, candidates: Cells) -> Target:
+    """The counts of a table, and 0 for the candidates in cells without rows."""
+    places, is_counted = candidates.look_up(table)
+    counts = np.append(table.counts.astype(np.float64), 0.0)
+    return Sums(len(counts), np.where(is_counted, places, len(table))), counts

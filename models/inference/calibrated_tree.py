@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import Cells, group, look_up, match, pack, shared_keys
 from models.tables.hierarchy import Domain, vertices_of
 
@@ -77,9 +76,10 @@ class CalibratedTree:
             raise DomainMismatchError("expected cells and cliques of a calibrated tree have different margins")
 
     @classmethod
-    def of(cls, model: MaximumEntropy) -> "CalibratedTree":
-        """The published clique marginals, which need no fitting."""
-        return cls(model.tree, tuple(model.clique_tables), float(model.cube.total))
+    def of(cls, collection: Collection) -> "CalibratedTree":
+        """The published clique marginals, which need no fitting. Raises NotDecomposableError for other collections."""
+        tree, cube = collection.junction_tree, collection.cube
+        return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
 
     @classmethod
     def fitted(cls, fit: "Fit", total: float) -> "CalibratedTree":
@@ -285,13 +285,6 @@ def _pair(keep: list[float], other: list[int], slots: range) -> None:
         keep[slot] = 1.0
 
 
-class DrawsRows(Protocol):
-    """What draws rows that are like those of a table."""
-
-    def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sampler:
     """Draws rows from a calibrated tree."""
@@ -307,47 +300,33 @@ class Sampler:
         )
         return (*root, *rest)
 
-    @cached_property
-    def _shown(self) -> tuple[tuple[tuple[str, CodeArray], ...], ...]:
-        """For each clique the attributes that it is the first to show at their finest levels, with their codes."""
-        levels = dict(zip(self.tree.domain.attributes, self.tree.finest_levels))
-        by_clique: list[tuple[tuple[str, CodeArray], ...]] = []
-        for cells in self.tree.cliques:
-            new = [a for a, level in cells.margin.items() if levels.get(a) == level]
-            by_clique.append(tuple((a, cells.column(a)) for a in new))
-            levels = {a: level for a, level in levels.items() if a not in new}
-        return tuple(by_clique)
-
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
 
         Raises DomainMismatchError where there is no row to be like.
         """
-        if rows and not self.tree.total:
+        tree = self.tree
+        if rows and not tree.total:
             raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
-        drawn = {
-            a: np.empty(rows, dtype=smallest_code_dtype(self.tree.domain.hierarchy(a).size(level)))
-            for a, level in zip(self.tree.domain.attributes, self.tree.finest_levels)
-            if level < self.tree.domain.hierarchy(a).height
-        }
+        drawn: dict[str, CodeArray] = {}
+        shown = []
+        for index, (attribute, level) in enumerate(zip(tree.domain.attributes, tree.finest_levels)):
+            if holders := tree.holders((index, level)) * (level < tree.domain.hierarchies[index].height):
+                clique = next(vertices_of(holders))
+                shown.append((attribute, clique, tree.cliques[clique].column(attribute)))
+                drawn[attribute] = np.empty(rows, smallest_code_dtype(tree.domain.hierarchies[index].size(level)))
         for start in range(0, rows, _ROWS_AT_ONCE):
             stop = min(start + _ROWS_AT_ONCE, rows)
-            for clique, cells in enumerate(self._cells(stop - start, rng)):
-                for attribute, codes in self._shown[clique]:
-                    drawn[attribute][start:stop] = codes[cells]
+            cells: list[IndexArray] = []
+            for clique, table in enumerate(self._tables):
+                groups: IndexArray = np.zeros(stop - start, dtype=np.intp)
+                if clique:
+                    link = tree.links[clique - 1]
+                    groups = link.positions[1][cells[link.cliques[1]]]
+                cells.append(table.draw(groups, rng.random(stop - start)))
+            for attribute, clique, codes in shown:
+                drawn[attribute][start:stop] = codes[cells[clique]]
         return drawn
-
-    def _cells(self, rows: int, rng: "np.random.Generator") -> Iterator[IndexArray]:
-        """The drawn cells of each clique, in the tree's order."""
-        drawn: list[IndexArray] = []
-        for clique, table in enumerate(self._tables):
-            if clique:
-                link = self.tree.links[clique - 1]
-                groups = link.positions[1][drawn[link.cliques[1]]]
-            else:
-                groups = np.zeros(rows, dtype=np.intp)
-            drawn.append(table.draw(groups, rng.random(rows)))
-            yield drawn[-1]
 
 
 def drawn_leaves(
@@ -404,10 +383,25 @@ def at_least(one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray
     return np.asarray(np.maximum(one + other - rows, 0))
 
 
+_ONE_THREAD = 1 << 18
+"""Multiplications that OpenBLAS does in one thread; with a busy core two threads take up to forty times as long."""
+
+
+def _product(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Matrix product, by a few rows at a time in one thread unless these are too few to be worth it."""
+    step = _ONE_THREAD // max(other.size, 1)
+    if step < 4:
+        return np.asarray(one @ other)
+    product = np.empty((len(one), other.shape[1]))
+    for start in range(0, len(one), step):
+        np.matmul(one[start : start + step], other, out=product[start : start + step])
+    return product
+
+
 def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
     """Sum over a separator: shapes (separator cells, n) and (separator cells, m) to (n, m)."""
     if coupling is in_proportion:
-        return np.asarray((near / np.where(rows > 0, rows, 1)[:, None]).T @ far)
+        return _product((near / np.where(rows > 0, rows, 1)[:, None]).T, far)
     met = np.zeros((near.shape[1], far.shape[1]))
     step = max(_BLOCK // max(met.size, 1), 1)
     for start in range(0, len(rows), step):
@@ -430,7 +424,8 @@ def _through(
         ((beyond, rows, places),) = messages
         shares, cells = beyond / np.where(rows > 0, rows, 1)[:, None], len(rows)
         if size * cells <= _BLOCK:
-            return np.asarray(np.bincount(keys * cells + places, counts, size * cells).reshape(size, cells) @ shares)
+            table = np.bincount(keys * cells + places, counts, size * cells).astype(np.float64, copy=False)
+            return _product(table.reshape(size, cells), shares)
         from scipy.sparse import csr_array  # slow to import, and few need it
 
         return np.asarray(csr_array((counts, (keys, places)), shape=(size, cells)) @ shares)
@@ -483,7 +478,10 @@ class _Cache(dict[object, FloatArray]):
 
 
 class Parts(NamedTuple):
-    """Values of an attribute at a level, in parts: codes, from 0 to number - 1, shape (size(level),); -1 for none."""
+    """Values of an attribute at a level sorted into parts.
+
+    codes: from 0 to number - 1, -1 for no part, shape (size(level),).
+    """
 
     codes: IndexArray
     number: int
@@ -646,7 +644,7 @@ def joined_cells(collection: Collection, margin: Mapping[str, int]) -> Cells:
     domain = collection.domain
     mask = domain.mask(margin)
     part = Collection.of(collection.cube, collapsed(collection.junction_tree, mask))
-    tree = CalibratedTree.of(MaximumEntropy(part))
+    tree = CalibratedTree.of(part)
     if tree.cell_count > CELL_LIMIT:
         raise TooManyCellsError(
             "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
@@ -700,7 +698,7 @@ class CellExpectations:
         Raises TooManyCellsError where fitting would be too large.
         """
         if collection.is_decomposable:
-            return cls(CalibratedTree.of(MaximumEntropy(collection)))
+            return cls(CalibratedTree.of(collection))
         from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
 
         return cls(CalibratedTree.fitted(iterative_fit(collection), float(collection.cube.total)))

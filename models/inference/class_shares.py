@@ -20,6 +20,7 @@ import numpy as np
 
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.programs.fitting import Sums, Target, fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,11 @@ class SummedTable:
     def spread(self, sums: FloatArray) -> FloatArray:
         """For each class and value the number of its union: shape (classes, values)."""
         return np.asarray(sums.ravel().take(self._places), dtype=np.float64)
+
+    @property
+    def target(self) -> Target:
+        """The counts, and how cells of shape (classes, values) add up to them."""
+        return Sums(self.counts.size, self._places.ravel()), self.counts.ravel()
 
     @cached_property
     def _places(self) -> IndexArray:
@@ -327,12 +333,12 @@ def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]
 
 # The maximum-entropy distribution of given sums, with a proof of how near it is.
 #
-# It is n_r times a softmax over the values of sums of multipliers, one for each published count; the multipliers
-# minimize the convex dual function, by scaling a few times and then by Newton's method, whose systems are solved by
-# conjugate gradients. The proof: let q be the distribution of some multipliers and p any table with the sums that is
-# positive only where q is. Then KL(p || q) = KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all
-# have the same rows in each class, n_r KL(p*_r || q_r) is at most that, in rows. Such a p is what a last Newton step
-# would give if q were linear in the multipliers. Pinsker bounds the difference of the shares.
+# It is n_r times a softmax over the values of a score, the sum of one multiplier for each published count; the multipliers
+# minimize the convex dual function, by proportional fitting and then by Newton's method. The proof: let q be the
+# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) =
+# KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class,
+# n_r KL(p*_r || q_r) is at most that, in rows. Such a p is what a last Newton step would give if q were linear in the
+# multipliers. Pinsker bounds the difference of the shares.
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,146 +354,108 @@ class FittedShares:
     possible: BoolArray
 
 
-_SCALINGS, _STEPS, _SOLVING = 50, 80, 400
+_SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
 _SCALED = 1e-5
-"""Change of the logarithm of a count that is too small for another round: Newton's method does the rest sooner."""
+"""Misfit of a count, as a share of it, that is too small for another round: Newton's method does the rest sooner."""
 _SOLVED = 1e-28
 """As a share of all rows the sum of squared misfits, each divided by its count, at which a system is solved."""
 _PROGRESS = 1e-16
 """Of the misfit before a system is solved, what is left at most."""
 _NEGLIGIBLE = 1e-16
 """Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
-
-
-def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
-    """The maximum-entropy shares given the sums. Raises TimeOverError when the deadline comes."""
-    fit = _Fit(sums)
-    deadline.check()
-    fit.scale()
-    rows = np.inf
-    for _ in range(_STEPS):
-        deadline.check()
-        step, change = fit.newton_step()
-        rows = fit.distance(change)
-        if rows <= _NEGLIGIBLE or not fit.follow(step):
-            break
-    sizes = sums.sizes.astype(np.float64)
-    return FittedShares(fit.expected() / sizes[:, None], np.sqrt(2 * rows / sizes), fit.possible)
-
-
-class _Fit:
-    """Multipliers of the sums, one for each published count above 0."""
-
-    def __init__(self, sums: ClassSums) -> None:
-        self.sums = sums
-        self.sizes = sums.sizes.astype(np.float64)[:, None]
-        self.possible = np.asarray(sums.bounds[1] > 0)
-        self.logs = [np.zeros(table.counts.shape) for table in sums.tables]
-        self.score = np.zeros(self.possible.shape)
-
-    def expected(self) -> FloatArray:
-        """The rows of each cell by the multipliers, those of each class adding up to its size."""
-        masked = np.where(self.possible, self.score, -np.inf)
-        weights = np.exp(masked - masked.max(axis=1, keepdims=True))
-        return np.asarray(weights * (self.sizes / weights.sum(axis=1, keepdims=True)))
-
-    def _moved(self, step: Sequence[FloatArray]) -> FloatArray:
-        moved = np.zeros(self.possible.shape)
-        for table, table_step in zip(self.sums.tables, step):
-            moved += table.spread(table_step)
-        return moved
-
-    def scale(self) -> None:
-        """Rounds of iterative proportional fitting, until little changes."""
-        cells = np.where(self.possible, self.sizes, 0.0)
-        for _ in range(_SCALINGS):
-            largest = 0.0
-            for place, table in enumerate(self.sums.tables):
-                present = table.sums(cells)
-                known = (table.counts > 0) & (present > 0)
-                factor = np.divide(table.counts, present, out=np.zeros_like(present), where=known)
-                logs = np.log(factor, out=np.zeros_like(present), where=known)
-                self.logs[place] += logs
-                largest = max(largest, float(np.abs(logs).max()))
-                cells *= table.spread(factor)
-            cells *= self.sizes / cells.sum(axis=1, keepdims=True)
-            if largest < _SCALED:
-                break
-        self.score = self._moved(self.logs)
-
-    def _dual(self, score: FloatArray, logs: Sequence[FloatArray]) -> float:
-        masked = np.where(self.possible, score, -np.inf)
-        top = masked.max(axis=1, keepdims=True)
-        normal = np.log(np.exp(masked - top).sum(axis=1, keepdims=True)) + top
-        linear = sum(float((table.counts * log_factors).sum()) for table, log_factors in zip(self.sums.tables, logs))
-        return float((self.sizes * normal).sum()) - linear
-
-    def newton_step(self) -> tuple[list[FloatArray], FloatArray]:
-        """The multipliers to add, and by what share each cell would change if it were linear in them."""
-        expected = self.expected()
-        shares = expected / self.sizes
-
-        def centred(step: Sequence[FloatArray]) -> FloatArray:
-            """The change of each score, beside the mean of its class."""
-            moved = self._moved(step)
-            return np.asarray(moved - (shares * moved).sum(axis=1, keepdims=True), dtype=np.float64)
-
-        tables = self.sums.tables
-        residual = [table.counts - table.sums(expected) for table in tables]
-        scale = [np.where(table.counts > 0, 1 / np.maximum(table.counts, 1), 0.0) for table in tables]
-        step = [np.zeros_like(table_part) for table_part in residual]
-        towards = [table_part * by for table_part, by in zip(residual, scale)]
-        product = _dot(residual, towards)
-        solved = max(_SOLVED * self.sizes.sum(), _PROGRESS * product)
-        for _ in range(_SOLVING):
-            if product <= solved:
-                break
-            curved = expected * centred(towards)
-            image = [table.sums(curved) for table in tables]
-            curvature = _dot(towards, image)
-            if not curvature > 0:
-                break
-            length = product / curvature
-            step = [table_step + length * way for table_step, way in zip(step, towards)]
-            residual = [table_part - length * way for table_part, way in zip(residual, image)]
-            scaled = [table_part * by for table_part, by in zip(residual, scale)]
-            before, product = product, _dot(residual, scaled)
-            towards = [table_part + product / before * way for table_part, way in zip(scaled, towards)]
-        return step, np.where(self.possible, centred(step), 0.0)
-
-    def distance(self, change: FloatArray) -> float:
-        """Rows by which the exact distribution differs from this one, at most, in the sense of the KL divergence.
-
-        change: by what share each cell changes to have the sums. Infinite where the changed cells are no table with them.
-        """
-        expected = self.expected()
-        changed = expected * (1 + change)
-        misfit = max(float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in self.sums.tables)
-        if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * self.sizes.sum():
-            return np.inf
-        ratio = np.maximum(1 + change, 0.0)
-        terms = np.where(ratio > 0, ratio * np.log(np.where(ratio > 0, ratio, 1.0)) - ratio + 1, 1.0)
-        small = np.abs(change) < 1e-4  # where the logarithm loses the digits
-        return float((expected * np.where(small, change**2, terms)).sum())
-
-    def follow(self, step: Sequence[FloatArray]) -> bool:
-        """Go as far as the dual function falls; False where it does not."""
-        moved = self._moved(step)
-        before = self._dual(self.score, self.logs)
-        length = 1.0
-        for _ in range(30):
-            logs = [log_factors + length * way for log_factors, way in zip(self.logs, step)]
-            score = self.score + length * moved
-            if self._dual(score, logs) <= before + 1e-12 * abs(before):
-                self.logs, self.score = logs, score
-                return True
-            length /= 2
-        return False
-
-
 _ROUNDED = 1e-13
 """Rows of one, by which floating point may miss."""
 
 
-def _dot(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
-    return sum((float((table_part * way).sum()) for table_part, way in zip(one, other)), 0.0)
+def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
+    """The maximum-entropy shares given the sums. Raises TimeOverError when the deadline comes."""
+    sizes = sums.sizes.astype(np.float64)[:, None]
+    possible = np.asarray(sums.bounds[1] > 0)
+    cells = np.where(possible, sizes, 0.0)
+    by_class = Sums(len(sizes), None, (1,)), sizes[:, 0]
+    fit(cells, [*(table.target for table in sums.tables), by_class], _SCALINGS, _SCALED, deadline=deadline)
+    score = np.log(cells, out=np.full(cells.shape, -np.inf), where=possible & (cells > 0))
+    rows = np.inf
+    for _ in range(_STEPS):
+        deadline.check()
+        expected = _softmax(score, sizes)
+        step, centred = _newton_step(sums.tables, expected, sizes)
+        rows = _distance(sums.tables, expected, np.where(possible, centred, 0.0))
+        if rows <= _NEGLIGIBLE or (lower := _descended(sums.tables, score, step, sizes)) is None:
+            break
+        score = lower
+    return FittedShares(_softmax(score, sizes) / sizes, np.sqrt(2 * rows / sizes[:, 0]), possible)
+
+
+def _softmax(score: FloatArray, sizes: FloatArray) -> FloatArray:
+    """The rows of each cell, those of each class adding up to its size."""
+    weights = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(weights * (sizes / weights.sum(axis=1, keepdims=True)))
+
+
+def _newton_step(
+    tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray
+) -> tuple[list[FloatArray], FloatArray]:
+    """The multipliers to add, and by what share each cell would change if it were linear in them.
+
+    Each unknown is scaled by the root of its count, so that the misfit that is solved for is that of `_SOLVED`.
+    """
+    from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and few need it
+
+    counts = np.concatenate([table.counts.ravel() for table in tables])
+    scale = np.where(counts > 0, 1 / np.sqrt(np.maximum(counts, 1)), 0.0)
+    ends = np.cumsum([table.counts.size for table in tables])[:-1]
+
+    def gathered(cells: FloatArray) -> FloatArray:
+        return np.asarray(scale * np.concatenate([table.sums(cells).ravel() for table in tables]), dtype=np.float64)
+
+    def centred(scaled: FloatArray) -> FloatArray:
+        """The change of each score, beside the mean of its class."""
+        moved = _moved(tables, np.split(scale * scaled, ends))
+        return np.asarray(moved - (expected / sizes * moved).sum(axis=1, keepdims=True), dtype=np.float64)
+
+    misfit = scale * counts - gathered(expected)
+    solved = max(_SOLVED * float(sizes.sum()), _PROGRESS * float(misfit @ misfit))
+    matrix = LinearOperator((len(counts),) * 2, matvec=lambda way: gathered(expected * centred(way)), dtype=np.float64)
+    scaled, _ = cg(matrix, misfit, rtol=0.0, atol=np.sqrt(solved), maxiter=_SOLVING)
+    return np.split(scale * scaled, ends), centred(scaled)
+
+
+def _moved(tables: Sequence[SummedTable], step: Sequence[FloatArray]) -> FloatArray:
+    """The change of each score by a change of the multipliers."""
+    return np.asarray(sum(table.spread(of_table) for table, of_table in zip(tables, step)), dtype=np.float64)
+
+
+def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: FloatArray) -> float:
+    """Rows by which the exact distribution differs from this one, at most, in the sense of the KL divergence.
+
+    change: by what share each cell changes to have the sums. Infinite where the changed cells are no table with them.
+    """
+    changed = expected * (1 + change)
+    misfit = max(float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in tables)
+    if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * expected.sum():
+        return np.inf
+    ratio = np.maximum(1 + change, 0.0)
+    terms = np.where(ratio > 0, ratio * np.log(np.where(ratio > 0, ratio, 1.0)) - ratio + 1, 1.0)
+    small = np.abs(change) < 1e-4  # where the logarithm loses the digits
+    return float((expected * np.where(small, change**2, terms)).sum())
+
+
+def _descended(
+    tables: Sequence[SummedTable], score: FloatArray, step: Sequence[FloatArray], sizes: FloatArray
+) -> FloatArray | None:
+    """The score after the longest of some halvings of a step by which the dual function falls; None where it does not."""
+    moved = _moved(tables, step)
+    linear = sum(float(table.counts.ravel() @ of_table) for table, of_table in zip(tables, step))
+    before = _normal(score, sizes)
+    for halvings in range(_HALVINGS):
+        length = 0.5**halvings
+        if _normal(score + length * moved, sizes) - length * linear <= before + 1e-12 * abs(before):
+            return score + length * moved
+    return None
+
+
+def _normal(score: FloatArray, sizes: FloatArray) -> float:
+    """The dual function without its linear part."""
+    top = score.max(axis=1, keepdims=True)
+    return float((sizes * (np.log(np.exp(score - top).sum(axis=1, keepdims=True)) + top)).sum())

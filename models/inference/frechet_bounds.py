@@ -31,7 +31,6 @@ from models.inference.calibrated_tree import (
     at_least,
     at_most,
 )
-from models.inference.maximum_entropy import MaximumEntropy
 from models.programs.cell_bounds import (
     FLOW_LIMIT,
     CountBounds,
@@ -100,7 +99,7 @@ class FrechetBounds:
         """The collection's own junction tree; without one, those of parts of the collection that have one."""
         collection = self.collection
         if collection.is_decomposable:
-            return (CalibratedTree.of(MaximumEntropy(collection)),)
+            return (CalibratedTree.of(collection),)
         maximal = maximal_masks(collection.masks)
         trees: dict[tuple[Mask, ...], CalibratedTree] = {}
         until = self.deadline.share(3)
@@ -110,7 +109,7 @@ class FrechetBounds:
             nearest = sorted(maximal, key=lambda m: (-(m & start).bit_count(), m))
             part = tuple(sorted(decomposable_part([start, *nearest])))
             if part not in trees:
-                trees[part] = CalibratedTree.of(MaximumEntropy(Collection.of(collection.cube, part)))
+                trees[part] = CalibratedTree.of(Collection.of(collection.cube, part))
         return tuple(trees.values())
 
     @cached_property

@@ -14,7 +14,6 @@ from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import (
     CalibratedTree,
     CellExpectations,
-    DrawsRows,
     Sampler,
     TreeMargins,
 )
@@ -58,7 +57,7 @@ class MarginalModel:
     def tree(self) -> CalibratedTree:
         """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
         if self.collection.is_decomposable:
-            return CalibratedTree.of(self.closed_form)
+            return CalibratedTree.of(self.collection)
         from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
 
         fit = iterative_fit(self.collection, deadline=self.deadline)
@@ -109,9 +108,15 @@ class MarginalModel:
         return FrechetBounds.of(self.collection, self.deadline)
 
     @cached_property
-    def sampler(self) -> DrawsRows:
-        """Draws rows."""
+    def _sampler(self) -> Sampler:
         return Sampler(self.tree)
+
+    def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
+        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
+
+        Raises DomainMismatchError where there is no row to be like.
+        """
+        return self._sampler.draw(rows, rng)
 
     @property
     def finest_levels(self) -> Mapping[str, int]:

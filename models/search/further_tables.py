@@ -19,7 +19,7 @@ from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.local_fit import Box, Demands
+from models.inference.beside_core import Grid
 from models.inference.marginal_model import MarginalModel
 from models.search.problem import staircase
 from models.tables.contingency_table import ContingencyTable
@@ -104,21 +104,21 @@ class _Judge:
     def answer(self, candidate: Mask = 0) -> _Answer:
         """The answer beside one more table."""
         part = Collection.of(self.shown.cube, (*self.shown.masks, candidate))
-        box = Box.of(part, {a: part.finest_levels[a] for a in self.attributes})
-        if prod(box.shape) > _CELLS:
+        grid = Grid.of(part, {a: part.finest_levels[a] for a in self.attributes})
+        if prod(grid.shape) > _CELLS:
             raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(self.attributes)}")
-        beliefs = self.core.expected(box.levels)[np.ix_(*box.codes_of_axes)].copy()
-        Demands.of(box, map(part.cube.table, maximal_masks(part.masks))).fit(beliefs, _SWEEPS, _CONVERGED)
-        return _Answer(beliefs, self._error(box, beliefs))
+        beliefs = grid.cut(self.core.expected(grid.levels))
+        grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
+        return _Answer(beliefs, self._error(grid, beliefs))
 
-    def _error(self, box: Box, beliefs: FloatArray) -> float:
+    def _error(self, grid: Grid, beliefs: FloatArray) -> float:
         """The total variation between the data and beliefs, which values below a published one share equally."""
         data, places = self.data, []
         share = np.ones(len(data))
-        for a, level in box.levels.items():
+        for a, level in grid.levels.items():
             hierarchy = self.domain.hierarchy(a)
             above = hierarchy.lift(0, level)[data.column(a, 0)]
-            places.append(np.searchsorted(box.codes[a], above))
+            places.append(np.searchsorted(grid.codes[a], above))
             share /= hierarchy.leaf_counts(level)[above]
         expected = beliefs[tuple(places)] * share
         return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
@@ -262,7 +262,7 @@ class _Choice:
             error = self._judge(self._own[first] | self._own[second]).answer().error
         except TooManyCellsError:
             return []
-        return [_Waiting(-error, 0, 0, pair)] if self._is_worth(error) else []
+        return [_Waiting(-round(error, _DIGITS), 0, 0, pair)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
         """A pair with its best table; None where none gains enough."""

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from operator import or_
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import CountArray, FloatArray
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
 from models.inference.calibrated_tree import CellExpectations
@@ -22,9 +21,6 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 class Measure(Enum):
@@ -62,8 +58,7 @@ class WantedAnalyses:
         self.margins = tuple(margins)
         self._known: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
         self._alone: dict[tuple[Mask, Mask, Mask], float] = {}
-        self._places: dict[tuple[Mask, Mask], tuple[IndexArray, FloatArray]] = {}
-        self._paths = PathMargins(cube)
+        self._shares: dict[tuple[Mask, Mask], FloatArray] = {}
         attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
             if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
@@ -123,9 +118,7 @@ class WantedAnalyses:
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """-sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
         domain, entropy = self.cube.domain, self.cube.entropy
-        shown_part = 0
-        for clique in part:
-            shown_part |= clique
+        shown_part = reduce(or_, part, 0)
         levels = domain.levels(shown_part & wanted)
         names = (domain.attributes[place] for place in domain.places(wanted))
         leaves = sum(self.cube.log_leaves(name, levels[name]) for name in names)
@@ -138,11 +131,6 @@ class WantedAnalyses:
 
     def _cross_entropy(self, margin: Mask, cliques: frozenset[Mask]) -> float:
         """-sum of p ln q over the cells of a margin that some cliques show in pieces."""
-        ends = [
-            margin & attribute_mask for attribute_mask in self.cube.domain.attribute_masks if margin & attribute_mask
-        ]
-        if len(ends) == 2:
-            return self._paths.cross_entropy(ends[0], ends[1], JunctionTree.of(self.cube.domain, cliques))
         p = self.cube.counts(margin) / max(self.cube.total, 1)
         return float(-(p @ np.log(self._probabilities(margin, cliques))))
 
@@ -160,147 +148,33 @@ class WantedAnalyses:
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """Half the sum of abs(p_w - q_w), where values below the finest level of the part are equally likely."""
         table, total = self.cube.table(wanted), max(self.cube.total, 1)
-        attributes = [attribute for attribute in self.cube.domain.attribute_masks if attribute & wanted]
-        shown_part = 0
-        for clique in part:
-            shown_part |= clique
-        shown_part &= wanted
-        placed = [self._placed(wanted, attribute & shown_part, attribute) for attribute in attributes]
-        if len(attributes) == 2:
-            ends = attributes[0] & shown_part, attributes[1] & shown_part
-            tree = JunctionTree.of(self.cube.domain, part)
-            q = self._paths.shares(ends, tree, (placed[0][0], placed[1][0]))
-        else:
-            q = (
-                self._probabilities(shown_part, part)[table.positions_in(self.cube.table(shown_part))]
-                if shown_part
-                else np.ones(1)
-            )
-        for _, share in placed:
-            q = q * share
+        shown_part = wanted & reduce(or_, part, 0)
+        q: FloatArray = np.ones(1)
+        if shown_part:
+            q = self._probabilities(shown_part, part)[table.positions_in(self.cube.table(shown_part))]
+        for attribute in self.cube.domain.attribute_masks:
+            if attribute & wanted:
+                q = q * self._leaf_share(wanted, attribute & shown_part, attribute)
         return float(np.maximum(table.counts / total - q, 0.0).sum())
 
-    def _placed(self, wanted: Mask, end: Mask, attribute: Mask) -> tuple[IndexArray, FloatArray]:
-        """For each cell of a wanted margin, its place in the table of one of its attributes as that is shown, and the share
-        of its base value in the value there.
+    def _leaf_share(self, wanted: Mask, end: Mask, attribute: Mask) -> FloatArray:
+        """For each cell of a wanted margin the share of one attribute's base value in the value that is shown of it.
 
         end: the attribute as it is shown, 0 where it is not. attribute: all of its vertices.
         """
-        if (wanted, end or ~attribute) not in self._places:
+        key = wanted, end or ~attribute
+        if key not in self._shares:
             table = self.cube.table(wanted)
+            (name,) = self.cube.domain.margin(attribute)
             if end:
-                end_table = self.cube.table(end)
-                places = table.positions_in(end_table)
-                share = 1 / _leaves(end_table)[places]
+                shown = self.cube.table(end)
+                self._shares[key] = 1 / _leaves(shown)[table.positions_in(shown)]
             else:
-                name = next(iter(self.cube.domain.margin(attribute)))
-                places = np.zeros(len(table), dtype=np.intp)
-                share = np.full(len(table), 1 / self.cube.domain.hierarchy(name).size(0))
-            self._places[wanted, end or ~attribute] = places, share
-        return self._places[wanted, end or ~attribute]
+                self._shares[key] = np.full(len(table), 1 / self.cube.domain.hierarchy(name).size(0))
+        return self._shares[key]
 
 
 def _leaves(table: ContingencyTable) -> CountArray:
     """For each cell of a table of one attribute, the base values in it."""
     (name,) = table.attributes
     return np.asarray(table.domain.hierarchy(name).leaf_counts(table.margin[name])[table.codes[0]])
-
-
-_KEPT = 1 << 23
-"""Numbers in all matrices that are kept; they are cleared when there are more."""
-
-
-class PathMargins:
-    """Distributions of two attributes along the path between them in a junction tree, one matrix for each clique on it.
-
-    The values of one attribute are carried from separator to separator by the shares p(s' | s), each a sparse matrix that
-    depends on the two separators alone and is kept for other trees.
-    """
-
-    def __init__(self, cube: DataCube) -> None:
-        self._cube = cube
-        self._steps: dict[tuple[Mask, Mask], csr_array] = {}
-        self._size = 0
-
-    def cross_entropy(self, first: Mask, second: Mask, tree: JunctionTree) -> float:
-        """-sum of p ln q over the values of two attributes, each as finely as the tree shows it."""
-        entropy = self._cube.entropy
-        path = _path(tree, first, second)
-        if not path:
-            return entropy(first) + entropy(second)
-        separators = [a & b for a, b in pairwise(path)]
-        if not separators:
-            return entropy(first | second)
-        if len(self._cube.counts(first)) > len(self._cube.counts(second)):
-            first, second, separators = second, first, separators[::-1]
-        q = self._along(first, separators, second)
-        table = self._cube.table(first | second)
-        rows, columns = table.positions_in(self._cube.table(second)), table.positions_in(self._cube.table(first))
-        return float(-(table.counts @ np.log(q[rows, columns])) / max(self._cube.total, 1))
-
-    def shares(self, ends: tuple[Mask, Mask], tree: JunctionTree, cells: tuple[IndexArray, IndexArray]) -> FloatArray:
-        """The model's probabilities of some cells of two attributes, each as finely as the tree shows it; 0: not at all.
-
-        cells: for each attribute the place of each cell in the table of that attribute alone, shape (cells,).
-        """
-        first, second = ends
-        total = max(self._cube.total, 1)
-        path = _path(tree, first, second) if first and second else []
-        if not path:
-            shares = (self._cube.table(end).counts[places] / total for end, places in zip(ends, cells) if end)
-            return np.asarray(reduce(np.multiply, shares, np.ones(len(cells[0]))))
-        tables = [self._cube.table(end) for end in ends]
-        separators = [a & b for a, b in pairwise(path)]
-        if not separators:
-            table = self._cube.table(first | second)
-            q = np.zeros((len(tables[0]), len(tables[1])))
-            q[table.positions_in(tables[0]), table.positions_in(tables[1])] = table.counts / total
-            return np.asarray(q[cells])
-        if len(tables[0]) > len(tables[1]):
-            return np.asarray(self._along(second, separators[::-1], first)[cells])
-        return np.asarray(self._along(first, separators, second)[cells[::-1]])
-
-    def _along(self, first: Mask, separators: list[Mask], second: Mask) -> FloatArray:
-        """The joint distribution of the ends of a path: shape (cells of `second`, cells of `first`)."""
-        origin = self._cube.table(first)
-        q = self._step(first, separators[0]).toarray() * (origin.counts / max(self._cube.total, 1))
-        for before, after in pairwise([*separators, second]):
-            q = self._step(before, after) @ q
-        return np.asarray(q)
-
-    def _step(self, given: Mask, margin: Mask) -> "csr_array":
-        """p(y | x) of the cells y of one margin given those x of another: shape (cells of `margin`, cells of `given`)."""
-        if (given, margin) not in self._steps:
-            together, x, y = (self._cube.table(mask) for mask in (given | margin, given, margin))
-            columns, rows = together.positions_in(x), together.positions_in(y)
-            from scipy.sparse import csr_array  # slow to import, and few need it
-
-            step = csr_array((together.counts / x.counts[columns], (rows, columns)), shape=(len(y), len(x)))
-            self._size += step.nnz
-            if self._size > _KEPT:
-                self._steps.clear()
-                self._size = step.nnz
-            self._steps[given, margin] = step
-        return self._steps[given, margin]
-
-
-def _path(tree: JunctionTree, first: Mask, second: Mask) -> list[Mask]:
-    """The cliques from one that shows the first attribute to one that shows the second, as few as can be; none where the two
-    are not connected.
-    """
-
-    def upward(wanted: Mask) -> list[int]:
-        ways = [next(i for i, clique in enumerate(tree.cliques) if not wanted & ~clique)]
-        while tree.parents[ways[-1]] >= 0:
-            ways.append(tree.parents[ways[-1]])
-        return ways
-
-    there, back = upward(first), upward(second)
-    meeting = next((clique for clique in there if clique in back), None)
-    if meeting is None:
-        return []
-    path = [*there[: there.index(meeting) + 1], *reversed(back[: back.index(meeting)])]
-    cliques = [tree.cliques[i] for i in path]
-    start = max(i for i, clique in enumerate(cliques) if not first & ~clique)
-    end = next(i for i, clique in enumerate(cliques) if i >= start and not second & ~clique)
-    return cliques[start : end + 1]

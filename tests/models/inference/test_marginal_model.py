@@ -165,7 +165,7 @@ def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_p
 
 
 def test_the_same_seed_draws_the_same_rows_of_the_model() -> None:
-    sampler = MarginalModel(of_shape("chain")).sampler
+    sampler = MarginalModel(of_shape("chain"))
     first, second, other = (sampler.draw(2_000, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert all(np.array_equal(first[a], second[a]) for a in first)
     assert any(not np.array_equal(first[a], other[a]) for a in first)
@@ -223,7 +223,7 @@ def test_nothing_is_expected_of_a_table_without_rows(masks: list[int]) -> None:
     assert model.expected_in(model.box({"a": np.array([True, False])})) == 0
     assert model.expected({"a": 0}).tolist() == [0, 0]
     with pytest.raises(DomainMismatchError, match="no rows"):
-        model.sampler.draw(1, np.random.default_rng(0))
+        model.draw(1, np.random.default_rng(0))
 
 
 def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:

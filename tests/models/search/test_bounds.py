@@ -44,7 +44,7 @@ from models import (
     vertices_of,
     with_bound,
 )
-from models.inference.local_fit import Kind, LocalFit
+from models.inference.beside_core import CELLS, Kind, ModelBesideCore
 from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.greedy import preferring
@@ -599,24 +599,28 @@ def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 LAID_OUT = 1 << 20
 
 
+def beside(core: Collection, further: Iterable[Mask], cells: int = CELLS) -> ModelBesideCore:
+    return ModelBesideCore(Collection.of(core.cube, (*core.masks, *further)), core=core, cells=cells)
+
+
 @settings(max_examples=100)
 @given(cores(max_cells=100), st.data())
 def test_an_answer_is_the_fit_of_the_tree_to_what_the_tables_say(core: Core, data: st.DataObject) -> None:
     further = data.draw(further_masks(core))
-    model = LocalFit(MarginalModel(core.collection), further, cells=data.draw(st.sampled_from([0, LAID_OUT])))
+    model = beside(core.collection, further, data.draw(st.sampled_from([0, LAID_OUT])))
     asked = data.draw(margins(core.collection.domain))
-    answer = model.answer(asked)
-    assert answer.counts.shape == tuple(model.domain.hierarchy(a).size(level) for a, level in asked.items())
-    assert answer.counts.sum() == pytest.approx(model.total)
-    joint = joint_array(model.everything.cube.table(sum(model.domain.attribute_masks))) / model.total
+    counts, kind = model.answer(asked)
+    assert counts.shape == tuple(model.domain.hierarchy(a).size(level) for a, level in asked.items())
+    assert counts.sum() == pytest.approx(model.total)
+    joint = joint_array(model.collection.cube.table(sum(model.domain.attribute_masks))) / model.total
     shown = Fitted.of(model, asked)
-    if answer.kind is Kind.ALL:
-        fitted = iterative_proportional_fitting(joint, model.domain, model.everything.margins)
+    if kind is Kind.ALL:
+        fitted = iterative_proportional_fitting(joint, model.domain, model.collection.margins)
     else:
-        fitted = shown.fit(joint, model.core.collection.margins)
+        fitted = shown.fit(joint, model.core.margins)
     if shown.is_met(fitted, joint):  # a limit on the boundary is approached slowly
         expected = _in_order(dense_marginal(fitted, model.domain, asked), model.domain, asked) * model.total
-        assert answer.counts == pytest.approx(expected, abs=1e-3 * model.total if answer.kind is Kind.ALL else 1e-3)
+        assert counts == pytest.approx(expected, abs=1e-3 * model.total if kind is Kind.ALL else 1e-3)
 
 
 @dataclass(frozen=True)
@@ -631,8 +635,8 @@ class Fitted:
     margins: tuple[Mapping[str, int], ...]
 
     @classmethod
-    def of(cls, model: LocalFit, asked: Mapping[str, int]) -> "Fitted":
-        domain, masks, own = model.domain, model.everything.masks, 0
+    def of(cls, model: ModelBesideCore, asked: Mapping[str, int]) -> "Fitted":
+        domain, masks, own = model.domain, model.collection.masks, 0
         maximal = [mask for mask in masks if not any(mask != other and not mask & ~other for other in masks)]
         for a in asked:
             alone = domain.attribute_masks[domain.index(a)]
@@ -663,31 +667,31 @@ def test_published_tables_are_answered_exactly_and_no_further_tables_change_noth
     core: Core, data: st.DataObject
 ) -> None:
     further = data.draw(further_masks(core))
-    tree = MarginalModel(core.collection)
-    model = LocalFit(tree, further)
-    for mask, table in zip(model.everything.masks, model.everything.tables):
-        answer = model.answer(table.margin)
-        assert answer.kind is Kind.PUBLISHED
+    model = beside(core.collection, further)
+    for mask, table in zip(model.collection.masks, model.collection.tables):
+        counts, kind = model.answer(table.margin)
+        assert kind is Kind.PUBLISHED
         joint = joint_array(core.collection.cube.table(sum(model.domain.attribute_masks)))
         dense = dense_marginal(joint, model.domain, table.margin)
-        assert np.array_equal(answer.counts, _in_order(dense, model.domain, table.margin)), mask
+        assert np.array_equal(counts, _in_order(dense, model.domain, table.margin)), mask
     asked = data.draw(margins(core.collection.domain))
-    assert LocalFit(tree, ()).expected(asked) == pytest.approx(tree.expected(asked))
+    expected = MarginalModel(core.collection).expected(asked)
+    assert beside(core.collection, ()).expected(asked) == pytest.approx(expected)
 
 
 def test_two_triples_beside_each_other_meet_where_all_attributes_are_fitted() -> None:
     """Three pairs of four attributes say more of a triple than the triple's own pairs do."""
     table = filled(flat_domain(a=3, b=3, c=3, d=3), np.random.default_rng(3).integers(1, 40, 81))
     further = published(table, "ab", "bc", "cd", "ad").masks
-    ones, asked = MarginalModel(published(table, *"abcd")), {"a": 0, "b": 0, "c": 0}
-    some, every = (LocalFit(ones, further, cells=cells) for cells in (0, LAID_OUT))
-    assert some.answer(asked).kind is Kind.SOME
-    assert every.answer(asked).kind is Kind.ALL
+    ones, asked = published(table, *"abcd"), {"a": 0, "b": 0, "c": 0}
+    some, every = (beside(ones, further, cells) for cells in (0, LAID_OUT))
+    assert some.answer(asked)[1] is Kind.SOME
+    assert every.answer(asked)[1] is Kind.ALL
     assert not np.allclose(some.expected(asked), every.expected(asked), rtol=1e-3)
 
 
 def test_a_margin_that_is_too_large_to_be_laid_out_is_refused() -> None:
     table = of_rows(flat_domain(a=400, b=400, c=400), [[0, 0, 0]])
-    model = LocalFit(MarginalModel(published(table, "ab")), ())
+    model = beside(published(table, "ab"), ())
     with pytest.raises(TooManyCellsError, match="64,000,000 cells is more than"):
         model.answer(dict.fromkeys("abc", 0))
