@@ -27,8 +27,8 @@ from checks.risk.disclosure import (
     MeanOptimum,
     Optimum,
     Progress,
+    best_of_each,
     best_on_average,
-    branch_and_bound,
     frontier,
     require_bound,
     selected_disclosure,
@@ -911,7 +911,7 @@ class RiskAssessment:
             from checks.risk.worst_case import least_worst_risk  # loaded here: it needs scipy.optimize
 
             return least_worst_risk(self.problem, objective, progress)
-        return branch_and_bound(self.problem, objective, progress)
+        return best_of_each(self.problem, objective, progress)
 
     def optimum_of_attributes(self, count: int) -> Optimum:
         """So many attributes of each row, as they are, for the least loss where attributes are taken to be independent.

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import group, match, pack, tally
+from models.tables.contingency_table import group, look_up, match, pack, tally
 from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import Domain
 
@@ -46,6 +47,11 @@ class RecordSpace:
     def roots(self) -> IndexArray:
         """The suppressed record: shape (attributes,)."""
         return read_only(np.array([t.root for t in self.taxonomies], dtype=np.intp))
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The number of nodes of each attribute."""
+        return [taxonomy.size for taxonomy in self.taxonomies]
 
     @cached_property
     def ancestors(self) -> tuple[IndexArray, ...]:
@@ -152,7 +158,7 @@ class Records:
 
     def distinct(self) -> tuple["Records", IndexArray]:
         """The different records among them, and for each record the number of its own among those."""
-        first, number = group(*pack(list(self.nodes.T), (self.space.roots + 1).tolist(), len(self)))
+        first, number = group(*pack(list(self.nodes.T), self.space.sizes, len(self)))
         return self[first], number
 
     def by_levels(self) -> Iterator[tuple[IndexArray, IndexArray]]:
@@ -189,16 +195,7 @@ def distance_from_root(records: Records, weights: Sequence[float] | None = None)
 # Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
 #
 # An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
-# suppressed agrees with everything. Entries are counted by generalized value, one combination of levels after the
-# other: by a packed key where all records have the same levels, else attribute by attribute, and only where few are
-# left are they compared with each record.
-
-
-ENTRIES = 4
-"""So many entries for each record are all counted by a packed key; of more, most agree with no record."""
-
-PAIRS = 1 << 16
-"""So many pairs of a record and an entry are compared one by one, which is faster than telling them apart by attribute."""
+# suppressed agrees with everything.
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +233,7 @@ class Dictionary:
         return tuple(_part(self.entries, levels, rows) for levels, rows in self.entries.by_levels())
 
 
-@dataclass(frozen=True, eq=False)
-class DictionaryPart:
+class DictionaryPart(NamedTuple):
     """The entries of one level vector, equal ones merged. columns: nodes by attribute, shape (cells,) each."""
 
     levels: IndexArray
@@ -246,134 +242,147 @@ class DictionaryPart:
 
 
 def _part(entries: Records, levels: IndexArray, rows: IndexArray) -> DictionaryPart:
-    sizes = [taxonomy.size for taxonomy in entries.space.taxonomies]
     columns = [column[rows].astype(np.int32) for column in entries.nodes.T]
-    first, counts = tally(*pack(columns, sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
+    first, counts = tally(*pack(columns, entries.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
     return DictionaryPart(levels, tuple(read_only(column[first]) for column in columns), read_only(counts))
 
 
 def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
-    """How many entries are consistent with each record, `|rho(y, theta)|`: shape (records,).
+    """Count the entries that are consistent with each record, `|rho(y, theta)|`: shape (records,).
 
-    For each level vector of the records the entries are counted once, with what their first attributes leave of them.
     Raises DomainMismatchError for records of another space.
     """
     if records.space != dictionary.space:
         raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-    levels = records.level_vector
-    if levels is not None and sum(len(part.counts) for part in dictionary.parts) <= ENTRIES * len(records):
-        by_part = [_packed_counts(records, levels, part) for part in dictionary.parts]
-        return np.asarray(sum(by_part, np.zeros(len(records), dtype=np.int64)))
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
     for part in dictionary.parts:
         # A value below the entry's counts as the entry's own: more the entry does not say.
         sought, place = distinct.generalized(part.levels).distinct()
-        counts += _looked_up(sought, part)[place]
+        counts += _equal_entries(sought, part)[place]
     return counts[number]
 
 
 def identification_probability(counts: CountArray) -> FloatArray:
-    """The probability that an attacker finds the person who guesses among the consistent entries; 0 if there is none."""
+    """Return p(Z = 1) of a guess among the consistent entries; 0 if there is none (LSFB09 section 3.2)."""
     return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
 
 
-def _packed_counts(records: Records, levels: IndexArray, part: DictionaryPart) -> CountArray:
-    """How many entries of a part are consistent with each of some records that all have these levels: shape (records,)."""
-    space = records.space
-    shared = np.maximum(levels, part.levels)
-    columns, radices = [], []
-    for axis in np.flatnonzero(shared < space.heights).tolist():
-        level = shared[axis]
-        above = space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]
-        columns.append(np.concatenate([above[records.nodes[:, axis]], above[part.columns[axis]]]))
-        radices.append(space.domain.hierarchies[axis].size(level))
-    keys, bound = pack(columns, radices, len(records) + len(part.counts))
-    sought, held = keys[: len(records)], keys[len(records) :]
-    first, counts = tally(held, bound, part.counts)
-    place = _places(held[first], bound, sought)
-    return np.where(place >= 0, counts[place], 0)
+def _equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
+    """Count for each of some distinct records the entries that equal it at its levels: shape (records,).
 
-
-def _looked_up(sought: Records, part: DictionaryPart) -> CountArray:
-    """How often each of some distinct records occurs in a part, generalized to the same levels: shape (records,)."""
-    occurrences = np.zeros(len(sought), dtype=np.int64)
-    # What has most values tells most entries apart: after it few are left, or they merge.
-    axes = np.argsort([-h.size(0) for h in sought.space.domain.hierarchies], kind="stable").tolist()
-    rank, held_rank = np.zeros(len(sought), dtype=np.intp), np.zeros(len(part.counts), dtype=np.intp)
-    waiting = [(_Search(np.arange(len(sought)), rank, 1, part.columns, part.counts, held_rank), axes)]
+    Attribute by attribute, records and entries that agree so far get the same number. Entries that agree with no record
+    are dropped, and records that show the attribute at different levels are separated.
+    """
+    space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
+    # After an attribute with many values few entries are left.
+    axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
+    rows, cells = np.arange(len(sought)), np.arange(len(part.counts))
+    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, part.counts, axes)]
     while waiting:
-        search, remaining_axes = waiting.pop()
-        if len(search.rows) * len(search.counts) <= PAIRS:
-            occurrences[search.rows] = search.compared(sought, remaining_axes)
-        elif not remaining_axes:
-            occurrences[search.rows] = np.bincount(search.held_rank, search.counts, search.ranks)[search.rank]
-        else:
-            waiting.extend(
-                (narrowed, remaining_axes[1:])
-                for narrowed in search.narrowed(sought, remaining_axes[0], remaining_axes[1:])
-            )
+        rows, number, numbers, cells, of_cells, counts, axes = waiting.pop()
+        if not axes:
+            occurrences[rows] = np.bincount(of_cells, counts, numbers)[number]
+            continue
+        axis, *axes = axes
+        size, column = space.sizes[axis], part.columns[axis][cells]
+        levels = sought.levels[rows, axis]
+        for level in np.unique(levels).tolist():
+            chosen = rows[levels == level]
+            keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
+            place, found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
+            left, places, left_counts = cells[found], place[found], counts[found]
+            sizes = [len(keys), *(space.sizes[other] for other in axes)]
+            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all that is left
+                columns = [places, *(part.columns[other][left] for other in axes)]
+                first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
+                left, places = left[first], places[first]
+            waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
     return occurrences
 
 
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Records and entries that agree so far, numbered by what they agree on.
+class CountWalk:
+    """The counts of consistent entries at one level vector of some records after the other, best in ascending order.
 
-    rows, rank: the records and the number of what each shows so far, below ranks. columns, counts: the cells of entries
-    that agree with some of them, held_rank: with which.
+    The cells of records and entries at a level vector are made of those at a finer one, which are few already. So a walk
+    through all level vectors costs little more than looking up, for each, the count of every record's cell.
     """
 
-    rows: IndexArray
-    rank: IndexArray
-    ranks: int
+    def __init__(self, records: Records, dictionary: Dictionary) -> None:
+        if records.space != dictionary.space:
+            raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+        self._counts = np.zeros(len(records), dtype=np.int64)
+        self._walks = [
+            (rows, _PartWalk(records[rows], levels, part))
+            for levels, rows in records.by_levels()
+            for part in dictionary.parts
+        ]
+
+    def at(self, levels: IndexArray) -> CountArray:
+        """Count the entries that are consistent with each record at a level vector: shape (records,)."""
+        counts = self._counts.copy()
+        for rows, walk in self._walks:
+            counts[rows] += walk.at(levels)
+        return counts
+
+
+class _Cells(NamedTuple):
+    """Records and entries that agree at some levels. columns: codes of the attributes that entries show, shape (cells,).
+
+    counts: of entries by cell. cell_of: the cell of each record.
+    """
+
+    levels: list[int]
     columns: tuple[CodeArray, ...]
     counts: CountArray
-    held_rank: IndexArray
-
-    def compared(self, sought: Records, axes: Sequence[int]) -> CountArray:
-        """How many entries agree with each of the records in all that is left, pair by pair: shape (records,)."""
-        agree = self.rank[:, None] == self.held_rank
-        for axis in axes:
-            levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
-            agree &= sought.space.ancestors[axis][levels[:, None], self.columns[axis]] == nodes[:, None]
-        return np.asarray(agree @ self.counts, dtype=np.int64)
-
-    def narrowed(self, sought: Records, axis: int, axes: Sequence[int]) -> Iterator["_Search"]:
-        """What agrees in one more attribute, by the level at which the records show it."""
-        levels, nodes = sought.levels[self.rows, axis], sought.nodes[self.rows, axis]
-        size = sought.space.taxonomies[axis].size
-        for level in np.unique(levels).tolist():
-            chosen = np.flatnonzero(levels == level)
-            keys, rank = np.unique(self.rank[chosen] * size + nodes[chosen], return_inverse=True)
-            generalized = sought.space.ancestors[axis][level].astype(np.int32)[self.columns[axis]]
-            place = _places(keys, self.ranks * size, self.held_rank * size + generalized)
-            kept_indices = np.flatnonzero(place >= 0)
-            columns = tuple(c[kept_indices] if a in axes else c for a, c in enumerate(self.columns))
-            search = _Search(
-                self.rows[chosen], rank, len(keys), columns, self.counts[kept_indices], place[kept_indices]
-            )
-            yield search._merged(sought.space, axes)
-
-    def _merged(self, space: RecordSpace, remaining_axes: Sequence[int]) -> "_Search":
-        """The same with equal cells merged, where there are certainly some."""
-        sizes = [self.ranks, *(space.taxonomies[axis].size for axis in remaining_axes)]
-        if not remaining_axes or float(np.prod(sizes, dtype=float)) > len(self.counts):
-            return self
-        columns_so_far: list[CodeArray] = [self.held_rank, *(self.columns[axis] for axis in remaining_axes)]
-        first, counts = tally(*pack(columns_so_far, sizes, len(self.counts)), self.counts)
-        columns = tuple(c[first] if a in remaining_axes else c for a, c in enumerate(self.columns))
-        return _Search(self.rows, self.rank, self.ranks, columns, counts, self.held_rank[first])
+    cell_of: IndexArray
 
 
-def _places(keys: CodeArray, space: int, sought: CodeArray) -> IndexArray:
-    """For each sought key its place among ascending keys below space, -1 where it is not among them."""
-    if space <= max(4 * len(sought), 1 << 16):
-        table = np.full(space, -1, dtype=np.intp)
-        table[keys] = np.arange(len(keys))
-        return np.asarray(table[sought])
-    place = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    return np.where(keys[place] == sought, place, -1)
+class _PartWalk:
+    """The cells of records of one level vector and a part, after each attribute was rolled up to the levels last asked."""
+
+    def __init__(self, records: Records, levels: IndexArray, part: DictionaryPart) -> None:
+        self._space = records.space
+        self._finest = np.maximum(levels, part.levels)
+        self._axes = np.flatnonzero(self._finest < self._space.heights).tolist()
+        columns = []
+        for axis in self._axes:
+            level = self._finest[axis]
+            offset = self._space.taxonomies[axis].offsets[level]
+            above = (self._space.ancestors[axis][level] - offset).astype(np.int32)
+            columns.append(np.concatenate([above[records.nodes[:, axis]], above[part.columns[axis]]]))
+        counts = np.concatenate([np.zeros(len(records), dtype=np.int64), part.counts])
+        self._path = [self._merged(self._finest.tolist(), tuple(columns), counts, np.arange(len(records)))]
+
+    def _merged(
+        self, levels: list[int], columns: tuple[CodeArray, ...], counts: CountArray, cell_of: IndexArray
+    ) -> _Cells:
+        radices = [self._space.domain.hierarchies[axis].size(levels[axis]) for axis in self._axes]
+        first, number = group(*pack(columns, radices, len(counts)))
+        if len(first) == len(counts):
+            return _Cells(levels, columns, counts, cell_of)
+        sums = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
+        return _Cells(levels, tuple(column[first] for column in columns), sums, number[cell_of])
+
+    def at(self, levels: IndexArray) -> CountArray:
+        wanted = np.maximum(self._finest, levels).tolist()
+        for place, axis in enumerate(self._axes):
+            reached = self._path[place + 1] if place + 1 < len(self._path) else self._path[place]
+            if place + 1 == len(self._path) or reached.levels[axis] != wanted[axis]:
+                below = reached if reached.levels[axis] <= wanted[axis] else self._path[place]
+                del self._path[place + 1 :]
+                self._path.append(self._rolled_up(below, place, axis, wanted[axis]))
+        cells = self._path[-1]
+        return cells.counts[cells.cell_of]
+
+    def _rolled_up(self, cells: _Cells, place: int, axis: int, level: int) -> _Cells:
+        """The cells with one attribute, the one at this place, at a coarser level or the same."""
+        if level == cells.levels[axis]:
+            return cells
+        lifted = self._space.domain.hierarchies[axis].lift(cells.levels[axis], level).astype(np.int32)
+        columns = (*cells.columns[:place], lifted[cells.columns[place]], *cells.columns[place + 1 :])
+        levels = [*cells.levels[:axis], level, *cells.levels[axis + 1 :]]
+        return self._merged(levels, columns, cells.counts, cells.cell_of)
 
 
 # Consistency that forgives misspelling: entries whose base values are similar, not equal (LSFB09 section 7.2).

@@ -131,6 +131,29 @@ class Weights:
             np.asarray(of_attributes, dtype=np.float64),
         )
 
+    def normalized(self, total: float) -> "Weights":
+        """The weights scaled so that those of each person sum to a total (LSFB09 section 3.3).
+
+        Raises SensitivityError if all weights of somebody are 0, or one is infinite.
+        """
+        sums = self._sums()
+        if not np.all(sums > 0):
+            raise SensitivityError("the weights of somebody are all 0, and cannot be scaled")
+        return replace(self, of_terms=self.of_terms * (total / sums))
+
+    def limited(self, total: float) -> "Weights":
+        """The weights of each person scaled down if they sum to more than a total (LSFB09 section 3.3).
+
+        Raises SensitivityError if a weight is infinite.
+        """
+        return replace(self, of_terms=self.of_terms * (total / np.maximum(self._sums(), total)))
+
+    def _sums(self) -> FloatArray:
+        sums = self.of_terms.sum(axis=-1, keepdims=True)
+        if not np.all(np.isfinite(sums)):
+            raise SensitivityError("an infinite weight cannot be scaled")
+        return np.asarray(sums)
+
     def total(self, records: Records, people: IndexArray) -> FloatArray:
         """The contributions of all terms to each record, summed: shape (records,)."""
         total = np.zeros(len(records))

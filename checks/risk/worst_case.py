@@ -14,7 +14,15 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from checks.risk.attackers import consistent_counts, distance_from_root
-from checks.risk.disclosure import DecisionProblem, Disclosure, Optimum, Progress, branch_and_bound, unwatched
+from checks.risk.disclosure import (
+    DecisionProblem,
+    Disclosure,
+    Optimum,
+    Progress,
+    best_of_each,
+    losses_by_vector,
+    unwatched,
+)
 from checks.risk.harm import LeastRisk, TradeOff
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 
@@ -54,7 +62,7 @@ def least_worst_risk(
         Its losses are those under the dictionary of the largest risk. `bound` is a lower bound of the largest risk, less
         the price, of every allowed disclosure; None if this one is proven to be best.
     """
-    start = branch_and_bound(replace(problem, prior=None), objective, progress)
+    start = best_of_each(replace(problem, prior=None), objective, progress)
     if len(problem.dictionaries) == 1 or not np.isfinite(start.risk):
         return start
     weights = np.ones(len(problem.originals)) if problem.weights is None else problem.weights
@@ -101,16 +109,19 @@ class _Search:
     allowed: BoolArray
 
     @property
+    def price(self) -> float:
+        """The loss that one step of utility is worth."""
+        return self.objective.price if isinstance(self.objective, TradeOff) else 0.0
+
+    @property
     def shares(self) -> FloatArray:
         """The share of each kind in means."""
-        weights = self.sizes if self.problem.weights is None else self.problem.weights
-        return np.asarray(weights / weights.sum())
+        return self.problem.shares
 
     def choices(self, rows: IndexArray, levels: IndexArray) -> _Choices:
         """What levels cost some kinds: the loss less the price of the utility. levels: one vector, or one for each."""
-        price = self.objective.price if isinstance(self.objective, TradeOff) else 0.0
         utility = distance_from_root(self.problem.originals[rows].generalized(levels), self.problem.steps)
-        costs = _losses(self.problem, rows, levels) - price * utility
+        costs = _losses(self.problem, rows, levels) - self.price * utility
         return _Choices(rows, np.broadcast_to(levels, (len(rows), self.problem.originals.nodes.shape[1])), costs)
 
     def least(self, start: IndexArray) -> tuple[IndexArray, float | None]:
@@ -135,7 +146,7 @@ class _Search:
         prior = np.full(dictionaries, 1 / dictionaries)
         best, bound = prior, -np.inf
         for _ in range(ROUNDS):
-            found = branch_and_bound(replace(self.problem, prior=tuple(prior)), self.objective)
+            found = best_of_each(replace(self.problem, prior=tuple(prior)), self.objective)
             known.append(self.choices(everybody, found.disclosure.levels))
             risks = np.stack([one.costs @ self.shares for one in known])
             if (value := float(prior @ risks[-1])) > bound:
@@ -158,20 +169,19 @@ class _Search:
 
     def near(self, prior: FloatArray, least: FloatArray, gap: float) -> _Choices | None:
         """All choices of a disclosure that is better by up to the gap; None if they are too many."""
-        rows, heights = np.flatnonzero(self.allowed), self.problem.originals.space.heights
-        if math.prod((heights + 1).tolist()) * len(rows) > MOST_LOSSES:
+        space = self.problem.originals.space
+        if math.prod((space.heights + 1).tolist()) * int(self.allowed.sum()) > MOST_LOSSES:
             return None
-        units = self.shares / self.sizes
-        found, count = [self.choices(np.flatnonzero(~self.allowed), heights)], 0
-        for levels in self.problem.originals.space.level_vectors():
-            utility = self.problem.utility(rows, levels)
-            asked = self.objective.score(utility * 0, utility, utility)[0] == 0
-            some = self.choices(rows[asked], levels)
+        units, vectors = self.shares / self.sizes, space.level_vectors()
+        found, count = [self.choices(np.flatnonzero(~self.allowed), space.heights)], 0
+        for number, losses in losses_by_vector(self.problem, vectors):
+            asked = self.problem.scores(self.objective, vectors[number], np.zeros(len(units)))[0] == 0
+            costs = losses - self.price * self.problem.utility(np.arange(len(units)), vectors[number])
             with np.errstate(invalid="ignore"):
-                is_near = units[asked] * (prior @ some.costs - least[asked]) <= gap * (1 + TOLERANCE)
-            is_near &= np.isfinite(some.costs).all(axis=0)
-            found.append(_Choices(some.kinds[is_near], some.levels[is_near], some.costs[:, is_near]))
-            if (count := count + int(is_near.sum())) > MOST_CHOICES:
+                is_near = self.allowed & asked & (units * (prior @ costs - least) <= gap * (1 + TOLERANCE))
+            kinds = np.flatnonzero(is_near & np.isfinite(costs).all(axis=0))
+            found.append(_Choices(kinds, np.broadcast_to(vectors[number], (len(kinds), len(space))), costs[:, kinds]))
+            if (count := count + len(kinds)) > MOST_CHOICES:
                 return None
         return _joined(found)
 
