@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, levels_told, refinements, refusals
+from checks.attacks.definetti import accuracy, base_rate, confident, definetti, published_groups
 from checks.attacks.knowledge import (
     CertainCell,
     CertainCells,
@@ -27,19 +29,7 @@ from checks.attacks.knowledge import (
     smallest_class,
 )
 from checks.attacks.likely_small import LikelySmall, likely_small
-from checks.attacks.minimality import (
-    FittedLevelDisclosure,
-    Refinement,
-    accuracy,
-    base_rate,
-    confident,
-    definetti,
-    levels_told,
-    published_groups,
-    refinements,
-)
 from checks.attacks.published_counts import USUAL_BOUND, PublishedCounts, published_counts
-from checks.attacks.refusals import Refusals, refusals
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
 from checks.classes import EquivalenceClasses, equivalence_classes

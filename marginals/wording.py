@@ -14,10 +14,9 @@ from marginals.tables.people import RowsPerPerson
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
+    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
     from checks.attacks.likely_small import LikelySmall, Top
-    from checks.attacks.minimality import FittedLevelDisclosure, Refinement
     from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
-    from checks.attacks.refusals import Addition, CertainRange, Refusals
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.claims import Requirements
     from checks.classes import Assessment, Eligibility, KnowledgeNeeded, StrongestRequirements
@@ -38,8 +37,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from checks.attacks.algorithm import Outcome, Refinement
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
-from checks.attacks.minimality import Refinement
 from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, listing
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
@@ -1406,8 +1405,6 @@ def refusal_lines(told: "Refusals", in_words: Callable[[str, int], str], has_tru
 
     in_words: says an attribute at a level. has_truth: whether the hierarchies of the table itself were looked at.
     """
-    from checks.attacks.refusals import Outcome  # slow to import, and few need it
-
     if told.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
     for cell in told.small[:_CERTAIN_LISTED]:
@@ -1472,8 +1469,6 @@ def _missing(addition: "Addition", in_words: Callable[[str, int], str]) -> str:
 
 def _outcome_in_words(addition: "Addition", least: int) -> str:
     """What one addition tells by itself."""
-    from checks.attacks.refusals import Outcome  # slow to import, and few need it
-
     match addition.outcome:
         case Outcome.PROVES:
             count, classes = len(addition.small), len(addition.values)

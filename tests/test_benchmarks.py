@@ -21,7 +21,7 @@ from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 
 from checks import equivalence_classes
-from checks.attacks.minimality import Groups, kept_to_counts, published_groups
+from checks.attacks.definetti import Groups, kept_to_counts, published_groups
 from models import ContingencyTable, Domain, Hierarchy
 from project import ROOT
 

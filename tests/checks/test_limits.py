@@ -7,10 +7,10 @@ from small_limits import gone_beyond, limits_of, listed, run, set_limit
 
 AGAIN = {
     "checks/attacks/test_refusals::test_insiders_conclude_what_the_worlds_with_their_people_say": {
-        "checks.attacks.minimality _MOST_TERMS": 1
+        "checks.attacks.algorithm _MOST_TERMS": 1
     },
     "checks/attacks/test_refusals::test_where_one_class_of_many_can_have_refused_a_pair_it_did": {
-        "checks.attacks.refusals _MOST_LAID_OUT": 0
+        "checks.attacks.algorithm _MOST_LAID_OUT": 0
     },
     "checks/diversity/test_criteria::test_the_verdict_on_each_class_is_that_of_the_definition": {
         "checks.diversity.criterion _MOST_BITS": 1
@@ -100,9 +100,9 @@ ELSEWHERE = {
         "checks.attacks.likely_small": "_MOST_CELLS _MOST_CELLS_IN_ALL _MOST_MARGINS",
     },
     "checks/attacks/test_refusals": {
-        "checks.attacks.minimality": "MOST_CELLS _MOST_VECTORS _MOST_VISITS",
-        "checks.attacks.refusals": (
-            "_MOST_CELLS _MOST_CELLS_IN_ALL _MOST_CHECKS _MOST_CHECKS_IN_ALL _MOST_MARGINS _MOST_NUMBERS_IN_ALL"
+        "checks.attacks.algorithm": (
+            "MOST_CELLS _MOST_CELLS _MOST_CELLS_IN_ALL _MOST_CHECKS _MOST_CHECKS_IN_ALL _MOST_MARGINS "
+            "_MOST_NUMBERS_IN_ALL _MOST_VECTORS _MOST_VISITS"
         ),
     },
     "checks/diversity/test_implications": {"checks.diversity.implications": "LARGEST_L"},

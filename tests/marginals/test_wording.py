@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import KCombinatorial, KLink
-from checks.attacks.minimality import PossibleClaim, Refinement
+from checks.attacks.algorithm import PossibleClaim, Refinement
 from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from checks.attacks.refusals import Outcome, Refusals, refusals
+from checks.attacks.algorithm import Outcome, Refusals, refusals
 from marginals import Attribute, Policy, Table
 from marginals.bundle.reading import over_table
 from marginals.wording import attack_lines

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from brute_force import lifted
 from checks import FactCriteria, FactKind, certain_facts, equivalence_classes
+from checks.attacks.definetti import accuracy, base_rate, confident, definetti, published_groups
 from checks.attacks.knowledge import (
     CertainCells,
     certain_cells,
@@ -25,7 +26,6 @@ from checks.attacks.knowledge import (
     smallest_class,
 )
 from checks.attacks.likely_small import likely_small
-from checks.attacks.minimality import accuracy, base_rate, confident, definetti, published_groups
 from checks.attacks.published_counts import published_counts
 from filled_tables import apart, filled, flat_domain, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables

@@ -15,8 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, Question, parse_diversity, satisfies
-from checks.attacks.minimality import FittedLevelDisclosure, Refinement, level_told, levels_told, refinements
-from checks.attacks.refusals import Outcome, Refusals, refusals
+from checks.attacks.algorithm import (
+    FittedLevelDisclosure,
+    Outcome,
+    Refinement,
+    Refusals,
+    level_told,
+    levels_told,
+    refinements,
+    refusals,
+)
 from filled_tables import counted, filled, flat_domain, of_rows, published
 from marginals import Attribute
 from marginals.tables.group_names import GroupNaming
@@ -590,7 +598,7 @@ def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyP
     margins = [{"age": 0}, {"ill": 0}, {"town": 0}]
     whole = refused(counts, margins, COUNTS)
     assert (whole.together, whole.unexamined) == (True, 0)
-    monkeypatch.setattr(import_module("checks.attacks.refusals"), "_MOST_MARGINS", 0)
+    monkeypatch.setattr(import_module("checks.attacks.algorithm"), "_MOST_MARGINS", 0)
     cut = refused(counts, margins, COUNTS)
     always = {tuple(sorted(addition.margin.items())) for addition in cut.additions} | {
         (("age", 0), ("ill", 0), ("town", 0))
@@ -600,7 +608,7 @@ def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyP
         tuple(TOWNS.attributes)
     }
     assert {"age", "ill"} in [set(cell.levels) for cell in cut.small]
-    monkeypatch.setattr(import_module("checks.attacks.refusals"), "_MOST_LAID_OUT", 0)  # each addition by its bounds
+    monkeypatch.setattr(import_module("checks.attacks.algorithm"), "_MOST_LAID_OUT", 0)  # each addition by its bounds
     bounded = refused(counts, margins, COUNTS)
     assert bounded.unexamined == sum(addition.unexamined for addition in bounded.additions) > 0
 
@@ -611,7 +619,7 @@ def test_within_a_limit_each_addition_is_judged_as_ever_or_not_at_all(
 ) -> None:
     counts, margins = {(0, 0, 0): 4, (0, 1, 0): 3, (0, 1, 1): 2}, [{"age": 0}, {"ill": 0}, {"town": 0}]
     claims: list[Claim] = [MaxentDiversity(parse_diversity("distinct:2"), "ill")]
-    module = import_module("checks.attacks.refusals")
+    module = import_module("checks.attacks.algorithm")
     monkeypatch.setattr(module, "_MOST_LAID_OUT", 6)  # each addition by itself
     ordinary = refused(counts, margins, claims, sensitive=["ill"])
     for name, most in limit.items():
