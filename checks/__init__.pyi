@@ -11,7 +11,6 @@ from checks.claims import MaxentDiversity as MaxentDiversity
 from checks.claims import MinCell as MinCell
 from checks.claims import Question as Question
 from checks.claims import Register as Register
-from checks.claims import Requirements as Requirements
 from checks.claims import parse_claim as parse_claim
 from checks.classes import EquivalenceClasses as EquivalenceClasses
 from checks.classes import equivalence_classes as equivalence_classes
@@ -46,6 +45,7 @@ from checks.maxent.maxent_diversity import maxent_diversity as maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree as SensitiveTree
 from checks.maxent.sensitive_tree import sensitive_tree as sensitive_tree
 from checks.privacy_constraint import PrivacyConstraint as PrivacyConstraint
+from checks.requirements import Requirements as Requirements
 from checks.risk.attackers import Dictionary as Dictionary
 from checks.risk.attackers import Records as Records
 from checks.risk.attackers import RecordSpace as RecordSpace

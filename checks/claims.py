@@ -1,7 +1,6 @@
 """Claims: what a release says of its privacy, and anybody can check on the published marginals.
 
-A new claim is a class with the base `Claim` and a line in the table `_KINDS`. Requirements are what a
-policy demands: claims of a release, and checks of one table.
+A new claim is a class with the base `Claim` and a line in the table `_KINDS`.
 """
 
 from abc import ABC, abstractmethod
@@ -9,8 +8,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from math import inf, isfinite
+from math import inf
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from checks.classes import k_link
@@ -30,21 +28,20 @@ from checks.diversity.registry import demands_nothing, parse_diversity, stated_d
 from checks.diversity.relative import AtLevel, Closeness
 from checks.diversity.text import numbers, spelled
 from checks.errors import CriterionError
-from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
 from checks.labels import ToldByLabels, label_counts
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import MISSING
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a claim is asked: whether it holds of a collection.
+    """The question whether a claim holds of a collection.
 
-    sensitive: the attributes that are set aside. budget: of work for the answer. labels: what readers know from labels.
+    sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell readers.
     """
 
     collection: Collection
@@ -59,9 +56,8 @@ class Claim(ABC):
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
     The release says so once for all its claims. A new claim is a frozen dataclass with this base, and a line in the table
-    at the end. It can be stated, checked and worded; what else can be asked of a claim, those have that it makes sense for:
-    `CountClaim`, `AttributeClaim`, `PartByPart`. Others are right without, if slower to search for than
-    need be.
+    at the end. Its words are in `marginals.claims_in_words`. Some claims have more methods: `CountClaim`, `AttributeClaim`,
+    `PartByPart`. Others are right without, but slower to search for.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
@@ -91,8 +87,8 @@ class Claim(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is demanded, as a finding states it."""
-        stated = {name: value for name, value in self.as_json().items() if name != "criterion"}
+        """The demand as a finding states it: without what the claim rests on."""
+        stated = {name: value for name, value in self.as_json().items() if name not in ("criterion", "basis")}
         return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
     @property
@@ -103,14 +99,6 @@ class Claim(ABC):
     @abstractmethod
     def check(self, question: Question) -> Finding:
         """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
-
-    @abstractmethod
-    def title(self) -> str:
-        """What a reader calls it."""
-
-    def reached_in_words(self, worst: WorstClass) -> str:
-        """What the worst class of a finding reaches, beside what is claimed; empty where there is nothing to say."""
-        return "" if worst.reached is None or not isfinite(worst.reached) else f"Reaches {worst.reached:.4g}"
 
 
 def answer(claim: Claim, question: Question) -> Finding:
@@ -126,14 +114,6 @@ def undecided(claim: Claim, note: str) -> Finding:
     return Finding(claim.criterion, Verdict.UNDECIDED, claim.parameters, None, (Algorithm.NONE,), 0, note)
 
 
-@runtime_checkable
-class MentionsSensitive(Protocol):
-    """A claim that says of the sensitive attributes what becomes of them."""
-
-    def meaning_beside(self, sensitive: Sequence[str]) -> str:
-        """What it says, as a sentence. sensitive: the attributes that are set aside."""
-
-
 def listing(names: Sequence[str], conjunction: str = "and") -> str:
     """Names in a sentence.
 
@@ -141,26 +121,6 @@ def listing(names: Sequence[str], conjunction: str = "and") -> str:
     ('job', 'job, pay and age', 'job or pay')
     """
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def together(sensitive: Sequence[str]) -> str:
-    """Sensitive attributes in a sentence: by name while they are few.
-
-    >>> together(["job", "pay", "age"]), together(["job", "pay", "age", "sex"])
-    ('job, pay and age', 'all 4 sensitive attributes')
-    """
-    return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} sensitive attributes"
-
-
-_MOST_NAMED = 3
-
-
-def meaning_beside(claim: Claim, sensitive: Sequence[str]) -> str:
-    """What a claim that is not about one attribute says of a release with these sensitive attributes, as a sentence."""
-    if isinstance(claim, MentionsSensitive):
-        return claim.meaning_beside(sensitive)
-    assert isinstance(claim, CountClaim | RelaxedDiversity)
-    return claim.meaning()
 
 
 @runtime_checkable
@@ -203,20 +163,12 @@ class AttributeClaim(Claim):
         """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
 
     @abstractmethod
-    def sentence(self, attribute: str, clause: str) -> str:
-        """To whom a clause applies, as a sentence. attribute: what it calls the attribute, or several that it is about."""
-
-    @abstractmethod
     def at_level(self, level: int) -> Self:
         """The same claim where the level it judges has another number."""
 
     @abstractmethod
     def stated_on(self, collection: Collection) -> Self:
         """The same claim by no labels but those that a collection shows, as a release of it states it."""
-
-    @abstractmethod
-    def reason(self) -> str:
-        """What a class has that breaks it: "a distribution of job that is not entropy:6"."""
 
 
 @dataclass(frozen=True)
@@ -360,36 +312,6 @@ class MaxentDiversity(AttributeClaim):
             whose = of_people(self.diversity, self.rows_per_person)
         return AtLevel(whose, self.level) if whose is not None and self.level else whose
 
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"Maximum-entropy diversity of {self.sensitive}{self._at_level}, {self.diversity}"
-
-    @property
-    def _at_level(self) -> str:
-        return f" at level {self.level}" if self.level else ""
-
-    def sentence(self, attribute: str, clause: str) -> str:  # noqa: ARG002 - the reader knows nothing of the attribute
-        """About a reader of all tables together."""
-        return (
-            "For a reader who combines all tables by maximum entropy: given any published values of a person, "
-            f"{clause}.{self._of_whom()}"
-        )
-
-    def _of_whom(self) -> str:
-        """What the claim covers of people who have several rows; empty where there is nothing to say."""
-        if self.rows_per_person is None or self.rows_per_person == 1:
-            return ""
-        return (
-            f" A person has at most {self.rows_per_person:,} rows; the claim is about any one. It holds of one class at "
-            "a time: a person known to be in two classes by several rows, with a value that is the same in all, can be "
-            "exposed by both."
-        )
-
-    def reason(self) -> str:
-        """The wrong distribution."""
-        people = "" if self.rows_per_person is None else " of people"
-        return f"a distribution of {self.sensitive}{self._at_level} that is not {self.diversity}{people}"
-
 
 VERIFIED, ATTESTED = "verified", "attested"
 """What a claim can rest on: the files, which anybody can check, or the word of the publisher, who has the table."""
@@ -422,11 +344,6 @@ class Register(AttributeClaim):
     def stated_in(cls, text: str) -> dict[str, Any]:
         """The text of a diversity; nobody attests what somebody else asks for."""
         return {"diversity": text}
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the diversity."""
-        return {name: value for name, value in super().parameters.items() if name != "basis"}
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection: attested where its counts do not decide it and the publisher says that it holds.
@@ -495,30 +412,6 @@ class Register(AttributeClaim):
         """That of the diversity, of those who have a value: that somebody has none is none that a reader could learn."""
         return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
 
-    def title(self) -> str:
-        """What a reader calls it."""
-        level = f" at level {self.level}" if self.level else ""
-        return f"Diversity of {self.about}{level} for readers with a register, {self.of.diversity}"
-
-    def sentence(self, attribute: str, clause: str) -> str:
-        """What is left to such a reader, unless, and by what model where several tables show the attribute."""
-        said = (
-            "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
-            f"class, unless they assume how {attribute} varies within classes or reason from why these tables were chosen. "
-            f"In these shares, {clause}."
-        )
-        if self.basis == VERIFIED:
-            return said
-        return (
-            f"{said} Several tables show {attribute}: a class is then that of all of them together, and its "
-            "shares are those over all arrangements of the values, equally likely, counted where they are few, else of the "
-            f"maximum-entropy fit. {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
-        )
-
-    def reason(self) -> str:
-        """The wrong distribution."""
-        return self.of.reason()
-
 
 @dataclass(frozen=True)
 class RelaxedDiversity(Claim):
@@ -584,18 +477,6 @@ class RelaxedDiversity(Claim):
         finding = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
         return replace(finding, parameters=self.parameters)
 
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"Relaxed diversity of {self.sensitive}, {self.l} values within epsilon = {spelled(self.epsilon)}"
-
-    def meaning(self) -> str:
-        """The share, which the number of tables is part of."""
-        return (
-            "For a reader who combines all tables by maximum entropy: given any published values of a person, at least "
-            f"{self.l} values of {self.sensitive} are at least (1 - {spelled(self.epsilon)})^p times as probable as the "
-            f"most probable one, p being the number of tables that show {self.sensitive}."
-        )
-
 
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
 SEVERAL_ROWS = "readers with a register are not considered where a person can have several rows"
@@ -613,6 +494,9 @@ class CountClaim(Claim):
 
     is_about_single_margins: ClassVar[bool] = False
     """Whether margins with a junction tree keep it together as soon as each does by itself."""
+
+    is_about_cells: ClassVar[bool] = False
+    """Whether it counts sensitive attributes like the others."""
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
@@ -643,66 +527,15 @@ class CountClaim(Claim):
 
     @property
     def least_cell(self) -> int | None:
-        """The rows that every cell of a margin must have, sensitive attributes counted; None where it demands none."""
-        return None
+        """The rows that every cell of a margin must have, sensitive attributes counted; None if it demands none.
+
+        As many as every class: a class is a union of cells.
+        """
+        return self.least_count if self.is_about_cells else None
 
     def shows_smallest(self, finding: Finding) -> bool:
-        """Whether the count of the worst cell of a finding is the smallest that there is.
-
-        Where it holds and no note says otherwise; where it fails, any cell below k may be shown.
-        """
+        """Return whether the count of the worst cell of a finding is certainly the smallest."""
         return finding.holds and not finding.note
-
-    @property
-    def least_in_words(self) -> str:
-        """So many rows or people."""
-        return counted_in_words(self.k, self.rows_per_person)
-
-    @property
-    def people_in_words(self) -> str:
-        """What follows for the rows of so many people; empty where there is nothing to say."""
-        if self.rows_per_person is None or self.rows_per_person == 1:
-            return ""
-        return f" A person has at most {self.rows_per_person:,} rows, so as many rows are needed for each."
-
-    def reached_in_words(self, worst: WorstClass) -> str:
-        """The rows of the worst class, or its people, beside those claimed."""
-        if worst.count is None:
-            return ""
-        if self.rows_per_person is None or self.rows_per_person == 1:
-            unit = "rows" if self.rows_per_person is None else "people"
-            return f"{worst.count:,.6g} {unit} (limit: at least {self.k:,})"
-        return (
-            f"{worst.count:,.6g} rows, at most {self.rows_per_person:,} of a person; at least {self.least_count:,} rows are "
-            f"claimed, so that they are those of {self.least_in_words}"
-        )
-
-    @abstractmethod
-    def meaning(self) -> str:
-        """What it says, as a sentence."""
-
-    def reason(self) -> str:
-        """What a class has that breaks it: too few rows."""
-        return f"fewer than {self.least_count:,} rows"
-
-
-def counted_in_words(k: int, rows_per_person: int | None) -> str:
-    """So many rows or people.
-
-    >>> counted_in_words(1, None), counted_in_words(1000, 3)
-    ('1 row', '1,000 people')
-    """
-    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
-    return f"{k:,} {one if k == 1 else many}"
-
-
-def counts_below(least: int) -> str:
-    """The counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2.
-
-    >>> counts_below(2), counts_below(3), counts_below(11)
-    ('1', '1 or 2', 'from 1 to 10')
-    """
-    return {2: "1", 3: "1 or 2"}.get(least, f"from 1 to {least - 1:,}")
 
 
 def number_of_rows(text: str) -> int | None:
@@ -769,6 +602,7 @@ class MinCell(CountClaim):
     criterion: ClassVar[str] = "min-cell"
     form: ClassVar[str] = "min-cell=K"
     is_about_single_margins: ClassVar[bool] = True
+    is_about_cells: ClassVar[bool] = True
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection."""
@@ -782,34 +616,9 @@ class MinCell(CountClaim):
             finding = replace(told, criterion=finding.criterion, examined=finding.examined + told.examined)
         return replace(finding, parameters=self.parameters)
 
-    @property
-    def least_cell(self) -> int:
-        """As every class of a margin: a class is a union of cells."""
-        return self.least_count
-
     def shows_smallest(self, finding: Finding) -> bool:
-        """Where it holds every published count was looked at; where it fails, any cell below k may be shown."""
+        """If it holds, every published count was looked at; if it fails, any cell below k may be shown."""
         return finding.holds
-
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"Least count of a cell, {self.k:,}"
-
-    def meaning(self) -> str:
-        """About every cell, and what follows from all of them."""
-        return self.meaning_beside(())
-
-    def meaning_beside(self, sensitive: Sequence[str]) -> str:
-        """That these are counted like the others."""
-        if self.k == 1:
-            return "Any count may be published."
-        counted = f", {together(sensitive)} counted like the others" if sensitive else ""
-        whose = "" if self.rows_per_person is None else " of people"
-        return (
-            f"No published count{whose} is {counts_below(self.k)}{counted}, and no such count can be worked out from the "
-            "tables by differences or otherwise: each combination of values that they together leave possible could be "
-            f"shared by at least {self.least_in_words}.{self.people_in_words}"
-        )
 
 
 @dataclass(frozen=True)
@@ -840,29 +649,6 @@ class KCombinatorial(CountClaim):
         """More margins leave no more room."""
         return inf
 
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"k-combinatorial anonymity, k = {self.k}"
-
-    def meaning(self) -> str:
-        """About all tables together."""
-        return (
-            "Every combination of nonsensitive values that the tables together leave possible could be shared by at least "
-            f"{self.least_in_words}.{self._not_meant}{self.people_in_words}"
-        )
-
-    @property
-    def _not_meant(self) -> str:
-        """What follows for a reader, and what does not."""
-        if self.k == 1:
-            return ""
-        one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
-        few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
-        return (
-            f" So nobody can prove from the tables alone that a combination has only {few}. It does not mean that "
-            f"{self.least_in_words.removeprefix('at least ')} have it."
-        )
-
 
 @dataclass(frozen=True)
 class KLink(CountClaim):
@@ -881,19 +667,6 @@ class KLink(CountClaim):
         """Every count is looked at, so any that is shown is."""
         return finding.worst is not None
 
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"k-link anonymity, k = {self.k}"
-
-    def meaning(self) -> str:
-        """About one table at a time."""
-        return self.meaning_beside(())
-
-    def meaning_beside(self, sensitive: Sequence[str]) -> str:
-        """That these are set aside."""
-        aside = f" ({together(sensitive)} set aside)" if sensitive else ""
-        return f"Each class of a published table{aside} has at least {self.least_in_words}.{self.people_in_words}"
-
 
 @dataclass(frozen=True)
 class MinPublishedCell(CountClaim):
@@ -905,39 +678,16 @@ class MinPublishedCell(CountClaim):
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"
     is_about_single_margins: ClassVar[bool] = True
+    is_about_cells: ClassVar[bool] = True
 
     def check(self, question: Question) -> Finding:
         """The finding on a collection: every published count is looked at."""
         finding = k_link(question.collection, (), self.least_count)
         return replace(finding, criterion=self.criterion, parameters=self.parameters)
 
-    @property
-    def least_cell(self) -> int:
-        """As every class of a margin: a class is a union of cells."""
-        return self.least_count
-
     def shows_smallest(self, finding: Finding) -> bool:
         """Every count is looked at, so any that is shown is."""
         return finding.worst is not None
-
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"Least published count, {self.k:,}"
-
-    def meaning(self) -> str:
-        """About every published count, and what does not follow."""
-        return self.meaning_beside(())
-
-    def meaning_beside(self, sensitive: Sequence[str]) -> str:
-        """That these are counted like the others."""
-        if self.k == 1:
-            return "Any count may be published."
-        counted = f", {together(sensitive)} counted like the others" if sensitive else ""
-        whose = "" if self.rows_per_person is None else " of people"
-        return (
-            f"No published count{whose} is {counts_below(self.k)}{counted}. Whether such a count can be worked out from "
-            f"several tables is not said.{self.people_in_words}"
-        )
 
 
 @dataclass(frozen=True)
@@ -966,11 +716,6 @@ class NoSmallCertain(CountClaim):
         """The claim as a bundle states it."""
         return {**super().as_json(), "basis": self.basis}
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Its `k`."""
-        return {name: value for name, value in super().parameters.items() if name != "basis"}
-
     def check(self, question: Question) -> Finding:
         """The finding on a collection: attested where programs do not refute it and the publisher says that it holds."""
         from checks.small_combinations import refuted  # slow to import, and few need it
@@ -985,25 +730,6 @@ class NoSmallCertain(CountClaim):
     def based_on(self, collection: Collection, _sensitive: Sequence[str]) -> Self:
         """The same claim with the basis that it has where these marginals are published."""
         return replace(self, basis=VERIFIED if collection.is_decomposable else ATTESTED)
-
-    def title(self) -> str:
-        """What a reader calls it."""
-        return f"No combination is certain to be small, k = {self.k}"
-
-    def meaning(self) -> str:
-        """About all tables together, who can check it, and what does not follow."""
-        if self.k == 1:
-            return "Any combination of nonsensitive values may be certain to have any number of rows."
-        one, many = ("row", "rows") if self.rows_per_person is None else ("person", "people")
-        few = f"{counts_below(self.k).removeprefix('from ')} {one if self.k == 2 else many}"
-        word = "" if self.basis == VERIFIED else f" {BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
-        return (
-            f"No combination of nonsensitive values that is looked at is proven by the tables together to have only {few}. "
-            "Where the tables have a junction tree that is any. Else those of up to three values are looked at, at any "
-            "level that a table shows, also with any other value in place of one, and of all attributes at the finest "
-            "published levels; others of more than three only where at most ten attributes are published. A model can still "
-            f"say that one is likely to, and be right.{self.people_in_words}{word}"
-        )
 
 
 # Claims in bundles and in texts. A new one is a line in the first table.
@@ -1069,177 +795,16 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
 
 
-def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
-    """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
+def odds_from_text(text: str) -> Fraction | None:
+    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
 
-    "none" demands nothing of a level. Raises CriterionError for another attribute or form, and for a text that is no
-    diversity.
-
-    >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
-    ['entropy:6', 'distinct:3 at level 1']
+    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
+    (Fraction(3, 2), None)
     """
-    if not isinstance(table, Mapping) or not table:
-        raise CriterionError(
-            'diversity is text such as "entropy:6", or a table of sensitive attributes with a text or a list of texts each, '
-            f'{{ diagnosis = ["entropy:6", "distinct:3"] }}, not {table!r}'
-        )
-    demanded = []
-    for name, by_level in table.items():
-        if name not in sensitive:
-            known = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
-            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {known}")
-        texts = [by_level] if isinstance(by_level, str) else by_level
-        if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
-            raise CriterionError(
-                f'diversity.{name} is a text such as "entropy:6", or a list of texts, one for each level from 0, not '
-                f"{by_level!r}"
-            )
-        for level, text in enumerate(texts):
-            if text == "none":
-                continue
-            try:
-                demanded.append(MaxentDiversity(parse_diversity(text), name, level))
-            except CriterionError as error:
-                raise CriterionError(f"diversity.{name}: {error}") from None
-    return demanded
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """k-link, k-combinatorial, maxent diversity, a least cell, published or derivable, no small certain one; each optional.
-
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
-    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
-    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level:
-    whether a margin that shows coarser sensitive values than a diversity judges may not have a class with one of them
-    alone, unless the criterion allows that of the coarse values. It is no claim: other margins can show finer values,
-    of which the class has several. Raises CriterionError for k below 1, a diversity without a sensitive attribute, or
-    one that cannot be decided of people, and for a register without a diversity or of people of several rows.
-    """
-
-    sensitive: tuple[str, ...] = ()
-    k_link: int | None = None
-    k_combinatorial: int | None = None
-    diversity: Diversity | None = None
-    rows_per_person: int | None = None
-    min_cell: int | None = None
-    diversities: tuple[MaxentDiversity, ...] = ()
-    register: bool = False
-    at_every_level: bool = False
-    no_small_certain: int | None = None
-    min_published_cell: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain", "min_published_cell"):
-            k = getattr(self, name)
-            if k is not None and k < 1:
-                raise CriterionError(f"{name} must be at least 1, got {k}")
-        if (self.diversity is not None or self.diversities) and not self.sensitive:
-            raise CriterionError("a diversity needs an attribute whose role is sensitive")
-        if self.register and not self.diversity_claims:
-            raise CriterionError(
-                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
-                "remove the line register = true"
-            )
-        if self.register and (self.rows_per_person or 1) > 1:
-            raise CriterionError(
-                f"register = true cannot be promised of people of up to {self.rows_per_person} rows each; leave it out, or "
-                "keep one row of each person (one_row)"
-            )
-        for claim in self.diversity_claims:
-            if claim.sensitive not in self.sensitive:
-                listed = ", ".join(self.sensitive)
-                raise CriterionError(
-                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {listed}"
-                )
-            if claim.class_diversity is None:
-                raise CriterionError(
-                    f"the diversity {claim.diversity} cannot be promised of people of up to {self.rows_per_person} rows "
-                    "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
-                )
-
-    def about(self, attribute: str) -> "Requirements":
-        """What is required of a table that shows one of the sensitive attributes and none of the others."""
-        claims_of_attribute = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
-        register = self.register and (self.diversity is not None or bool(claims_of_attribute))
-        return replace(self, sensitive=(attribute,), diversities=claims_of_attribute, register=register)
-
-    @cached_property
-    def class_size(self) -> int | None:
-        """Rows that every class of a table by itself must have; None where no count is demanded.
-
-        A combination of nonsensitive values can have no more rows there than its class has, and no cell has more, so
-        k-link, k-combinatorial and the least cell are all about classes.
-        """
-        return max((claim.least_count for claim in self._count_claims), default=None)
-
-    @cached_property
-    def cell_size(self) -> int | None:
-        """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
-        return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
-
-    @property
-    def least_count(self) -> int:
-        """The largest count that is demanded of anything; 1 where none is."""
-        return max(self.class_size or 1, self.cell_size or 1)
-
-    @cached_property
-    def diversity_claims(self) -> tuple[MaxentDiversity, ...]:
-        """What is demanded of each sensitive attribute, one after another."""
-        of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
-        demanded = dict.fromkeys([*of_each, *self.diversities])
-        return tuple(replace(claim, rows_per_person=self.rows_per_person) for claim in demanded)
-
-    @cached_property
-    def register_claims(self) -> tuple[Register, ...]:
-        """Each diversity, of readers with a register; none where that is not demanded."""
-        of_each = self.diversity_claims if self.register else ()
-        return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
-
-    @property
-    def common_diversity(self) -> Diversity | None:
-        """What every class of a table by itself must satisfy in each sensitive attribute; None where nothing.
-
-        Raises CriterionError where that differs among attributes or levels, or is more than one thing.
-        """
-        demanded = {(claim.diversity, claim.level) for claim in self.diversity_claims}
-        of_all = len(self.diversity_claims) in (0, len(self.sensitive))
-        if len(demanded) > 1 or not of_all or any(level for _, level in demanded):
-            raise CriterionError("this needs one diversity for all sensitive attributes, at level 0")
-        return next((claim.class_diversity for claim in self.diversity_claims), None)
-
-    def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
-        """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
-        from checks.classes import table_diversity, table_findings  # slow to import, and few need it
-
-        sensitive_shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
-        sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
-        findings = [*table_findings(table, sensitive_shown, [], max(sizes, default=None), self.cell_size)]
-        for claim in self.diversity_claims:
-            if claim.sensitive in sensitive_shown and claim.class_diversity is not None:
-                finding = table_diversity(table, claim.sensitive, claim.class_diversity)
-                findings.append(replace(finding, parameters=claim.parameters))
-        if self.rows_per_person is None:
-            return tuple(findings)
-        return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
-
-    def _of_people(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """What was demanded of rows as it is demanded of people."""
-        rows = self.rows_per_person or 1
-        return {**parameters, **({"k": parameters["k"] // rows} if "k" in parameters else {}), "rows_per_person": rows}
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The requirements one by one, as a release claims them: counts, diversity, readers with a register."""
-        return (*self._count_claims, *self.diversity_claims, *self.register_claims)
-
-    @property
-    def _count_claims(self) -> tuple[CountClaim, ...]:
-        demanded: tuple[tuple[type[CountClaim], int | None], ...] = (
-            (KLink, self.k_link),
-            (KCombinatorial, self.k_combinatorial),
-            (NoSmallCertain, self.no_small_certain),
-            (MinCell, self.min_cell),
-            (MinPublishedCell, self.min_published_cell),
-        )
-        return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)
+    name, _, value = text.partition("=")
+    if name != "odds":
+        return None
+    match numbers(value):
+        case [odds]:
+            return odds
+    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")

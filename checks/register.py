@@ -13,8 +13,9 @@ must be known: then arrangements are counted where these are few, else fitted.
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from enum import Enum
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
@@ -37,35 +38,26 @@ from models.tables.hierarchy import Domain, Mask
 CRITERION = "register"
 
 
-class Model(Enum):
-    """How the shares that a reader with a register reaches were found; its value says so in a finding."""
-
-    CLASSES = Algorithm.EVERY_CLASS
-    COUNTED = Algorithm.ARRANGEMENTS
-    FITTED = Algorithm.ITERATIVE_FITTING
-
-
 @dataclass(frozen=True, eq=False)
 class RegisterShares:
-    """What a reader with a register believes of the sensitive value of the people of each joint class.
+    """Beliefs of a reader with a register about the sensitive value of the people of each joint class.
 
-    cells: the joint classes, other sensitive attributes among what they share. people: of each, shape (classes,). values:
-    those of the finest published level. shares: shape (classes, values). exact: the shares of one class, as fractions in any
-    scale; None where they are fitted. distance: how far the exact ones can be from the fitted ones, sum of absolute
-    differences, shape (classes,).
+    cells: the joint classes, other sensitive attributes included. people: shape (classes,). values: of the finest published
+    level. shares: shape (classes, values). exact: the shares of one class as fractions in any scale; None if they are
+    fitted. distance: the largest sum of absolute differences between exact and fitted shares, shape (classes,).
     """
 
     cells: Cells
     people: IndexArray
     values: SensitiveValues
     shares: FloatArray
-    model: Model
+    algorithm: Algorithm
     exact: Callable[[int], Sequence[Fraction]] | None = None
     distance: FloatArray | None = None
 
     @property
     def known(self) -> FloatArray:
-        """The shares of values, 0 for that which says that none is known; shape (classes, values)."""
+        """The shares of values, 0 for values that say that none is known; shape (classes, values)."""
         unknown = standing_for_none(self.values)
         return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
 
@@ -79,12 +71,10 @@ class RegisterShares:
         return self.cells.labels(position)
 
     def worst(self, position: int, reached: float | None = None) -> WorstClass:
-        """A joint class for a reader: its labels, and the shares of its values."""
+        """Return a joint class as that of a finding."""
         labels = self.values.hierarchy.labels[self.values.level]
-        shares = dict(zip(labels, self.shares[position].tolist()))
-        return WorstClass(
-            self.labels(position), distribution={a: share for a, share in shares.items() if share}, reached=reached
-        )
+        distribution = {label: share for label, share in zip(labels, self.shares[position].tolist()) if share}
+        return WorstClass(self.labels(position), distribution=distribution, reached=reached)
 
 
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
@@ -95,33 +85,29 @@ def _own(domain: Domain, attribute: str) -> Mask:
 
 
 def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[Mask]:
-    """The maximal ones of the margins that show a sensitive attribute: the others follow from them."""
-    attribute_mask = _own(domain, sensitive)
-    return maximal_masks([mask for mask in masks if mask & attribute_mask])
+    """Return the maximal margins that show a sensitive attribute: the others follow from them."""
+    return maximal_masks([mask for mask in masks if mask & _own(domain, sensitive)])
 
 
 def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool:
-    """Whether of some maximal margins coarser classes show the sensitive attribute finer, one after the other."""
+    """Return whether coarser classes of some maximal margins show the sensitive attribute finer, one after the other."""
     attribute_mask = _own(domain, sensitive)
     ordered = sorted(masks, key=lambda mask: (mask & attribute_mask).bit_count())
     return all(not finer & ~attribute_mask & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
 
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
-    """What the people of a joint class share."""
-    joint = 0
-    for mask in masks:
-        joint |= mask & ~_own(domain, sensitive)
-    return joint
+    """Return the margin of the joint classes: all that some margins show but the sensitive attribute."""
+    return reduce(or_, masks, 0) & ~_own(domain, sensitive)
 
 
 def without_others(
     domain: Domain, masks: AnyCollection[Mask], sensitive: AnyCollection[str], attribute: str
 ) -> list[Mask] | None:
-    """The tables of an attribute for somebody who knows no other sensitive attribute of anybody, which are summed out.
+    """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
-    An attribute whose tables form a chain can be: given all others it has as many arrangements, whatever these are. None
-    where some attribute linked to this one has no chain.
+    That is possible if the tables of the other one form a chain: it has as many arrangements, whatever the others are. None
+    if some attribute linked to this one has no chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -137,9 +123,9 @@ def without_others(
 def readers_of(
     collection: Collection, attribute: str, sensitive: AnyCollection[str]
 ) -> tuple[Sequence[Mask] | None, ...]:
-    """The tables of an attribute as readers with a register have them: who knows all other sensitive values, who knows none.
+    """Return the tables of an attribute for readers who know all other sensitive values, and for those who know none.
 
-    One reader where both have the same; None for tables of which it is not worked out what they leave.
+    One entry if both are the same; None for tables whose arrangements cannot be worked out.
     """
     masks = showing(collection.domain, collection.masks, attribute)
     if is_chain(collection.domain, masks, attribute):
@@ -154,11 +140,11 @@ def readers_of(
 def register_shares(
     cube: DataCube, masks: Sequence[Mask], sensitive: str, budget: Budget = FULL
 ) -> RegisterShares | None:
-    """The shares that the tables of a sensitive attribute leave; None where the sizes of joint classes are needed, unknown.
+    """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint classes.
 
-    cube: it counts the margins, and knows the joint classes where it can count these. masks: maximal, as `showing` gives
-    them, at least one. Raises TimeOverError when the budget's deadline comes, TooManyCellsError where the joint
-    classes times the values are more than it joins.
+    cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
+    least one. Raises TimeOverError when the budget's deadline comes, TooManyCellsError if the joint classes times the
+    values are more than it joins.
     """
     if is_chain(cube.domain, masks, sensitive):
         return _of_chain(cube, masks, sensitive, budget.deadline)
@@ -189,15 +175,17 @@ def register_shares(
             joint.counts,
             finest.values,
             counted.shares,
-            Model.COUNTED,
+            Algorithm.ARRANGEMENTS,
             lambda place: counted.exact[place],
         )
     fit = fitted_shares(sums, budget.deadline)
-    return RegisterShares(joint, joint.counts, finest.values, fit.shares, Model.FITTED, distance=fit.distance)
+    return RegisterShares(
+        joint, joint.counts, finest.values, fit.shares, Algorithm.ITERATIVE_FITTING, distance=fit.distance
+    )
 
 
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
-    """The product of the shares of all tables, class by class of the one with the finest classes."""
+    """Return the product of the shares of all tables, by class of the table with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
     tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
     attribute_mask = _own(cube.domain, sensitive)
@@ -212,19 +200,17 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
     combinations, vectors = combinations[place_of], vectors[place_of]
 
     def exact(position: int) -> Sequence[Fraction]:
-        """The product of a class."""
         return tree.exact_vector(combinations[position].tolist())
 
-    shares = vectors / vectors.sum(axis=1, keepdims=True)
-    people = classes.counts.sum(axis=1)
-    return RegisterShares(classes, people, tree.values, shares, Model.CLASSES, exact)
+    shares, people = vectors / vectors.sum(axis=1, keepdims=True), classes.counts.sum(axis=1)
+    return RegisterShares(classes, people, tree.values, shares, Algorithm.EVERY_CLASS, exact)
 
 
 # The verdict.
 
 
 def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
-    """Whether the shares of every class satisfy a criterion, and the class that is worst. Raises CriterionError."""
+    """Return whether the shares of every class satisfy a criterion, and the worst class. Raises CriterionError."""
     criterion = diversity.among(reader_shares.values)
     slack = criterion.slack(reader_shares.shares)
     worst = int(slack.argmin())
@@ -255,11 +241,11 @@ _BLOCK = 1 << 15
 
 
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: FloatArray) -> bool:
-    """Whether all shares satisfy the criterion that can be the exact ones.
+    """Return whether all shares satisfy the criterion that can be the exact ones.
 
-    Those that pass are convex, since merging classes that pass gives one that does (`Diversity`). So it is enough that the
-    corners pass of what is so near: some share moved from one value to another, with all values that could be absent and
-    without them. Shares of exactly 0 are: the sums prove that.
+    Passing shares are convex, since merging classes that pass gives one that does (`Diversity`). So it is enough that the
+    corners of the neighbourhood pass: some share moved from one value to another, with all values that could be absent
+    and without them. Shares of exactly 0 stay 0: the sums prove that.
     """
     shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
@@ -286,11 +272,6 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: Fl
     return True
 
 
-def _reached(reader_shares: RegisterShares, diversity: Diversity, position: int) -> float:
-    """The strongest parameter of the criterion that a class satisfies."""
-    return float(diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])[0])
-
-
 UNKNOWN = "several tables show it, and how many people are in each of their joint classes is not published"
 UNLINKED = (
     "several tables show it, and sensitive attributes that stand in one of them beside it do so in others too; what that "
@@ -305,10 +286,10 @@ def register_diversity(
     diversity: Diversity,
     budget: Budget = FULL,
 ) -> Finding:
-    """Whether a criterion holds of what a reader with a register believes of everybody's sensitive value.
+    """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
 
     collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided where the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError when
+    Undecided if the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError when
     the budget's deadline comes before the verdict.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
@@ -333,7 +314,7 @@ def register_diversity(
 def _of_reader(
     collection: Collection, tables: Sequence[Mask] | None, attribute: str, diversity: Diversity, budget: Budget
 ) -> Finding:
-    """Whether a criterion holds of what one reader of `readers_of` believes."""
+    """Return the finding about one reader of `readers_of`."""
     unknown = Finding(CRITERION, Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0)
     if tables is None:
         return replace(unknown, note=UNLINKED)
@@ -342,17 +323,18 @@ def _of_reader(
         if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
         verdict, position = judged(reader_shares, diversity)
-        worst = reader_shares.worst(position, _reached(reader_shares, diversity, position))
+        reached = diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])
+        worst = reader_shares.worst(position, float(reached[0]))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
     except CriterionError as error:
         return replace(unknown, note=f"{attribute}: {error}")
     note = "the shares are within the fit's error of the bound" if verdict is Verdict.UNDECIDED else ""
-    return Finding(CRITERION, verdict, {}, worst, (reader_shares.model.value,), len(reader_shares.shares), note)
+    return Finding(CRITERION, verdict, {}, worst, (reader_shares.algorithm,), len(reader_shares.shares), note)
 
 
 def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollection[str]) -> bool:
-    """Whether the marginals of a collection over nothing else decide what a reader with a register believes."""
+    """Return whether the marginals of a collection alone decide the beliefs of a reader with a register."""
     domain, readers = collection.domain, readers_of(collection, attribute, sensitive)
     if None in readers:
         return False
@@ -362,10 +344,10 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 
 
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
-    """A class of one table at the finest published level that fails a criterion; None where all pass.
+    """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    Where such a class fails, so do people in it: its shares are means of those of the joint classes, and what passes can be
-    merged. Raises CriterionError.
+    If such a class fails, so do people in it: its shares are means of those of the joint classes, and passing classes can
+    be merged. Raises CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:

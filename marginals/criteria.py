@@ -1,10 +1,7 @@
-"""Criteria, and claims about one attribute, in words: what holds in every class, and what the worst class reaches."""
+"""Criteria in words: what holds in every class, and what the worst class reaches."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from math import inf, isfinite
+from math import inf
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, Register, meaning_beside
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.diversity.known import LeavingOut
@@ -22,7 +19,6 @@ from checks.diversity.relative import (
     ProtectedValues,
 )
 from checks.diversity.text import spelled, spelled_labels
-from checks.finding import WorstClass
 
 _WORK = {
     "equal": "half the sum of the absolute differences",
@@ -130,26 +126,3 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
         case Closeness(t=t):
             return f"{value:.4g} away (limit: at most {spelled(t)})"
     return criterion.reached_in_words(value)
-
-
-def claim_clause(claim: AttributeClaim) -> str:
-    """What holds of the attribute in every class: "at least 3 sensitive values remain possible"."""
-    of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
-    return criterion_clause(of.class_diversity or of.diversity)
-
-
-def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
-    """What a claim says of a release with these sensitive attributes, as a sentence."""
-    if isinstance(claim, AttributeClaim):
-        return claim.sentence(claim.about, claim_clause(claim))
-    return meaning_beside(claim, sensitive)
-
-
-def claim_reached(claim: Claim, worst: WorstClass) -> str:
-    """What the worst class of a finding reaches, beside what is claimed; empty if there is nothing to say."""
-    if not isinstance(claim, Register | MaxentDiversity):
-        return claim.reached_in_words(worst)
-    if worst.reached is None or not isfinite(worst.reached):
-        return ""
-    return criterion_reached(claim.of.diversity if isinstance(claim, Register) else claim.diversity, worst.reached)

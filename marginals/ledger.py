@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from checks.changes import CellDifference, Change, Envelope, cells_of, difference, settled, settled_rows
-from checks.claims import MaxentDiversity, MinCell, Requirements
+from checks.claims import MaxentDiversity, MinCell
 from checks.finding import Finding, Verdict
+from checks.requirements import Requirements
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest

@@ -7,20 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from checks.claims import (
-    LEAST_DEMAND,
-    MOST_ROWS,
-    Claim,
-    Requirements,
-    is_number_of_rows,
-    parse_claim,
-    shown,
-    why_no_demand,
-)
+from checks.claims import LEAST_DEMAND, MOST_ROWS, Claim, is_number_of_rows, parse_claim, shown, why_no_demand
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, verdict_of_all
+from checks.requirements import Requirements
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.messages import LONGEST_WORDS, is_words

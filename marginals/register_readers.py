@@ -95,7 +95,7 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         max(shares.certain for shares in known),
         most.labels(place),
         most.values.hierarchy.labels[most.values.level][value],
-        most.model.value.value,
+        most.algorithm.value,
     )
 
 

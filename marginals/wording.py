@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from checks.attacks.likely_small import LikelySmall, Top
     from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
-    from checks.claims import Requirements
     from checks.classes import Assessment, Eligibility, KnowledgeNeeded, StrongestRequirements
     from checks.diversity.implications import WeakestImplying
     from checks.reidentification import Reidentification, Risk, Uniqueness
+    from checks.requirements import Requirements
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult
     from marginals.anonymizers.local_recoding import LocalRecoding
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from marginals.estimates import Estimate
     from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
-    from models.search import SearchResult
+    from models.search.problem import SearchResult
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,10 +39,19 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.algorithm import Outcome, Refinement
 from checks.attacks.knowledge import CertainCell, CertainCells, Reconstruction
-from checks.claims import AttributeClaim, Claim, CountClaim, counted_in_words, counts_below, listing
+from checks.claims import AttributeClaim, Claim, CountClaim, listing
 from checks.finding import Algorithm, Verdict
 from marginals.attacks import DisclosureMeasures, Threshold
-from marginals.criteria import claim_clause, claim_meaning, claim_reached
+from marginals.claims_in_words import (
+    claim_clause,
+    claim_meaning,
+    claim_reached,
+    claim_reason,
+    claim_sentence,
+    claim_title,
+    counted_in_words,
+    counts_below,
+)
 from marginals.estimates import assumption, listed
 from marginals.named_rules import JudgedDemand, JudgedRule, rule_names
 from marginals.register_readers import ATTESTED, RegisterReaders
@@ -242,7 +251,7 @@ def in_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> ClaimI
     worst = finding.worst_class
     said, lead = _VERDICTS[finding.verdict]
     return ClaimInWords(
-        claim.title(),
+        claim_title(claim),
         _unpublished(claim) if Algorithm.NOT_PUBLISHED in finding.algorithms else claim_meaning(claim, sensitive),
         finding.verdict.value,
         said,
@@ -264,7 +273,7 @@ def _clause_and_readers(claim: Claim, finding: Finding) -> tuple[str, str]:
     )
     if tells_alone or not isinstance(claim, AttributeClaim):
         return "", ""
-    return claim_clause(claim), claim.sentence("each of these attributes", "the following holds")
+    return claim_clause(claim), claim_sentence(claim, "each of these attributes", "the following holds")
 
 
 def _unpublished(claim: Claim) -> str:
@@ -641,7 +650,7 @@ def _left_by(claim: Claim) -> str:
     """The group that a claim refuses: "a group of 1 to 9 rows"."""
     if isinstance(claim, CountClaim):
         return few_rows(claim.least_count)
-    return f"a group with {claim.reason()}" if isinstance(claim, AttributeClaim) else "a group that it refuses"
+    return f"a group with {claim_reason(claim)}" if isinstance(claim, AttributeClaim) else "a group that it refuses"
 
 
 def few_rows(least: int) -> str:
@@ -940,7 +949,7 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
     if search.value is None:
         return ""
     if not price:
-        from models.search import CliqueScore  # slow to import, and few need it
+        from models.search.problem import CliqueScore  # slow to import, and few need it
 
         by_score = isinstance(report.objective, CliqueScore)
         return (

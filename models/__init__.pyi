@@ -56,7 +56,7 @@ from models.programs.consistent_tables import possible_cells as possible_cells
 from models.search.exact import exact as exact
 from models.search.greedy import forward as forward
 from models.search.greedy import stepwise as stepwise
-from models.search.lattice_bounds import with_bound as with_bound
+from models.search.lower_bound import with_bound as with_bound
 from models.search.problem import KL as KL
 from models.search.problem import LikelihoodRatio as LikelihoodRatio
 from models.search.problem import MarginLimits as MarginLimits

@@ -15,10 +15,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.claims import Requirements
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
 from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
+from checks.requirements import Requirements
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.anonymizers.measures import average_class_size, classification_metric, discernibility
 from marginals.errors import InputError, NothingPublishableError

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checks.claims import Requirements
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
+from checks.requirements import Requirements
 from marginals.anonymizers.lattice import minimal_levels
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError

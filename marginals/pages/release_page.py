@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from checks.attacks.published_counts import published_counts
-from checks.claims import AttributeClaim, CountClaim, counts_below, listing, together
+from checks.claims import AttributeClaim, CountClaim, listing
 from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent
+from marginals.claims_in_words import counts_below, together
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at

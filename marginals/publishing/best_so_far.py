@@ -8,7 +8,7 @@ from math import inf
 from typing import Protocol, runtime_checkable
 
 from models.graphs.junction_tree import Collection
-from models.search import Position, Problem
+from models.search.problem import Position, Problem
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 

@@ -24,7 +24,7 @@ from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
 from models.installed import name_of
-from models.search import GivenStrategy
+from models.search.doors import GivenStrategy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,10 @@ from decimal import Decimal
 from itertools import islice, product
 from math import isfinite
 
-from checks.claims import MinCell, Requirements
+from checks.claims import MinCell
 from checks.classes import nonsensitive_part
 from checks.finding import Finding
+from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
 from marginals.names import level_name, margin_in_words, number_of
@@ -22,7 +23,7 @@ from marginals.tables.intervals import interval
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
-from models.search import Constraint
+from models.search.problem import Constraint
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Mask
 

@@ -11,21 +11,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from checks.claims import (
-    LEAST_DEMAND,
-    MOST_ROWS,
-    MaxentDiversity,
-    Requirements,
-    diversities_by_attribute,
-    is_number_of_rows,
-    shown,
-    why_no_demand,
-)
+from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, shown, why_no_demand
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
 from checks.population import bayes_optimal, delta_presence, k_map
+from checks.requirements import Requirements, diversities_by_attribute
 from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import elements_of, require, require_share, require_whole_number
 from marginals.bundle.content import KNOWN
@@ -44,23 +36,10 @@ from models.graphs.junction_tree import Collection, maximal_masks
 from models.installed import BASES as BASE_GROUP
 from models.installed import STRATEGIES as STRATEGY_GROUP
 from models.installed import installed, installed_names, name_of, refusal
-from models.search import (
-    STRATEGIES,
-    Constraint,
-    GivenObjective,
-    GivenStrategy,
-    Measure,
-    PenalizedDivergence,
-    Refusal,
-    RefusalScope,
-    Strategy,
-    WantedAnalyses,
-    WantedMargin,
-    has_best_model,
-    objective_of,
-    strategy_of,
-)
-from models.search.problem import additive
+from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
+from models.search.problem import Constraint, PenalizedDivergence, Refusal, RefusalScope, Strategy, additive
+from models.search.selection import STRATEGIES
+from models.search.wanted import Measure, WantedAnalyses, WantedMargin
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
@@ -476,7 +455,7 @@ class Policy:
             objective = objective_of(self.objective, 1)
         except (SelectionError, ExtensionError) as error:
             raise InputError(str(error)) from None
-        if not has_best_model(objective):
+        if not isinstance(objective, PenalizedDivergence):
             raise InputError(
                 f"the objective {name_of(self.objective)} is a rule for stopping a search, by which no release is the best; "
                 "take one whose gains add up, or a score of cliques"

@@ -1,8 +1,9 @@
 """What is demanded where nobody has said what: the diversity of a sensitive attribute, and the weight of an analysis."""
 
-from checks.claims import MaxentDiversity, Requirements
+from checks.claims import MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
+from checks.requirements import Requirements
 from marginals.anonymizers.lattice import finest_level
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table

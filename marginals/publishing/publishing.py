@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register, Requirements
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.labels import LabelTells, ToldByLabels
+from checks.requirements import Requirements
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 
-from checks.claims import Question, Requirements, answer, undecided
+from checks.claims import Question, answer, undecided
 from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
+from checks.requirements import Requirements
 from marginals.anonymizers.lattice import Progress as Settled
 from marginals.anonymizers.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
 from marginals.anonymizers.recoded_file import is_file, published_base
@@ -26,8 +27,12 @@ from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search import (
-    STRATEGIES,
+from models.search.chance import without_chance_edges
+from models.search.cross_validation import errors_of_pairs
+from models.search.greedy import polished, rebuilt
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
+from models.search.portfolio import portfolio
+from models.search.problem import (
     MarginLimits,
     PenalizedDivergence,
     Problem,
@@ -35,14 +40,8 @@ from models.search import (
     SearchResult,
     Stop,
     from_independence,
-    polished,
-    rebuilt,
-    with_bound,
-    without_chance_edges,
 )
-from models.search.cross_validation import errors_of_pairs
-from models.search.lower_bound import LARGEST_LATTICE, lattice_size
-from models.search.portfolio import portfolio
+from models.search.selection import STRATEGIES
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -187,15 +186,9 @@ def _nothing(table: Table, parts: list[Requirements]) -> str:
     return told + (f" ({'; '.join(listed)})" if listed else "")
 
 
-_BEYOND = 1 / 5
-"""Share of the time limit that bounds may take beyond it where the lattice is too large to be laid out. Counting all margins
-may take what the search left as well, but no more than half of what it took."""
-
-_FOR_THE_BOUND = 0.5
-"""Seconds beyond the time limit for a bound otherwise; and for a better one after a shorter search."""
-
-_OF_THE_SEARCH = 1 / 10
-"""Of the time that a search took, what a bound may take where the lattice is too large to be laid out."""
+_OF_THE_SEARCH, _FOR_THE_BOUND = 1 / 10, 0.5
+"""Share of the time that a search took, and seconds at least, that a bound may take beyond the time limit. If the lattice is
+too large to be laid out, it may take no more than that in any case."""
 
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
@@ -520,12 +513,11 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
 
     is_for_all: whether the search may take a part only of the time that there is for everything.
     """
-    spent, beyond = searching.clock() - begun, _BEYOND * (searching.at - begun)
-    is_large = lattice_size(search.problem) > LARGEST_LATTICE
-    deadline = searching.later(beyond if is_large and not is_for_all else _FOR_THE_BOUND)
-    if is_large:
-        deadline = deadline.earlier(max(_OF_THE_SEARCH * spent, _FOR_THE_BOUND))
-    return with_bound(search.result, search.problem, deadline, beyond, max(spent, _FOR_THE_BOUND)).bound
+    seconds = max(_OF_THE_SEARCH * (searching.clock() - begun), _FOR_THE_BOUND)
+    deadline = searching.later(_FOR_THE_BOUND if is_for_all else seconds)
+    if lattice_size(search.problem) > LARGEST_LATTICE:
+        deadline = deadline.earlier(seconds)
+    return with_bound(search.result, search.problem, deadline).bound
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:

@@ -20,7 +20,8 @@ from models.graphs.basis import Kind
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search import STRATEGIES, Problem, RefusedMove, SearchResult, Stop
+from models.search.problem import Problem, RefusedMove, SearchResult, Stop
+from models.search.selection import STRATEGIES
 from models.tables.hierarchy import Mask
 
 _ROWS_REFINED = 5_000_000

@@ -12,11 +12,11 @@ from checks.claims import (
     MaxentDiversity,
     Register,
     claims_from_text,
-    diversities_by_attribute,
     number_of_rows,
 )
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
+from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, listed, unjudged

@@ -9,11 +9,11 @@ from typing import Any
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from checks.claims import Requirements
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
+from checks.requirements import Requirements
+from marginals.claims_in_words import claim_meaning, claim_title
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
-from marginals.criteria import claim_meaning
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import Policy, base_names, strategy_names
@@ -205,7 +205,7 @@ def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[s
     """What a release under a policy claims, in words."""
     try:
         requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
-        return [(claim.title(), claim_meaning(claim, sensitive)) for claim in requirements.claims]
+        return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from marginals.bundle.writing import identity_of
-from marginals.criteria import claim_meaning
+from marginals.claims_in_words import claim_meaning, claim_title
 from marginals.names import margin_in_words
 from marginals.pages.release_page import pairs_shown
 from marginals.release.release import Release
@@ -61,7 +61,7 @@ class Preview:
             for pair in pairs_shown(release.everything).listed
             if pair.kind in _ASSUMED and not set(pair.names) & set(lacking)
         ]
-        claims = tuple((claim.title(), claim_meaning(claim)) for claim in release.claims)
+        claims = tuple((claim_title(claim), claim_meaning(claim)) for claim in release.claims)
         return cls(
             identity_of(release.published),
             tables,

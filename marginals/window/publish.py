@@ -10,11 +10,11 @@ from urllib.parse import quote
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from checks.claims import counts_below
 from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import Replacement, replacement_of
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.snapshot import Snapshot
+from marginals.claims_in_words import counts_below
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.named_rules import rules_of

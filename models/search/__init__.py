@@ -1,109 +1,36 @@
-"""Model search: strategies that look for the best valid decomposable collection that a constraint allows."""
+"""Model search: strategies that look for the best decomposable collection that a constraint allows.
 
-from models.search.chance import by_divergence, settled, without_chance_edges
-from models.search.doors import OBJECTIVES, GivenObjective, GivenStrategy, has_best_model, objective_of, strategy_of
-from models.search.exact import exact
-from models.search.greedy import (
-    Climb,
-    backward,
-    both,
-    forward,
-    look_ahead,
-    polished,
-    rebuild,
-    rebuilt,
-    result_of,
-    stepwise,
-)
-from models.search.lattice_bounds import with_bound
-from models.search.metaheuristics import anneal, genetic
-from models.search.portfolio import portfolio
+Names for own strategies and objectives; `models` offers the others.
+"""
+
+from models.search.doors import objective_of, strategy_of
+from models.search.greedy import forward, result_of
 from models.search.problem import (
-    KL,
     BDeu,
-    Change,
     CliqueScore,
-    Constraint,
     LikelihoodRatio,
-    MarginLimits,
-    Objective,
     PenalizedDivergence,
     Position,
     Problem,
-    PruningConstraint,
     Refusal,
-    RefusalScope,
-    RefusedMove,
     SearchResult,
     Step,
-    Stop,
-    Strategy,
-    Unconstrained,
-    aic,
-    bic,
-    from_independence,
 )
-from models.search.selection import NO_LIMITS, STRATEGIES, Limits, SelectedModel, fitted, select, window
-from models.search.variable_depth import by_pairs
-from models.search.wanted import Measure, WantedAnalyses, WantedMargin
+from models.search.selection import select
 
 __all__ = [
-    "KL",
-    "NO_LIMITS",
-    "OBJECTIVES",
-    "STRATEGIES",
     "BDeu",
-    "Change",
-    "Climb",
     "CliqueScore",
-    "Constraint",
-    "GivenObjective",
-    "GivenStrategy",
     "LikelihoodRatio",
-    "Limits",
-    "MarginLimits",
-    "Measure",
-    "Objective",
     "PenalizedDivergence",
     "Position",
     "Problem",
-    "PruningConstraint",
     "Refusal",
-    "RefusalScope",
-    "RefusedMove",
     "SearchResult",
-    "SelectedModel",
     "Step",
-    "Stop",
-    "Strategy",
-    "Unconstrained",
-    "WantedAnalyses",
-    "WantedMargin",
-    "aic",
-    "anneal",
-    "backward",
-    "bic",
-    "both",
-    "by_divergence",
-    "by_pairs",
-    "exact",
-    "fitted",
     "forward",
-    "from_independence",
-    "genetic",
-    "has_best_model",
-    "look_ahead",
     "objective_of",
-    "polished",
-    "portfolio",
-    "rebuild",
-    "rebuilt",
     "result_of",
     "select",
-    "settled",
-    "stepwise",
     "strategy_of",
-    "window",
-    "with_bound",
-    "without_chance_edges",
 ]

@@ -13,22 +13,22 @@ KL divergence, and what it finds is settled: additions and removals in turn, by 
 
 from dataclasses import replace
 from functools import wraps
+from math import inf
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import RemoveEdge
 from models.search.greedy import Climb, from_both, result_of
-from models.search.problem import KL, LEAST_GAIN, Change, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
+from models.search.problem import KL, LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
 from models.tables.data_cube import DOUBTFUL
-from models.tables.hierarchy import Mask
 
 
 def priced(problem: Problem, times: float) -> Problem:
-    """The problem with so many times the price of a parameter."""
+    """Return the problem with so many times the price of a parameter."""
     return replace(problem, objective=PenalizedDivergence(times * problem.price))
 
 
 def stalls_by_price(problem: Problem) -> bool:
-    """Whether parameters have a price and attributes have levels, of which a coarse one may not pay by itself."""
+    """Return whether parameters have a price and attributes have levels, of which a coarse one may not pay by itself."""
     return isinstance(problem.objective, PenalizedDivergence) and bool(problem.price) and problem.has_levels
 
 
@@ -49,27 +49,26 @@ def or_from_forward(search: Strategy) -> Strategy:
 
     By the divergence it is no worse; of two collections the better one by the divergence may settle to the worse one.
     """
-    by_search, by_forward = by_divergence(search), by_divergence(from_both)
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        finding = by_search(problem, stop)
+        result = by_divergence(search)(problem, stop)
         if not stalls_by_price(problem) or stop():
-            return finding
+            return result
         try:
-            other = by_forward(problem, stop)
+            other = by_divergence(from_both)(problem, stop)
         except NothingAllowedError:
-            return finding
-        best = min(finding, replace(other, strategy=finding.strategy), key=_value)
-        return replace(best, evaluated=finding.evaluated + other.evaluated)
+            return result
+        best = min(result, replace(other, strategy=result.strategy), key=_value)
+        return replace(best, evaluated=result.evaluated + other.evaluated)
 
     return strategy
 
 
 def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """What a search has found, made better by single moves until none gains: at once, and at a higher price before that.
+    """Improve a result by single moves until none gains: at once, and at a higher price before that.
 
-    The better of the two, and of what it was; what the higher price takes away first leaves room for what pays.
+    The better of the two, and of the result itself; moves that do not pay the higher price leave room for others.
     """
     best, evaluated = result_of(result.strategy, problem, problem.position(result.cliques), 0, result.steps), 0
     for prices in ((1.0,), (DOUBTFUL, 1.0)):
@@ -78,17 +77,16 @@ def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
             climb = Climb(priced(problem, times), position, stop)
             climb.settle()
             position, steps, evaluated = climb.position, [*steps, *climb.steps], evaluated + climb.evaluated
-        search_result = result_of(result.strategy, problem, position, 0, steps)
-        if _value(search_result) < _value(best) - LEAST_GAIN:
-            best = search_result
+        settled_result = result_of(result.strategy, problem, position, 0, steps)
+        if _value(settled_result) < _value(best) - LEAST_GAIN:
+            best = settled_result
     return replace(best, evaluated=result.evaluated + evaluated)
 
 
 def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """A collection without edges that chance explains: those that do not pay twice the price, nor does their pair by itself.
+    """Remove edges that chance explains: those that do not pay twice the price, nor does their pair by itself.
 
-    The objective can grow by it, by less than the price of the edges. An edge of an analysis that is wanted counts what it
-    gains there.
+    The objective can grow by less than the price of these edges. An edge of a wanted analysis counts its gain there.
     """
     if not problem.price:
         return result
@@ -111,23 +109,14 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
 
 
 def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
-    """Whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
-    first, second = (_shown(problem, vertex) for vertex in (edge.first, edge.second))
-    change = pair_change(problem, first, second)
-    return problem.objective.gain(change.divergence, change.parameters) > LEAST_GAIN
-
-
-def _shown(problem: Problem, vertex: int) -> Mask:
-    return problem.cube.domain.coarser_steps(vertex) | 1 << vertex
-
-
-def pair_change(problem: Problem, first: Mask, second: Mask) -> Change:
-    """What a margin of two attributes changes that are independent otherwise."""
-    entropy, complexity = problem.cube.entropy, problem.cube.complexity
-    together = first | second
-    saved = entropy(first) + entropy(second) - entropy(together)
-    return Change(saved, complexity(together) - complexity(first) - complexity(second), together)
+    """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
+    first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
+    saved, added = (
+        of_margin(first) + of_margin(second) - of_margin(first | second)
+        for of_margin in (problem.cube.entropy, problem.cube.complexity)
+    )
+    return problem.objective.gain(saved, -added) > LEAST_GAIN
 
 
 def _value(result: SearchResult) -> float:
-    return float("inf") if result.value is None else result.value
+    return inf if result.value is None else result.value

@@ -23,24 +23,23 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
 _DIVISIONS = 2
-"""How often the rows are divided; of one division alone, chance decides more often."""
+"""Divisions of the rows; of one division alone, chance decides more often."""
 
 _PAIRS = 400
-"""Tables of two attributes that are compared, at most; of more, so many that are drawn at random."""
+"""Tables of two attributes that are compared, drawn at random if there are more."""
 
 _CELLS = 1 << 20
-"""Of a table that is compared."""
+"""Cells of a table that is compared, at most."""
 
 
 def errors_of_pairs(
     collections: Sequence[AnyCollection[Mask]], rows: ContingencyTable, seed: int, stop: Stop
 ) -> FloatArray | None:
-    """The mean total variation between tables of two attributes that a collection expects and those of other rows.
+    """Return the mean total variation between tables of two attributes by each collection and those of other rows.
 
     collections: each with a junction tree, over the attributes of the table. rows: of all attributes at base values. Tables
-    are those at the finest level at which any of the collections shows an attribute, the same for all. The result has shape
-    (collections,), 0 where there is no such table; tables of models that are too large to be laid out are left out. None
-    where it is time to stop.
+    are at the finest level at which any collection shows an attribute. The result has shape (collections,), 0 without any
+    table; tables of models that are too large to be laid out are left out. None if stopped.
     """
     domain, rng = rows.domain, np.random.default_rng(seed)
     levels = _finest_levels(collections, rows)
@@ -66,7 +65,7 @@ def errors_of_pairs(
 
 
 def _finest_levels(collections: Sequence[AnyCollection[Mask]], rows: ContingencyTable) -> dict[str, int]:
-    """Of each attribute that any of the collections shows, the finest level at which one does."""
+    """Return the finest level of each attribute at which some collection shows it."""
     cube = DataCube([rows])
     shown = [MarginalModel(Collection.of(cube, collection)).finest_levels for collection in collections]
     levels = {name: min(levels[name] for levels in shown) for name in rows.attributes}
@@ -74,9 +73,8 @@ def _finest_levels(collections: Sequence[AnyCollection[Mask]], rows: Contingency
 
 
 def _halves(rows: ContingencyTable, rng: np.random.Generator) -> tuple[DataCube, DataCube]:
-    """The rows divided at random, each going to either half alike."""
-    drawn = rng.binomial(rows.counts, 1 / 2)
-    codes = dict(zip(rows.attributes, rows.codes))
+    """Divide the rows at random into two halves."""
+    drawn, codes = rng.binomial(rows.counts, 1 / 2), dict(zip(rows.attributes, rows.codes))
     first, second = (
         DataCube([ContingencyTable.from_cells(rows.domain, rows.margin, codes, counts)])
         for counts in (drawn, rows.counts - drawn)

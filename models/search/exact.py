@@ -15,7 +15,7 @@ What is wanted makes no objective smaller, so the bound counts without it and ho
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
@@ -26,18 +26,7 @@ from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
 from models.search.chance import by_divergence, stalls_by_price
 from models.search.greedy import both, from_both, rebuilt, result_of
-from models.search.lattice_bounds import BlockBound, BlockLattices, block_bound, related_blocks
-from models.search.lower_bound import (
-    LARGEST_LATTICE,
-    LowerBound,
-    Node,
-    allowed_margins,
-    lattice_size,
-    lower_bound,
-    of_margins,
-    score,
-    whole_grid,
-)
+from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
 from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, Strategy
 from models.tables.hierarchy import Mask
 
@@ -46,9 +35,6 @@ _TIE = 1e-11
 
 _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
-
-_MOST_MARGINS = 1 << 17
-"""Margins that are looked at, at most: where more may be allowed by themselves, nothing is proven."""
 
 _ROUNDS = 50
 """Rounds of rebuilding without a better collection, after which a large lattice is gone through from the best one."""
@@ -124,8 +110,7 @@ def _improved(problem: Problem, stop: Stop, initial: SearchResult, is_enough: St
     def ends() -> bool:
         return is_enough() or stop()
 
-    looks = count()
-    if (allowed := allowed_margins(problem, lambda: stop() or next(looks) >= _MOST_MARGINS)) is None:
+    if (allowed := allowed_margins(problem, stop)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
     if initial.value == inf or keeps_to_its_pivot(problem, initial.cliques):
@@ -165,15 +150,6 @@ def _require_some(result: SearchResult) -> None:
         )
 
 
-def _bound(problem: Problem, allowed: Mapping[Mask, Node]) -> LowerBound | BlockBound:
-    """What is still to come of collections of some margins costs at least so much; in a large lattice block by block."""
-    if lattice_size(problem) <= LARGEST_LATTICE:
-        return lower_bound(problem, allowed)
-    grid = whole_grid(problem)
-    lattices = BlockLattices(problem, of_margins(problem, allowed, grid), grid)
-    return block_bound(lattices, related_blocks(lattices, LARGEST_LATTICE))
-
-
 class _State(NamedTuple):
     """A collection on the way. cost: of its cliques less its separators, in nats. judged: whether the margins that the
     constraint judges together are complete, and allowed.
@@ -187,7 +163,7 @@ class _State(NamedTuple):
 
 class _Search:
     def __init__(
-        self, problem: Problem, initial: SearchResult, allowed: Mapping[Mask, Node], stop: Stop, pivot: Mask
+        self, problem: Problem, initial: SearchResult, allowed: Sequence[Mask], stop: Stop, pivot: Mask
     ) -> None:
         self.problem, self.stop, self.pivot = problem, stop, pivot
         self.depends_on_more = False
@@ -197,9 +173,9 @@ class _Search:
         self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
         self.steps = list(initial.steps)
         self.evaluated = initial.evaluated
-        free = {mask: node for mask, node in allowed.items() if not mask & pivot}
+        free = [mask for mask in allowed if not mask & pivot]
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
-        self._bounds = {False: _bound(problem, allowed), True: _bound(problem, free)}
+        self._bounds = {False: lower_bound(problem, allowed), True: lower_bound(problem, free)}
         self._scores: dict[Mask, float] = {0: 0.0}
         self._to_go: dict[bool, dict[Mask, float]] = {False: {}, True: {}}
         self._queue: list[tuple[float, int, _State]] = []

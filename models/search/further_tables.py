@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
@@ -43,9 +42,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class FurtherLimits:
-    """When to stop. tables: in all; cells: of all of them together, empty ones included; None for as many as gain.
+    """Limits on all further tables and their cells, empty ones included (None: no limit), and the least gain of a table.
 
-    least_gain: in total variation of the table's own attributes, from 0 to 1. Raises SelectionError for negative ones.
+    least_gain: in total variation of the table's own attributes, from 0 to 1. Raises SelectionError for negative limits.
     """
 
     tables: int | None = None
@@ -66,71 +65,51 @@ NO_LIMITS = FurtherLimits()
 
 @dataclass(frozen=True, eq=False)
 class FurtherTable:
-    """A margin, and by how much it brings the answer about its attributes nearer to the data, in total variation."""
+    """A margin. gain: by how much it brings the answer about its attributes nearer to the data, in total variation."""
 
     mask: Mask
     gain: float
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    """What is answered about some attributes at their finest published levels. error: total variation to the data."""
-
-    beliefs: FloatArray
-    error: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Judge:
-    """What is answered about some attributes, beside one set of tables or another.
-
-    shown: what all published tables say of the attributes. The data is the cube's table of them at base values.
-    """
+class _Attributes:
+    """Attributes whose answers are compared with the data. shown: the part of all published tables that shows them."""
 
     core: MarginalModel
-    attributes: tuple[str, ...]
+    names: tuple[str, ...]
     shown: Collection
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
-        return self.core.domain
 
     @cached_property
     def data(self) -> ContingencyTable:
         """The counts at base values."""
-        return self.core.collection.cube.table(self.domain.mask(dict.fromkeys(self.attributes, 0)))
+        return self.core.collection.cube.table(self.core.domain.mask(dict.fromkeys(self.names, 0)))
 
-    def answer(self, candidate: Mask = 0) -> _Answer:
-        """The answer beside one more table."""
+    def error(self, candidate: Mask = 0) -> float:
+        """Return the total variation between the data and the answer beside one more table.
+
+        The answer is at the finest published levels; the values below a published one share its count equally.
+        """
         part = Collection.of(self.shown.cube, (*self.shown.masks, candidate))
-        grid = Grid.of(part, {a: part.finest_levels[a] for a in self.attributes})
+        grid = Grid.of(part, {a: part.finest_levels[a] for a in self.names})
         if prod(grid.shape) > _CELLS:
-            raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(self.attributes)}")
+            raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(self.names)}")
         beliefs = grid.cut(self.core.expected(grid.levels))
         grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
-        return _Answer(beliefs, self._error(grid, beliefs))
-
-    def _error(self, grid: Grid, beliefs: FloatArray) -> float:
-        """The total variation between the data and beliefs, which values below a published one share equally."""
-        data, places = self.data, []
-        share = np.ones(len(data))
+        places, share = [], np.ones(len(self.data))
         for a, level in grid.levels.items():
-            hierarchy = self.domain.hierarchy(a)
-            above = hierarchy.lift(0, level)[data.column(a, 0)]
+            hierarchy = self.core.domain.hierarchy(a)
+            above = hierarchy.lift(0, level)[self.data.column(a, 0)]
             places.append(np.searchsorted(grid.codes[a], above))
             share /= hierarchy.leaf_counts(level)[above]
         expected = beliefs[tuple(places)] * share
-        return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
+        return float(np.maximum(self.data.counts - expected, 0.0).sum() / max(self.data.total, 1))
 
     def best(self, candidates: Iterable[Mask]) -> FurtherTable | None:
-        """The candidate that gains the most, the one with fewer cells of two that gain as much; None without any."""
-        cells, before = self.domain.cell_count, self.answer().error
-        new = [mask for mask in candidates if not any(not mask & ~gain_of for gain_of in self.shown.masks)]
-        gains = [FurtherTable(mask, before - self.answer(mask).error) for mask in new]
-        return min(
-            gains, key=lambda gain_of: (-round(gain_of.gain, _DIGITS), cells(gain_of.mask), gain_of.mask), default=None
-        )
+        """Return the candidate that gains the most, of equals the one with fewer cells; None if none is new."""
+        cells, before = self.core.domain.cell_count, self.error()
+        new = (mask for mask in candidates if all(mask & ~shown for shown in self.shown.masks))
+        tables = [FurtherTable(mask, before - self.error(mask)) for mask in new]
+        return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
 
 
 _DIGITS = 12
@@ -146,7 +125,7 @@ def further_tables(
     deadline: Deadline = NEVER,
     progress: Progress | None = None,
 ) -> tuple[FurtherTable, ...]:
-    """The further tables, in the order in which they were chosen.
+    """Return the further tables, in the order in which they were chosen.
 
     core: decomposable, also without the attributes that are not named, over a cube that holds the base table. allowed:
     whether a margin may be published; whatever is coarser than an allowed one is taken to be. wanted: margins that come
@@ -167,10 +146,10 @@ def further_tables(
 
 
 class _Waiting(NamedTuple):
-    """A pair that may gain: those come first that may gain the most, then those of fewer cells.
+    """A pair that may gain, in the order of the queue: the largest gain first, then the fewest cells.
 
-    loss: minus the gain of its best table, or minus the error of its answer where no table was looked at. pair: places among
-    the attributes. table: None where none was looked at.
+    loss: minus the gain of its best table, or minus the error of its answer before tables were tried. pair: places among
+    the attributes. table: None before tables were tried.
     """
 
     loss: float
@@ -181,28 +160,25 @@ class _Waiting(NamedTuple):
 
 
 class _Choice:
-    """The tables that are chosen so far."""
+    """The choice of further tables. tables: those chosen so far."""
 
     def __init__(
         self, core: Collection, nonsensitive: Sequence[str], allowed: Callable[[Mask], bool], limits: FurtherLimits
     ) -> None:
-        self._domain = core.domain
+        self._domain, self._allowed, self._limits = core.domain, allowed, limits
         places = sorted(map(core.domain.index, nonsensitive))
-        self._attributes = [core.domain.attributes[place] for place in places]
+        self._names = [core.domain.attributes[place] for place in places]
         self._own = [core.domain.attribute_masks[place] for place in places]
         # Without the other attributes even rounding is the same whatever their values are.
         self._core = MarginalModel(core.within(sum(self._own)))
         _ = self._core.closed_form
-        self._allowed = allowed
-        self._limits = limits
         self.tables: list[FurtherTable] = []
 
     @property
     def _shown(self) -> Collection:
-        """All margins that are published by now."""
-        return Collection.of(
-            self._core.collection.cube, (*self._core.collection.masks, *(table.mask for table in self.tables))
-        )
+        """The core and the tables chosen so far."""
+        core = self._core.collection
+        return Collection.of(core.cube, (*core.masks, *(table.mask for table in self.tables)))
 
     @property
     def _is_full(self) -> bool:
@@ -210,27 +186,24 @@ class _Choice:
 
     def _fits(self, mask: Mask) -> bool:
         """Whether there is room for the cells of a margin."""
-        cells = sum(
-            self._domain.cell_count(table_mask) for table_mask in (mask, *(table.mask for table in self.tables))
-        )
-        return self._limits.cells is None or cells <= self._limits.cells
+        masks = (mask, *(table.mask for table in self.tables))
+        return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
-    def _judge(self, mask: Mask) -> _Judge:
-        attributes = tuple(self._domain.margin(mask))
-        return _Judge(self._core, attributes, self._shown.within(mask))
+    def _attributes_of(self, mask: Mask) -> _Attributes:
+        return _Attributes(self._core, tuple(self._domain.margin(mask)), self._shown.within(mask))
 
     def take_wanted(self, mask: Mask) -> None:
-        """The best table that shows no more than a margin, if there is room for one, and it is not shown already."""
+        """Add the best table that shows no more than a margin, if there is room for one and it is new."""
         if mask & ~sum(self._own):
             margin = self._domain.margin(mask)
             raise SelectionError(f"the wanted further table {margin} shows an attribute that none may show")
         whole = sum(self._domain.attribute_masks[place] for place in self._domain.places(mask))
         candidates = list(filter(self._fits, maximal_allowed(self._domain, mask, self._allowed)))
-        if not self._is_full and (table := self._judge(whole).best(candidates)) is not None:
+        if not self._is_full and (table := self._attributes_of(whole).best(candidates)) is not None:
             self.tables.append(table)
 
     def take_pairs(self, deadline: Deadline, progress: Progress) -> None:
-        """One by one the pairs that gain the most. Their tables are looked at when no other pair may gain as much."""
+        """Add the pairs that gain the most, one by one. The tables of a pair are tried if no other pair may gain as much."""
         pairs = list(combinations(range(len(self._own)), 2))
         waiting: list[_Waiting] = []
         for number, pair in enumerate(pairs):
@@ -249,26 +222,25 @@ class _Choice:
             before = self._shown.finest_levels
             self.tables.append(entry.table)
             finer = {a for a, level in self._shown.finest_levels.items() if level < before[a]}
-            again = [pair for pair in pairs if pair == entry.pair or finer & {self._attributes[i] for i in pair}]
+            again = [pair for pair in pairs if pair == entry.pair or finer & {self._names[i] for i in pair}]
             waiting = [candidate for candidate in waiting if candidate.pair not in again]
             for pair in again:
                 waiting += self._entry(pair)
             heapify(waiting)
 
     def _entry(self, pair: tuple[int, int]) -> list[_Waiting]:
-        """A pair without a table: none where its answer is near enough to the data, or it has too many cells."""
-        first, second = pair
+        """Return a pair without a table; none if its answer is near enough to the data, or it has too many cells."""
         try:
-            error = self._judge(self._own[first] | self._own[second]).answer().error
+            error = self._attributes_of(sum(self._own[place] for place in pair)).error()
         except TooManyCellsError:
             return []
         return [_Waiting(-round(error, _DIGITS), 0, 0, pair)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
-        """A pair with its best table; None where none gains enough."""
-        first, second = (self._steps(self._own[place]) for place in pair)
+        """Return a pair with its best table; None if none gains enough."""
+        first, second = ([own & ((2 << step) - 1) for step in vertices_of(own)] for own in (self._own[i] for i in pair))
         candidates = (one | other for one, other in staircase(first, second, self._allowed))
-        table = self._judge(first[-1] | second[-1]).best(filter(self._fits, candidates))
+        table = self._attributes_of(first[-1] | second[-1]).best(filter(self._fits, candidates))
         if table is None or not self._is_worth(table.gain):
             return None
         gain = round(table.gain, _DIGITS)
@@ -277,13 +249,9 @@ class _Choice:
     def _is_worth(self, gain: float) -> bool:
         return gain >= max(self._limits.least_gain, 10.0**-_DIGITS)
 
-    def _steps(self, attribute_mask: Mask) -> list[Mask]:
-        """The margins of one attribute, the coarsest first."""
-        return [attribute_mask & ((2 << step) - 1) for step in vertices_of(attribute_mask)]
-
 
 def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool]) -> list[Mask]:
-    """The finest allowed margins that show each attribute of a margin, and none finer than it does.
+    """Return the finest allowed margins that show each attribute of a margin, and none finer than it does.
 
     Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError where more would have to be
     looked at than can be.

@@ -24,7 +24,6 @@ from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import (
     KL,
     LEAST_GAIN,
-    ClassSize,
     Constraint,
     PenalizedDivergence,
     Problem,
@@ -88,10 +87,6 @@ class _Counted(PruningConstraint):
     @property
     def jointly_judged(self) -> Mask:
         return self._constraint.jointly_judged
-
-    @property
-    def class_size(self) -> ClassSize | None:
-        return self._constraint.class_size
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         return self._constraint.of_margin(margin)

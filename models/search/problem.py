@@ -288,20 +288,11 @@ class Constraint(Protocol):
         """
 
 
-class ClassSize(NamedTuple):
-    """How a constraint judges margins of some vertices: those with a class of too few rows are refused by themselves, for
-    good, and no others are. least: rows of a class.
-    """
-
-    least: int
-    vertices: Mask
-
-
 class PruningConstraint(ABC):
     """A constraint, and what a search asks it so as to look at fewer collections. What is not overridden is always right.
 
     pivot: asked by exact search, which judges other margins one by one. of_margin: asked wherever margins are tried by
-    themselves. class_size: asked by bounds, which then count margins many at once.
+    themselves.
     """
 
     @abstractmethod
@@ -321,11 +312,6 @@ class PruningConstraint(ABC):
     def jointly_judged(self) -> Mask:
         """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
         return self.pivot
-
-    @property
-    def class_size(self) -> ClassSize | None:
-        """How margins are judged by their classes; None where nothing is known of that."""
-        return None
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of every collection that shows a margin, where that is refused by itself and for good; or None."""
@@ -403,19 +389,6 @@ class MarginLimits(PruningConstraint):
     @cached_property
     def _then(self) -> PruningConstraint:
         return pruning(self.then)
-
-    @property
-    def class_size(self) -> ClassSize | None:
-        """That of the other constraint, of margins that show nothing withheld; None where any may be beyond a limit."""
-        size = self._then.class_size
-        if size is None or (self.max_cells, self.max_attributes, self.envelope) != (None, None, None):
-            return None
-        vertices = size.vertices
-        for withheld in self.withheld:
-            vertices &= ~(1 << withheld.bit_length() >> 1)  # without one of its vertices a margin cannot show it
-        for attribute_mask in self.alone:
-            vertices &= ~attribute_mask
-        return size._replace(vertices=vertices)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""
@@ -656,11 +629,6 @@ class Problem:
     def jointly_judged(self) -> Mask:
         """The vertices of the margins that the constraint judges together, wherever these lie."""
         return self._pruning.jointly_judged
-
-    @property
-    def class_size(self) -> ClassSize | None:
-        """How the constraint judges margins by their classes; None where it does not say."""
-        return self._pruning.class_size
 
     def refuses(self, margin: Mask) -> bool:
         """Whether the constraint refuses every collection that shows a margin."""

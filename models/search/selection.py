@@ -22,8 +22,7 @@ from models.search.chance import by_divergence, or_from_forward
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
-from models.search.lattice_bounds import with_bound
-from models.search.lower_bound import LARGEST_LATTICE, lattice_size
+from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.metaheuristics import anneal, genetic
 from models.search.portfolio import portfolio
 from models.search.problem import (

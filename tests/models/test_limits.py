@@ -46,9 +46,6 @@ AGAIN = {
         "models.intervals.proofs _HUGE": 1,
         "models.programs.consistent_tables _SWEEPS": 1,
     },
-    "models/search/test_bounds::test_no_allowed_collection_is_below_a_bound": {
-        "models.search.lattice_bounds _PAIRS": 1
-    },
     "models/search/test_bounds::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
         "models.search.greedy _WORK": 1,
         "models.search.portfolio _FEW": 1,
@@ -56,22 +53,13 @@ AGAIN = {
         "models.search.portfolio _MOST": 1,
         "models.search.portfolio _SMALL": 1,
     },
-    "models/search/test_bounds::test_margins_counted_at_once_are_those_that_are_asked_for_one_by_one": {
-        "models.search.lattice_bounds _FEWEST_ROWS": 1
-    },
     "models/search/test_strategies::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
         "models.search.exact _ROUNDS": 1,
         "models.search.lower_bound LARGEST_LATTICE": 2,
     },
     "models/search/test_strategies::test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap": {
-        "models.search.exact _MOST_MARGINS": 1,
         "models.search.exact _MOST_WAITING": 1,
-    },
-    "models/search/test_bounds::test_beyond_the_largest_lattice_not_all_margins_are_told_apart": {
-        "models.search.lattice_bounds LARGEST_GRID": 2,
-        "models.search.lattice_bounds _LOOKS": 1,
-        "models.search.lattice_bounds _WORK": 1,
-        "models.search.lattice_bounds _WORK_BY_BLOCKS": 1,
+        "models.search.lower_bound _MOST_MARGINS": 1,
     },
     "models/search/test_greedy::test_every_move_brings_what_it_says": {"models.search.problem _MOST_HIDINGS": 1},
     "models/search/test_selection::test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form": {
@@ -145,10 +133,6 @@ ELSEWHERE = {
         "models.inference.beside_core": "CELLS",
         "models.search.further_tables": "_CELLS",
         "models.search.greedy": "MOST_ATTRIBUTES",
-        "models.search.lattice_bounds": (
-            "LARGEST_BLOCK _AT_ONCE _MOST_CELLS _MOST_INDICATORS _MOST_PRODUCTS _MOST_ROWS _MOST_WORK _SPARSE"
-        ),
-        "models.search.lower_bound": "_CHUNK _LARGEST_KEY",
     },
     "models/tables/test_hierarchy": {"models.tables.hierarchy": "MAX_LABELS MAX_LEVELS _MAX_GRID"},
     "models/test_accuracy": {"models.search.cross_validation": "_CELLS"},

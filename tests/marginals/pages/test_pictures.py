@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import marginals
 from checks.risk.disclosure import Frontier
+from marginals.claims_in_words import claim_title
 from marginals.example import release
 from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
 from marginals.pages.risk_page import Plot, frontier_picture, loss_histogram, releases_picture
@@ -210,7 +211,7 @@ def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None
     assert [table.counted for table in preview.tables] == [len(table) for table in release.everything.tables]
     assert [table.smallest for table in preview.tables] == [table.counts.min() for table in release.everything.tables]
     assert {table.sensitive for table in preview.tables} == {("diagnosis",)}
-    assert [title for title, _ in preview.guarantees] == [claim.title() for claim in release.claims]
+    assert [title for title, _ in preview.guarantees] == [claim_title(claim) for claim in release.claims]
     assert "age and sex" not in preview.apart or release.counts(["age", "sex"]).attrs["kind"] == "assumed"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import combinations, product
+from itertools import combinations, count, product
 from math import lgamma
 from types import SimpleNamespace
 
@@ -13,7 +13,6 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, free_parameter_count, iterative_proportional_fitting, joint_array, places
-from checks import PrivacyConstraint, Requirements
 from filled_tables import filled, flat_domain, of_rows, published
 from models import (
     KL,
@@ -45,19 +44,12 @@ from models import (
     with_bound,
 )
 from models.inference.beside_core import CELLS, Kind, ModelBesideCore
-from models.search import BDeu, CliqueScore, by_divergence, portfolio, without_chance_edges
+from models.search.chance import by_divergence, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.greedy import preferring
-from models.search.lattice_bounds import BlockLattices, block_bound, counted_margins, joined_blocks, of_blocks
-from models.search.lower_bound import (
-    allowed_margins,
-    finest_alone,
-    lower_bound,
-    of_finest_levels,
-    of_margins,
-    whole_grid,
-)
-from models.search.problem import additive
+from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
+from models.search.portfolio import portfolio
+from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, random_searches_of
 from search_strategies import private_problems, problems
@@ -76,134 +68,52 @@ def grid_of(problem, data):
 
 @given(any_problem, st.data())
 def test_no_allowed_collection_is_below_a_bound(problem, data):
-    """Of the lattice, a grid, blocks and finer grids, however soon blocks stop."""
-    best, finest = min(allowed_values(problem).values()), finest_alone(problem)
-    allowed, looks = allowed_margins(problem, never), Countdown(10**9)
+    """Of the lattice, a grid, and any blocks."""
+    best, every = min(allowed_values(problem).values()), whole_grid(problem)
+    allowed = allowed_margins(problem, never)
     whole = lower_bound(problem, allowed).value
-    assert with_bound(forward(problem, never), problem).bound == pytest.approx(whole, abs=1e-12)
+    assert with_bound(forward(problem, never), problem).bound == whole
     assert 0 <= whole <= best + 1e-9
     event("above 0" if whole > 1e-9 else "0")
     event("tight" if whole > best - 1e-9 else "not tight")
-    unpriced, grid = replace(problem, objective=KL), grid_of(problem, data)
-    in_grid = lower_bound(unpriced, allowed_margins(unpriced, never, grid), grid).value
-    assert of_finest_levels(problem, finest) - 1e-9 <= in_grid <= best + 1e-9
-    every = whole_grid(problem)
     homes = data.draw(st.lists(st.integers(0, 2), min_size=len(every), max_size=len(every)))
     blocks = [tuple(i for i, home in enumerate(homes) if home == number) for number in sorted(set(homes))]
-    lattices = BlockLattices(problem, of_margins(problem, allowed, every), every)
-    assert 0 <= block_bound(lattices, blocks).value <= whole + 1e-9
-    assert block_bound(lattices, [tuple(range(len(every)))]).value == pytest.approx(whole, abs=1e-9)
-    largest, turns = data.draw(st.integers(1, 40)), data.draw(st.integers(0, 30))
-    joined = joined_blocks(lattices, Countdown(turns), largest)
-    assert sorted(place for block in joined for place in block) == list(range(len(every)))
-    assert all(lattices.size(block) <= largest for block in joined if len(block) > 1)
-    alone = block_bound(lattices, [(place,) for place in range(len(every))]).value
-    assert problem.price or block_bound(lattices, joined).value >= alone - 1e-9
-    most = data.draw(st.integers(1, 200))
-    assert all(0 <= bound <= best + 1e-9 for bound in of_blocks(unpriced, finest, most, never, never))
-    assert not any(finest) or not list(of_blocks(unpriced, finest, most, Countdown(0), Countdown(0)))
-    allowed_margins(problem, looks)
-    most = data.draw(st.integers(max(looks.asked - 3, 0), looks.asked + 3))
-    assert allowed_margins(problem, never, most=most) == (allowed if looks.asked <= most else None), "given up in time"
+    assert 0 <= lower_bound(problem, allowed, every, blocks).value <= whole + 1e-9
+    assert lower_bound(problem, allowed, every, [tuple(range(len(every)))]).value == pytest.approx(whole, abs=1e-9)
+    unpriced, grid = replace(problem, objective=KL), grid_of(problem, data)
+    in_grid = allowed_margins(unpriced, never, grid)
+    assert 0 <= lower_bound(unpriced, in_grid, grid, blocks).value <= lower_bound(unpriced, in_grid, grid).value + 1e-9
+    assert lower_bound(unpriced, in_grid, grid).value <= best + 1e-9
 
 
 @settings(max_examples=60)
-@given(any_problem, st.integers(1, 20))
-def test_beyond_the_largest_lattice_not_all_margins_are_told_apart(problem, most):
+@given(any_problem, st.integers(1, 20), st.integers(0, 30))
+def test_beyond_the_largest_lattice_resolutions_and_blocks_are_told_apart(problem, largest, seconds):
+    clock = count()
+    deadline = Deadline(seconds, lambda: float(next(clock)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_LATTICE", 1)
-        patch.setattr(import_module("models.search.lattice_bounds"), "LARGEST_GRID", most)
-        result = with_bound(forward(problem, never), problem)
-        assert result.bound is not None
-        assert 0 <= result.bound <= min(allowed_values(problem).values()) + 1e-9
+        patch.setattr("models.search.lower_bound.LARGEST_LATTICE", largest)
+        result = forward(problem, never)
+        bound, in_time = with_bound(result, problem).bound, with_bound(result, problem, deadline).bound
+        assert 0 <= bound <= min(allowed_values(problem).values()) + 1e-9
+        assert in_time is None or in_time <= bound
         known = replace(result, bound=-1.0)
         assert with_bound(known, problem) is known, "a bound that is known stays"
+        patch.setattr("models.search.lower_bound.LARGEST_LATTICE", 0)
+        assert with_bound(result, problem, Deadline(0.0)) is result
         patch.setattr(DataCube, "holds", lambda *_: False)
-        without_table = with_bound(forward(problem, never), problem)
-        assert without_table.bound <= result.bound + 1e-9
-        late = with_bound(forward(problem, never), problem, Deadline(0.0))
-        assert (late.bound, late.gap) == (None, None)
+        assert with_bound(result, problem).bound == 0
     rule = replace(problem, objective=LikelihoodRatio(problem.cube.total))
     assert with_bound(forward(rule, never), rule).bound is None, "a rule for stopping"
 
 
-def test_the_bound_of_a_wide_table_is_near_the_best_collection_and_a_first_bound_has_more_time():
+def test_the_bound_of_a_wide_table_is_near_the_best_collection():
     """Twenty attributes: three billion margins, of which no lattice can be laid out. The best collection is the pairs."""
     problem = Problem(cube := equal_pairs(10), MarginLimits(cube.domain, max_cells=16))
     result = forward(problem, never)
-    found = with_bound(result, problem)
     best = problem.value(problem.position([0b1111 << 4 * i for i in range(10)]))
-    assert 0.9 * best <= found.bound <= min(best, result.value) + 1e-9
-
-    assert with_bound(result, problem, better=0.0).bound == pytest.approx(found.bound, abs=1e-9)
-    assert with_bound(result, problem, first=0.0).bound == pytest.approx(0, abs=1e-9)
+    assert 0.9 * best <= with_bound(result, problem).bound <= min(best, result.value) + 1e-9
     assert with_bound(result, problem, Deadline(0.0)) is result
-
-
-judged_by_classes = private_problems().filter(lambda problem: problem.class_size)
-"""Problems under the constraint of a release without other limits on its margins."""
-
-WAYS = {
-    "as in practice": [],
-    "each class by itself": [
-        ("lattice_bounds._ALONE", 1e9),
-        ("lattice_bounds._KILLING", 2.0),
-        ("lower_bound._CHUNK", 3),
-    ],
-    "all classes at once": [("lattice_bounds._ALONE", 1e9), ("lattice_bounds._KILLING", 0.0)],
-    "some columns": [("lattice_bounds._SPARSE", 0)],
-    "by rows": [("lattice_bounds._LOOKED_AT", 0.0), ("lattice_bounds._AT_ONCE", 20)],
-    "by cells": [("lattice_bounds._LOOKED_AT", 1e9), ("lower_bound._CHUNK", 3)],
-    "margins of many cells by themselves": [("lattice_bounds._MOST_CELLS", 4)],
-    "numbers that grow too large": [("lower_bound._LARGEST_KEY", 1)],
-}
-
-
-def counted(problem, grid, stop=never):
-    """The entropies of the margins that may be shown, by the place of the resolution of each attribute."""
-    found = counted_margins(problem, grid, problem.class_size, stop)
-    if found is None:
-        return None if any(map(any, grid)) else {}
-    entropies = {}
-    for each in found:
-        steps = each.steps
-        for members, own in zip(each.members, each.entropies.tolist()):
-            node = np.zeros(len(grid), dtype=int)
-            node[steps.attributes[members]] = steps.resolutions[members]
-            entropies[tuple(node.tolist())] = own
-    return entropies
-
-
-@pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=60)
-@given(judged_by_classes, st.data(), st.integers(0, 8))
-def test_margins_counted_at_once_are_those_that_are_asked_for_one_by_one(way, problem, data, turns):
-    """Or none, where it is told to stop."""
-    grid = grid_of(problem, data)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in WAYS[way]:
-            patch.setattr(f"models.search.{name}", value)
-        found, stopped = counted(problem, grid), counted(problem, grid, Countdown(turns))
-    expected = {m: problem.cube.entropy(mask) for mask, m in allowed_margins(problem, never, grid).items() if mask}
-    event(f"{max((len(own) for own in grid), default=0)} resolutions")
-    assert found == pytest.approx(expected, abs=1e-9)
-    assert stopped is None or stopped == found
-
-
-@pytest.mark.parametrize(
-    ("name", "ladders"),
-    [
-        *((name, False) for name in ("_MOST_PRODUCTS", "_MOST_ROWS", "_MOST_INDICATORS")),
-        *((name, True) for name in ("_MOST_JOINED", "_MOST_ROWS_JOINED", "_MOST_WORK", "_MOST_ROWS")),
-    ],
-)
-def test_too_many_margins_are_not_counted_at_once(name, ladders, monkeypatch):
-    cube = equal_pairs(3)
-    problem = Problem(cube, PrivacyConstraint(cube, Requirements((), k_link=2)))
-    grid = tuple(tuple(range(last + 1)) if ladders else (0, last) for last in finest_alone(problem))
-    assert counted(problem, grid)
-    monkeypatch.setattr(f"models.search.lattice_bounds.{name}", 1)
-    assert counted(problem, grid) is None
 
 
 def test_time_is_looked_at_between_any_two_margins(monkeypatch):

@@ -1,0 +1,199 @@
+"""Requirements: what a policy demands of a release, as claims, and of one table by itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from checks.claims import (
+    Claim,
+    CountClaim,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    MinPublishedCell,
+    NoSmallCertain,
+    Register,
+)
+from checks.diversity.criterion import Diversity
+from checks.diversity.registry import parse_diversity
+from checks.errors import CriterionError
+from checks.finding import Finding
+from models.tables.contingency_table import ContingencyTable
+
+
+def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
+    """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
+
+    "none" demands nothing of a level. Raises CriterionError for another attribute or form, and for a text that is no
+    diversity.
+
+    >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
+    ['entropy:6', 'distinct:3 at level 1']
+    """
+    if not isinstance(table, Mapping) or not table:
+        raise CriterionError(
+            'diversity is text such as "entropy:6", or a table of sensitive attributes with a text or a list of texts each, '
+            f'{{ diagnosis = ["entropy:6", "distinct:3"] }}, not {table!r}'
+        )
+    demanded = []
+    for name, by_level in table.items():
+        if name not in sensitive:
+            known = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
+            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {known}")
+        texts = [by_level] if isinstance(by_level, str) else by_level
+        if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+            raise CriterionError(
+                f'diversity.{name} is a text such as "entropy:6", or a list of texts, one for each level from 0, not '
+                f"{by_level!r}"
+            )
+        for level, text in enumerate(texts):
+            if text == "none":
+                continue
+            try:
+                demanded.append(MaxentDiversity(parse_diversity(text), name, level))
+            except CriterionError as error:
+                raise CriterionError(f"diversity.{name}: {error}") from None
+    return demanded
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """k-link, k-combinatorial, maxent diversity, a least cell, published or derivable, no small certain one; each optional.
+
+    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
+    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
+    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level:
+    whether a margin that shows coarser sensitive values than a diversity judges may not have a class with one of them
+    alone, unless the criterion allows that of the coarse values. It is no claim: other margins can show finer values,
+    of which the class has several. Raises CriterionError for k below 1, a diversity without a sensitive attribute, or
+    one that cannot be decided of people, and for a register without a diversity or of people of several rows.
+    """
+
+    sensitive: tuple[str, ...] = ()
+    k_link: int | None = None
+    k_combinatorial: int | None = None
+    diversity: Diversity | None = None
+    rows_per_person: int | None = None
+    min_cell: int | None = None
+    diversities: tuple[MaxentDiversity, ...] = ()
+    register: bool = False
+    at_every_level: bool = False
+    no_small_certain: int | None = None
+    min_published_cell: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain", "min_published_cell"):
+            k = getattr(self, name)
+            if k is not None and k < 1:
+                raise CriterionError(f"{name} must be at least 1, got {k}")
+        if (self.diversity is not None or self.diversities) and not self.sensitive:
+            raise CriterionError("a diversity needs an attribute whose role is sensitive")
+        if self.register and not self.diversity_claims:
+            raise CriterionError(
+                'register = true needs a diversity, and none is demanded: add one, such as diversity = "entropy:4", or '
+                "remove the line register = true"
+            )
+        if self.register and (self.rows_per_person or 1) > 1:
+            raise CriterionError(
+                f"register = true cannot be promised of people of up to {self.rows_per_person} rows each; leave it out, or "
+                "keep one row of each person (one_row)"
+            )
+        for claim in self.diversity_claims:
+            if claim.sensitive not in self.sensitive:
+                listed = ", ".join(self.sensitive)
+                raise CriterionError(
+                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {listed}"
+                )
+            if claim.class_diversity is None:
+                raise CriterionError(
+                    f"the diversity {claim.diversity} cannot be promised of people of up to {self.rows_per_person} rows "
+                    "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
+                )
+
+    def about(self, attribute: str) -> "Requirements":
+        """What is required of a table that shows one of the sensitive attributes and none of the others."""
+        claims_of_attribute = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
+        register = self.register and (self.diversity is not None or bool(claims_of_attribute))
+        return replace(self, sensitive=(attribute,), diversities=claims_of_attribute, register=register)
+
+    @cached_property
+    def class_size(self) -> int | None:
+        """Rows that every class of a table by itself must have; None where no count is demanded.
+
+        A combination of nonsensitive values can have no more rows there than its class has, and no cell has more, so
+        k-link, k-combinatorial and the least cell are all about classes.
+        """
+        return max((claim.least_count for claim in self._count_claims), default=None)
+
+    @cached_property
+    def cell_size(self) -> int | None:
+        """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
+        return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
+
+    @property
+    def least_count(self) -> int:
+        """The largest count that is demanded of anything; 1 where none is."""
+        return max(self.class_size or 1, self.cell_size or 1)
+
+    @cached_property
+    def diversity_claims(self) -> tuple[MaxentDiversity, ...]:
+        """What is demanded of each sensitive attribute, one after another."""
+        of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
+        demanded = dict.fromkeys([*of_each, *self.diversities])
+        return tuple(replace(claim, rows_per_person=self.rows_per_person) for claim in demanded)
+
+    @cached_property
+    def register_claims(self) -> tuple[Register, ...]:
+        """Each diversity, of readers with a register; none where that is not demanded."""
+        of_each = self.diversity_claims if self.register else ()
+        return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
+
+    @property
+    def common_diversity(self) -> Diversity | None:
+        """What every class of a table by itself must satisfy in each sensitive attribute; None where nothing.
+
+        Raises CriterionError where that differs among attributes or levels, or is more than one thing.
+        """
+        demanded = {(claim.diversity, claim.level) for claim in self.diversity_claims}
+        of_all = len(self.diversity_claims) in (0, len(self.sensitive))
+        if len(demanded) > 1 or not of_all or any(level for _, level in demanded):
+            raise CriterionError("this needs one diversity for all sensitive attributes, at level 0")
+        return next((claim.class_diversity for claim in self.diversity_claims), None)
+
+    def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
+        """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
+        from checks.classes import table_diversity, table_findings  # slow to import, and few need it
+
+        sensitive_shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
+        sizes = [claim.least_count for claim in self._count_claims if claim.least_cell is None]
+        findings = [*table_findings(table, sensitive_shown, [], max(sizes, default=None), self.cell_size)]
+        for claim in self.diversity_claims:
+            if claim.sensitive in sensitive_shown and claim.class_diversity is not None:
+                finding = table_diversity(table, claim.sensitive, claim.class_diversity)
+                findings.append(replace(finding, parameters=claim.parameters))
+        if self.rows_per_person is None:
+            return tuple(findings)
+        return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
+
+    def _of_people(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What was demanded of rows as it is demanded of people."""
+        rows = self.rows_per_person or 1
+        return {**parameters, **({"k": parameters["k"] // rows} if "k" in parameters else {}), "rows_per_person": rows}
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The requirements one by one, as a release claims them: counts, diversity, readers with a register."""
+        return (*self._count_claims, *self.diversity_claims, *self.register_claims)
+
+    @property
+    def _count_claims(self) -> tuple[CountClaim, ...]:
+        demanded: tuple[tuple[type[CountClaim], int | None], ...] = (
+            (KLink, self.k_link),
+            (KCombinatorial, self.k_combinatorial),
+            (NoSmallCertain, self.no_small_certain),
+            (MinCell, self.min_cell),
+            (MinPublishedCell, self.min_published_cell),
+        )
+        return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)
