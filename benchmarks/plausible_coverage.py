@@ -96,7 +96,7 @@ class Truth:
             initial_config(path, config).write(config)
             read = read_config(config)
             table = read.read_table()
-            policy = replace(read.policy, base="none", strategy="greedy-both", register=False, time_limit=SECONDS)
+            policy = replace(read.policy, base="none", strategy="both", register=False, time_limit=SECONDS)
             cliques = publish(table, policy).steward.search.cliques
         collection = Collection.of(table.cube, cliques)
         levels = {name: level for name, level in collection.finest_levels.items() if collection.shows(name)}

@@ -386,12 +386,11 @@ table = "auto"               # the most informative such table, if the release i
 [search]
 objective = "corrected"      # tables are chosen for what they tell beyond chance; "corrected:1": twice as careful;
                              # "kl": chance counts too
-strategy = "auto"            # several searches in turn, until none makes the release better
-                             # "look-ahead": step by step, and looks at what a step can lead to
-                             # "greedy": only at what a step gains itself
-                             # "greedy-both": then also takes steps back where others then gain more
-                             # "greedy-backward": from all that each table may show, back to what they may show together
-                             # "anneal", "genetic": try many ways at random; slower, often better
+strategy = "auto"            # "local", and "exact" if there are few columns with few levels
+                             # "local": takes columns out and puts them in again, many times
+                             # "forward": adds step by step what gains most
+                             # "both": then also takes steps back where others then gain more
+                             # "backward": from all that each table may show, back to what they may show together
                              # "exact": proves that no decomposable release within the policy is better; for few columns
                              #          with few levels
 start = "independence"       # where it begins, besides the table above: every column by itself; or "nothing"

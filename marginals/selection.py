@@ -726,7 +726,7 @@ class Selection:
         return publish(
             table,
             replace(
-                policy, base="none", start="nothing", strategy="greedy", must_publish=cliques, must_not_publish=apart
+                policy, base="none", start="nothing", strategy="forward", must_publish=cliques, must_not_publish=apart
             ),
         ).release
 
@@ -795,14 +795,13 @@ def select(
     counts: the column of a frame that says how many rows each row stands for. criterion: "bic", "aic", "likelihood-ratio"
     (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an objective such as
     `models.search.LikelihoodRatio(rows, alpha)`; "bdeu", or a score of cliques of one's own, a function of a clique's
-    counts (`models.search.objective_of`); or the name of an objective that is installed. strategy: "auto" lets several
-    searches go on from one another's best, and proves that nothing is better where that takes no more than about half of
-    the time; or one of "greedy", "look-ahead", "greedy-backward", "greedy-both", "anneal", "genetic", "rebuild", "exact";
-    or a function of that shape, or the name of one that is installed. required: cliques, or pairs, that stay; forbidden:
-    attributes that no clique holds together. constraint: a function of the cliques that says whether they are allowed.
-    max_attributes: of a clique. parameters: those that the criterion counts, "nominal", every cell of a margin, or
-    "adjusted", cells that have rows. time_limit: seconds; the search ends with the best so far, and `gap` says what is
-    known of it. seed: of strategies that draw at random. A parameter for each thing a search can vary.
+    counts (`models.search.objective_of`); or the name of an objective that is installed. strategy: "auto" is "local",
+    and proves that nothing is better if that takes at most about half of the time; or one of "local", "forward",
+    "backward", "both", "exact"; or a function of that shape, or the name of one that is installed. required:
+    cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a function of the cliques
+    that says whether they are allowed. max_attributes: of a clique. parameters: those that the criterion counts, "nominal",
+    every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds; the search ends with the best so far,
+    and `gap` says what is known of it. seed: of strategies that draw at random. A parameter for each thing that can vary.
 
     Raises InputError for data that cannot be counted, SelectionError for an unknown name or limits that contradict.
 

@@ -436,7 +436,7 @@ class StewardReport:
     def trace(self, every: int = 1) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
 
-        every: only each so-many-th step, and always the best and the last one, for the long walks of `anneal`. Raises
+        every: only each so-many-th step, and always the best and the last one, for long searches. Raises
         InputError where it is below 1.
 
         >>> from marginals.example import publication

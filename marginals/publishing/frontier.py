@@ -161,7 +161,7 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figur
     >>> from tempfile import TemporaryDirectory
     >>> import marginals
     >>> from marginals.example import table
-    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], strategies=["greedy", "exact"], jobs=1)
+    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], strategies=["forward", "exact"], jobs=1)
     >>> with TemporaryDirectory() as folder:
     ...     figure = plot_frontier(grid, f"{folder}/policies.svg")
     ...     Path(folder, "policies.svg").read_bytes()[:5]

@@ -684,7 +684,7 @@ def strategy_names() -> tuple[str, ...]:
     """The names of strategies: those of the program, and those that installed packages declare.
 
     >>> strategy_names()[:2]
-    ('auto', 'greedy')
+    ('auto', 'local')
     """
     return tuple(dict.fromkeys([*STRATEGIES, *installed_names(STRATEGY_GROUP)]))
 

@@ -174,10 +174,9 @@ def _stop_after(seconds: float, deadline: Deadline) -> Stop:
 # What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
 # cost.
 #
-# Each is tried out: the search is run again with the pair wanted, by the greedy strategy alone, which is quick since
+# Each is tried out: the search is run again with the pair wanted, by forward search alone, which is quick since
 # what the checks said is kept. Its price is what the objective of the search says of what that finds, less what it says of
-# what is found without the pair. Who publishes with the pair wanted has rounds of rebuilding after it, which may find other
-# tables.
+# what is found without the pair. Who publishes with the pair wanted may get other tables, since the search is longer.
 
 
 _MOST = 3
@@ -196,13 +195,13 @@ _FAR = log(1.5)
 """Or how far its odds ratio is off, as a difference of logarithms."""
 
 
-_GREEDY = "greedy"
+_FORWARD = "forward"
 
 
 def suggestions(
     problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], result: SearchResult, stop: Stop
 ) -> tuple[Suggestion, ...]:
-    """The pairs to add, those first whose association is lost most. result: what the strategy found, before any rebuilding.
+    """The pairs to add, those first whose association is lost most. result: what the strategy found.
 
     wanted: what is wanted already. After it is time to stop, and where a search takes longer than that, pairs are named and
     not tried.
@@ -212,7 +211,7 @@ def suggestions(
         return ()
     if problem.cube.domain.vertex_count > _FEW_STEPS:
         return tuple(Suggestion(pair.attributes, pair.total_variation, was_tried=False) for pair in pairs)
-    alone = result if result.strategy == _GREEDY else STRATEGIES[_GREEDY](problem, stop)
+    alone = result if result.strategy == _FORWARD else STRATEGIES[_FORWARD](problem, stop)
     return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
 
 
@@ -237,7 +236,7 @@ def _tried(
     table = cube.table(cube.domain.mask(dict.fromkeys(pair.attributes, 0)))
     for weight in _WEIGHTS:
         analyses = weighed(cube, [*wanted, Wanted(pair.attributes, weight)])
-        with_pair = STRATEGIES[_GREEDY](replace(problem, wanted=analyses), stop)
+        with_pair = STRATEGIES[_FORWARD](replace(problem, wanted=analyses), stop)
         if stop():
             return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
         error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))

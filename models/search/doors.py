@@ -73,6 +73,15 @@ def objective_of(given: GivenObjective, rows: float) -> Objective:
     )
 
 
+_RENAMED = {
+    "greedy": "forward",
+    "greedy-backward": "backward",
+    "greedy-both": "both",
+    **dict.fromkeys(("look-ahead", "rebuild", "anneal", "genetic"), "local"),
+}
+"""Older names of strategies, and the names of what does the same or better."""
+
+
 def strategy_of(given: GivenStrategy, known: Mapping[str, Strategy]) -> Strategy:
     """Return the strategy that a name or a function stands for. known: those of the program, by name.
 
@@ -103,6 +112,8 @@ def named(given: object, known: Mapping[str, Any], what: str, group: str = "") -
         return known[given]
     if group and (declared := installed(group, given)) is not None:
         return declared
+    if (renamed := _RENAMED.get(given)) in known:
+        raise SelectionError(f"the {what} {given!r} is called {renamed!r} now")
     raise SelectionError(f"there is no {what} {given!r}; there is {', '.join(known)}")
 
 

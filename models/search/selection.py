@@ -19,12 +19,12 @@ from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_p
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.chance import by_divergence, or_from_forward
+from models.search.default import auto
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
-from models.search.greedy import backward, both, from_both, look_ahead, or_from_forest, rebuild, stepwise
+from models.search.greedy import backward, both, from_both, or_from_forest, stepwise
+from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
-from models.search.metaheuristics import anneal, genetic
-from models.search.portfolio import portfolio
 from models.search.problem import (
     LEAST_GAIN,
     CliqueScore,
@@ -255,7 +255,7 @@ def select(
     """
     objective = objective_of(criterion, table.total)
     search: Callable[[Problem, Deadline], SearchResult] = (
-        auto if strategy == "auto" else strategy_of(strategy, STRATEGIES)
+        _by_default if strategy == "auto" else strategy_of(strategy, STRATEGIES)
     )
     flat = at_one_level(table)
     cube = DataCube([flat], parameters=named(parameters, PARAMETERS, "count of parameters"))
@@ -295,16 +295,11 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
 
-_FEW_STEPS = 64
-"""Induced attributes of a domain, at most, of which a walk that draws single moves comes to an end soon."""
+def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
+    """The result of `auto`, then of exact search in half of the time left; `optimal` if that ends, else with a bound.
 
-
-def auto(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The best that a portfolio finds, from forward searches and from those that draw at random, which take little time of
-    attributes without levels, and exact search after it: `optimal` where that ends, else with a bound.
-
-    Exact search of domains that it can take has half of the time. By a test of significance, which has no best model, the
-    better of two stepwise searches, from the initial collection and from the largest, goes on in both directions.
+    By a test of significance, which has no best model, the better of two stepwise searches, from the initial collection and
+    from the largest, goes on in both directions.
     """
     small = lattice_size(problem) <= LARGEST_LATTICE
     if not isinstance(problem.objective, PenalizedDivergence):
@@ -312,14 +307,7 @@ def auto(problem: Problem, deadline: Deadline) -> SearchResult:
         results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
         best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
-    best = portfolio(problem, deadline)
-    drawing = (genetic, anneal) if problem.cube.domain.vertex_count <= _FEW_STEPS else (genetic,)
-    for search in drawing:
-        if best.optimal or (drawn := _where_allowed(search, problem, deadline)) is None:
-            continue
-        best = replace(best, evaluated=best.evaluated + drawn.evaluated)
-        if _better(problem, best, drawn) is drawn:
-            best = portfolio(problem, deadline, replace(drawn, evaluated=best.evaluated))
+    best = auto(problem, deadline)
     if small and not best.optimal:
         best = replace(exact(problem, deadline.share(2), best), strategy="auto")
     return with_bound(best, problem, deadline)
@@ -394,14 +382,11 @@ def window(
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "auto": portfolio,
-    "greedy": by_divergence(from_both),
-    "look-ahead": or_from_forward(look_ahead),
-    "greedy-backward": by_divergence(or_from_forest(backward)),
-    "greedy-both": or_from_forward(or_from_forest(both)),
-    "anneal": or_from_forward(or_from_forest(anneal)),
-    "genetic": or_from_forward(or_from_forest(genetic)),
-    "rebuild": or_from_forward(rebuild),
+    "auto": auto,
+    "local": local,
+    "forward": by_divergence(from_both),
+    "backward": by_divergence(or_from_forest(backward)),
+    "both": or_from_forward(or_from_forest(both)),
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""

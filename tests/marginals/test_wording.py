@@ -128,7 +128,7 @@ def test_what_is_said_without_a_junction_tree_is_true_of_the_fitted_distribution
 def test_the_bound_of_a_search_is_rounded_down_and_its_distance_up(
     bound: float | None, optimal: bool, said: list[str]
 ) -> None:
-    search = SearchResult("greedy", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound)
+    search = SearchResult("forward", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound)
     assert re.findall(r"\d\.\d+", search_line(search)) == said
 
 

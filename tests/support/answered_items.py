@@ -53,16 +53,16 @@ DEMANDS = (
 )
 SEARCHES = (
     "",
-    'strategy = "greedy"\nobjective = "kl"',
+    'strategy = "forward"\nobjective = "kl"',
     FURTHER,
-    'strategy = "greedy"\nobjective = "bic"',
-    'strategy = "greedy-backward"\nobjective = "corrected:1"',
-    'strategy = "look-ahead"\nobjective = "aic"\nmax_attributes = 3',
-    'strategy = "greedy-both"\nstart = "nothing"',
-    'strategy = "greedy"\nmax_cells = 60',
-    'strategy = "greedy"\n[base]\ntable = "best"',
-    'strategy = "greedy"\n[base]\ntable = "none"',
-    'strategy = "greedy"\n[[search.wanted]]\nattributes = ["illness", "age0"]',
+    'strategy = "forward"\nobjective = "bic"',
+    'strategy = "backward"\nobjective = "corrected:1"',
+    'strategy = "local"\nobjective = "aic"\nmax_attributes = 3',
+    'strategy = "both"\nstart = "nothing"',
+    'strategy = "forward"\nmax_cells = 60',
+    'strategy = "forward"\n[base]\ntable = "best"',
+    'strategy = "forward"\n[base]\ntable = "none"',
+    'strategy = "forward"\n[[search.wanted]]\nattributes = ["illness", "age0"]',
 )
 CHECKS = ("k-link=3", "k-combinatorial=3", "min-cell=2", "min-published-cell=2", "relaxed=0.1,2", "register=distinct:2")
 
@@ -286,7 +286,7 @@ def publish_changes(number: int, session: Session) -> None:
     kept = replace(table, frame=frame, unit='person = "who"\none_row = "first"')
     for release in range(3):
         kept.write(session.folder)
-        Path("release.toml").write_text(kept.config("k_link = 4\ndiversity = 'distinct:2'", 'strategy = "greedy"'))
+        Path("release.toml").write_text(kept.config("k_link = 4\ndiversity = 'distinct:2'", 'strategy = "forward"'))
         out = f"release-{release}"
         session.run(f"{out} publish", "publish", "release.toml", "--out", out, "--ledger", "ledger", "--json")
         session.keep_release(out)
@@ -319,7 +319,7 @@ def select_model(number: int, session: Session) -> None:
     """A model of all columns of a table, selected."""
     frame = draw_table(3000 + number).frame.drop(columns=["pay", "person"], errors="ignore")
     for criterion in ("bic", "aic"):
-        chosen = marginals.select(frame, criterion, "auto" if number % 2 else "greedy-both", time_limit=None)
+        chosen = marginals.select(frame, criterion, "auto" if number % 2 else "both", time_limit=None)
         session.note(criterion, f"{chosen!r}\n{chosen.trace().round(6).to_csv()}")
 
 

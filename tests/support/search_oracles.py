@@ -4,7 +4,6 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, reduce
-from importlib import import_module
 from itertools import product
 from operator import or_
 
@@ -46,24 +45,10 @@ class Countdown:
 
 
 @contextmanager
-def random_searches_of(proposals: int, patience: int, population: int, generations: int) -> Iterator[None]:
-    """Random searches that end soon: moves that `anneal` proposes for each vertex, stale rounds of `rebuild`, the size of
-    the population of `genetic` and its generations.
-    """
-    changed = {
-        "greedy": {"PATIENCE": patience},
-        "metaheuristics": {
-            "PROPOSALS": proposals,
-            "POPULATION": population,
-            "ELITE": 2,
-            "IMMIGRANTS": 1,
-            "GENERATIONS": generations,
-        },
-    }
+def short_walks(patience: int) -> Iterator[None]:
+    """Iterated local searches that end after so many rounds without a better collection, for each induced attribute."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, numbers in changed.items():
-            for name, number in numbers.items():
-                patch.setattr(import_module(f"models.search.{module}"), name, number)
+        patch.setattr("models.search.local_search.PATIENCE", patience)
         yield
 
 

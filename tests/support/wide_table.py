@@ -25,6 +25,6 @@ def write_wide(folder: Path, columns: int) -> Path:
     config = folder / "release.toml"
     config.write_text(
         f'[data]\npath = "wide.csv"\n{attributes}[privacy]\nk_link = 10\ndiversity = "entropy:2"\n'
-        '[search]\nstrategy = "greedy"\n[base]\ntable = "none"\n'
+        '[search]\nstrategy = "forward"\n[base]\ntable = "none"\n'
     )
     return config

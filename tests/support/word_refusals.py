@@ -48,7 +48,7 @@ diversity = "recursive:3,2"
 [base]
 table = { age = 1, sex = 0 }
 [search]
-strategy = "greedy"
+strategy = "forward"
 seed = 7
 max_sensitive_margins = 2
 time_limit = 1.5

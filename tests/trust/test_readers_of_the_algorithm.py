@@ -93,7 +93,7 @@ def case(seed: int) -> Case:
         min_cell=k if rng.random() < 0.5 else None,
         diversity=str(rng.choice(["distinct:2", "entropy:1.5"])) if sensitive and rng.random() < 0.7 else None,
         base="none" if rng.random() < 0.5 else "auto",
-        strategy=str(rng.choice(["look-ahead", "greedy", "exact"])),
+        strategy=str(rng.choice(["local", "forward", "exact"])),
     )
     return Case(kinds, sensitive, policy, dict(sorted(rows.items())))
 

@@ -72,7 +72,7 @@ def test_it_is_the_best_of_all_levels_at_which_each_attribute_passes(
     for seed in range(3):
         table = table_of(sensitive, seed)
         policy = Policy(
-            k_link=5, diversity=diversity, base="best", objective=objective, strategy="greedy", time_limit=0
+            k_link=5, diversity=diversity, base="best", objective=objective, strategy="forward", time_limit=0
         )
         requirements = policy.requirements(table.sensitive)
         if not brute_force(table, requirements, 0):
@@ -188,7 +188,7 @@ def found(table: Table, **settings: Any) -> StewardReport:
     return publish(table, Policy(**{**PRIVACY, "objective": "kl", **settings})).steward
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "greedy-both", "exact"])
+@pytest.mark.parametrize("strategy", ["forward", "both", "exact"])
 def test_it_is_the_better_of_both_and_says_which(strategy: str) -> None:
     for seed in range(3):
         table = people(seed)
@@ -221,7 +221,7 @@ def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns:
             found(table, **policy, base="best")
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "anneal", "exact"])
+@pytest.mark.parametrize("strategy", ["forward", "local", "exact"])
 def test_the_time_limit_is_shared_by_the_base_table_and_both_searches(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ POLICY = Policy(
     further_tables="pairs",
     max_attributes=2,
     base="none",
-    strategy="greedy",
+    strategy="forward",
 )
 
 

@@ -136,9 +136,9 @@ def test_what_is_proven_best_stays_and_so_does_what_could_not_be_compared_in_tim
     "settings",
     [
         {"further_tables": "pairs"}, {"wanted": ({"attributes": ("a", "c")},)}, {"objective": "kl"},
-        {"strategy": "look-ahead"},
+        {"strategy": "local"},
     ],
-    ids=["further", "wanted", "kl", "look-ahead"],
+    ids=["further", "wanted", "kl", "local"],
 )  # fmt: skip
 def test_nothing_is_passed_over_where_the_objective_says_what_counts(settings: dict[str, Any]) -> None:
     assert found(PASSED_OVER, **settings).result.runner_up is None

@@ -168,7 +168,7 @@ def bundle(source, engine, folder) -> dict[str, bytes]:
     attributes["codes"] = Attribute("quasi-identifier", prefixes=[2, 1], ladder="fitted", missing="as a value")
     table = marginals.read_table(source, attributes, engine=engine, k=5)
     marginals.publish(
-        table, marginals.Policy(k_link=5, k_combinatorial=5, base="none", diversity="none", strategy="greedy")
+        table, marginals.Policy(k_link=5, k_combinatorial=5, base="none", diversity="none", strategy="forward")
     ).write(folder)
     return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 

@@ -63,7 +63,7 @@ def by_pandas() -> tuple[Table, dict[str, bytes]]:
 
 def published(folder: Path, source: object, engine: str) -> tuple[Table, dict[str, bytes]]:
     table = read_table(source, ATTRIBUTES, missing=["?", ""], engine=engine, k=10)
-    publish(table, Policy(k_link=10, k_combinatorial=10, diversity="distinct:2", strategy="greedy")).write(
+    publish(table, Policy(k_link=10, k_combinatorial=10, diversity="distinct:2", strategy="forward")).write(
         folder / "out"
     )
     return table, bundle(folder / "out")

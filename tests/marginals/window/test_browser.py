@@ -257,7 +257,7 @@ def test_a_search_shows_the_best_so_far_while_it_is_at_work(
     assert marginals_command("init", tmp_path / "census.csv", "--out", tmp_path / "release.toml").returncode == 0
     config = tmp_path / "release.toml"
     text = re.sub(r"(?m)^(strategy|time_limit) *=.*\n", "", config.read_text())
-    config.write_text(text.replace("[search]\n", '[search]\nstrategy = "anneal"\ntime_limit = 600.0\n'))
+    config.write_text(text.replace("[search]\n", '[search]\nstrategy = "local"\ntime_limit = 600.0\n'))
     with served(config, monkeypatch) as address:
         page = browser.new_page()
         page.set_default_timeout(60_000)

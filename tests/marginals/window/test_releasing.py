@@ -235,7 +235,7 @@ def test_the_frontier_is_that_of_python(browser: Browser) -> None:
     page = browser.until("/search", '<svg class="frontier"')
     config = browser.window.config()
     grid = marginals.frontier(
-        config.read_table(), config.policy, [2, 20, 5000], ["entropy:2", "distinct:2"], ["greedy"]
+        config.read_table(), config.policy, [2, 20, 5000], ["entropy:2", "distinct:2"], ["forward"]
     )
     found = [row["kl_divergence"] for row in browser.finish("frontier").answer["rows"]]
     expected = [None if value != value else value for value in grid["kl_divergence"].tolist()]
@@ -289,7 +289,7 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
 def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
     """What it found is a release as any other."""
     path = browser.window.file.path
-    path.write_text(CONFIG + '[search]\nstrategy = "anneal"\ntime_limit = 600.0\n')
+    path.write_text(CONFIG + '[search]\nstrategy = "local"\ntime_limit = 600.0\n')
     browser.post("/search", {})
     job = browser.window.jobs.get(1)
     assert job is not None

@@ -75,7 +75,7 @@ def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_wr
     folder = table.parent
     config = write_config(folder)
     config.write_text(
-        f'{config.read_text()}[search]\nstrategy = "anneal"\ntime_limit = 600.0\n'
+        f'{config.read_text()}[search]\nstrategy = "local"\ntime_limit = 600.0\n'
     )  # it does not end itself
     before = config.read_bytes()
     command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]

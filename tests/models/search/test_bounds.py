@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import combinations, count, product
 from math import lgamma
 from types import SimpleNamespace
@@ -17,8 +16,6 @@ from filled_tables import filled, flat_domain, of_rows, published
 from models import (
     KL,
     STRATEGIES,
-    AddEdge,
-    AddVertex,
     Collection,
     DataCube,
     Deadline,
@@ -46,16 +43,16 @@ from models import (
 from models.inference.beside_core import CELLS, Kind, ModelBesideCore
 from models.search.chance import by_divergence, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
-from models.search.greedy import preferring
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
-from models.search.portfolio import portfolio
 from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
-from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, random_searches_of
+from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, short_walks
 from search_strategies import private_problems, problems
 from strategies import Core, cores, decomposable_collections, further_masks, margins
 
 any_problem = problems() | private_problems()
+
+auto = STRATEGIES["auto"]
 
 
 def grid_of(problem, data):
@@ -167,20 +164,20 @@ def test_parameters_are_those_of_the_log_linear_model_beyond_single_attributes(c
 
 @settings(max_examples=60, deadline=None)
 @given(problems() | private_problems(), st.integers(1, 60))
-def test_a_portfolio_proves_the_best_collection_of_a_small_lattice(problem: Problem, most: int) -> None:
+def test_the_default_search_proves_the_best_collection_of_a_small_lattice(problem: Problem, most: int) -> None:
     """Or is never worse than forward search, and the same each time; also where there is less work than it could do."""
-    found, best = portfolio(problem, never), min(allowed_values(problem).values())
+    found, best = auto(problem, never), min(allowed_values(problem).values())
     assert found.value is not None
     assert found.value >= best - 1e-9
     assert found.value <= by_divergence(forward)(problem, never).value + 1e-9
     if found.optimal:
         assert found.value == pytest.approx(best, abs=1e-9)
-    again = portfolio(problem, never)
+    again = auto(problem, never)
     assert (again.cliques, again.value, again.evaluated) == (found.cliques, found.value, found.evaluated)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("_SMALL", 0), ("_MOST", most), ("_OF_A_PAIR", 0)):
-            patch.setattr(import_module("models.search.portfolio"), name, value)
-        first, again = portfolio(problem, never), portfolio(problem, never)
+        patch.setattr("models.search.default._SMALL", 0)
+        patch.setattr("models.search.local_search.MOST_WORK", most)
+        first, again = auto(problem, never), auto(problem, never)
     assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)
     assert problem.constraint(first.cliques, 0) is None
     assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
@@ -201,30 +198,24 @@ def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends
     assert best.optimal
     by_price = forward(problem, never)
     assert by_price.value > best.value + 1, "log 4 nats are left"
-    assert portfolio(problem, never).value == pytest.approx(best.value)
+    assert auto(problem, never).value == pytest.approx(best.value)
 
 
-@pytest.mark.parametrize(("price", "is_taken"), [(0.1, True), (0.2, False)])
-def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_price_too(
-    price: float, is_taken: bool
-) -> None:
-    """By the price no stage finds anything here. Five parameters gain log 4, which is less than ten times .2."""
-    cube = steps_that_pay_late()
-    problem = Problem(cube, objective=PenalizedDivergence(price), kept=cube.domain.attribute_masks)
-    alone = forward(problem, never)
-    assert len(alone.cliques) == 2
-    module = import_module("models.search.portfolio")
-    begun, pairs = module._begun, module.by_pairs
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", 0)
-        patch.setattr(module, "_begun", lambda own, work: alone if own.price else begun(own, work))
-        patch.setattr(module, "by_pairs", lambda found, own, stop: found if own.price else pairs(found, own, stop))
-        for stage in ("_restarted", "polished", "_by_way_of_divergence", "_proven"):
-            patch.setattr(module, stage, lambda result, *_: result)
-        found = portfolio(problem, never)
-    assert found.value == pytest.approx(5 * price if is_taken else alone.value)
-    assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
-    assert found.evaluated > alone.evaluated
+def test_a_result_of_another_price_is_taken_only_if_it_is_better_at_twice_the_price_too() -> None:
+    """Five parameters gain log 4, which is less than ten times .2; the walk by the objective is ended at once."""
+    for price, is_taken in ((0.1, True), (0.2, False)):
+        cube = steps_that_pay_late()
+        problem = Problem(cube, objective=PenalizedDivergence(price), kept=cube.domain.attribute_masks)
+        alone = forward(problem, never)
+        assert len(alone.cliques) == 2
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("models.search.default._SMALL", 0)
+            patch.setattr("models.search.default.local", lambda *_, alone=alone: alone)
+            patch.setattr("models.search.default._proven", lambda result, *_: result)
+            found = auto(problem, never)
+        assert found.value == pytest.approx(5 * price if is_taken else alone.value)
+        assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
+        assert found.evaluated > alone.evaluated
 
 
 def associated(rows: int, seed: int) -> DataCube:
@@ -253,7 +244,7 @@ def test_edges_that_chance_explains_go_and_others_stay() -> None:
         right += set(found.cliques) == {a | b, c}
     assert right >= 17
     rule = Problem(problem.cube, objective=LikelihoodRatio(500), kept=(a, b, c))
-    assert set(portfolio(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
+    assert set(auto(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
 
 
 def test_what_must_stay_and_what_is_refused_is_no_matter_of_chance() -> None:
@@ -321,7 +312,7 @@ def test_exact_search_finds_the_best_score_and_no_strategy_a_better_one(score, p
     }
     best = min(values.values())
     for name, search in STRATEGIES.items():
-        with random_searches_of(proposals=30, patience=5, population=6, generations=3):
+        with short_walks(2):
             found = search(problem, never)
         assert values[frozenset(found.cliques)] == pytest.approx(found.value, abs=1e-9)
         assert found.value >= best - 1e-9
@@ -371,13 +362,6 @@ def test_whatever_adds_up_is_taken_for_the_penalized_divergence_that_it_is(scale
     for make, number in ((PenalizedDivergence, -0.1), (PenalizedDivergence, float("nan")), (BDeu, 0)):
         with pytest.raises(SelectionError):
             make(number)
-
-
-def test_a_preference_multiplies_the_gain_of_a_move_by_the_factor_of_its_vertices():
-    factors = np.arange(1.0, 10.0).reshape(3, 3)
-    preference = preferring(np.log(factors))
-    moves = [AddVertex(0), AddVertex(2), AddEdge(0, 2), AddEdge(1, 2)]
-    assert [preference(move, 0.5) for move in moves] == pytest.approx([0.5 * factor for factor in (1, 9, 3, 6)])
 
 
 # Further tables beside a junction tree: each gains most in its own pair, and answers are fits to what the tables say.

@@ -51,7 +51,7 @@ from strategies import (
     shape_cube,
 )
 
-backward, both = STRATEGIES["greedy-backward"], STRATEGIES["greedy-both"]
+backward, both = STRATEGIES["backward"], STRATEGIES["both"]
 
 
 def greedy(cube, start, constraint, stop):
@@ -290,7 +290,7 @@ def test_prices_of_no_rows_are_numbers():
     assert LikelihoodRatio(0).gain(0.0, 0) == 0.0
 
 
-@pytest.mark.parametrize("name", ["greedy", "greedy-backward", "greedy-both"])
+@pytest.mark.parametrize("name", ["forward", "backward", "both"])
 @settings(max_examples=15)
 @given(collection=decomposable_collections(max_cells=30))
 def test_stepwise_searches_end_where_no_change_is_significant(name, collection):
@@ -301,7 +301,7 @@ def test_stepwise_searches_end_where_no_change_is_significant(name, collection):
     assert found.gap is None
     for change, _, _ in changes(Collection.of(collection.cube, found.cliques)):
         adds = change.clique != 0
-        if adds or name != "greedy":
+        if adds or name != "forward":
             assert objective.gain(change.divergence, change.parameters) <= 1e-9
 
 

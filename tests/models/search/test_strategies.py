@@ -58,7 +58,7 @@ from search_oracles import (
     equal_pairs,
     is_finer,
     never,
-    random_searches_of,
+    short_walks,
     value,
 )
 from search_strategies import AtMost, Refused, private_problems, problems
@@ -70,7 +70,7 @@ any_problem = problems() | private_problems()
 @pytest.fixture(scope="module", autouse=True)
 def few_turns():
     """Random searches that end soon."""
-    with random_searches_of(proposals=30, patience=5, population=6, generations=3):
+    with short_walks(2):
         yield
 
 
@@ -97,9 +97,9 @@ def test_the_result_is_allowed_and_its_figures_are_those_of_its_maxent_joint(nam
     assert found.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
     parameters = MaximumEntropy(collection).parameter_count
     assert found.value == pytest.approx(found.kl_divergence + problem.price * parameters, abs=1e-9)
-    if name not in ("greedy", "greedy-backward"):
+    if name not in ("forward", "backward"):
         assert found.value <= forward(problem, never).value + 1e-9
-        assert name == "greedy-both" or found.value <= STRATEGIES["greedy"](problem, never).value + 1e-9
+        assert name == "both" or found.value <= STRATEGIES["forward"](problem, never).value + 1e-9
     bounded, best = with_bound(found, problem), min(allowed_values(problem).values())
     assert bounded.bound <= best + 1e-9
     assert found.value - bounded.gap <= best + 1e-9
@@ -115,7 +115,7 @@ def test_the_result_is_allowed_and_its_figures_are_those_of_its_maxent_joint(nam
     assert early.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
 
 
-REPLAYED = ("greedy", "greedy-backward", "greedy-both", "genetic")
+REPLAYED = ("forward", "backward", "both")
 """Strategies whose steps are single moves that are found again by their names."""
 
 
@@ -210,16 +210,14 @@ def test_where_the_time_is_over_nothing_is_said(problem):
     assert problem.binding(problem.initial, Countdown(counting.asked)) == whole
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in STRATEGIES if name not in ("auto", "greedy", "greedy-backward", "greedy-both")]
-)
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("auto", "forward", "backward", "both")])
 def test_what_is_only_a_rule_for_stopping_has_no_best_model(name):
     problem = hidden_pair()
     with pytest.raises(SelectionError, match="stepwise"):
         STRATEGIES[name](replace(problem, objective=LikelihoodRatio(problem.cube.total)), never)
 
 
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in {"anneal", "genetic"}])
+@pytest.mark.parametrize("name", STRATEGIES)
 def test_equal_columns_are_published_together_by_every_strategy(name):
     """Eight pairs of equal columns, 43 million margins: a finer step of one beside a coarser of the other tells nothing."""
     problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_cells=16))
@@ -231,7 +229,7 @@ def test_equal_columns_are_published_together_by_every_strategy(name):
     assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("models.search.greedy._WORK", 1)
-        assert STRATEGIES["greedy"](problem, never) == forward(problem, never), "too much to count for a forest"
+        assert STRATEGIES["forward"](problem, never) == forward(problem, never), "too much to count for a forest"
 
 
 def hidden_pair() -> Problem:
@@ -257,7 +255,7 @@ def hidden_pair() -> Problem:
 def test_a_pair_that_says_little_at_coarse_levels_is_found():
     """Forward search by gain joins the age with one of the two, which have two bits in common."""
     problem = hidden_pair()
-    found, by_gain = STRATEGIES["look-ahead"](problem, never), forward(problem, never)
+    found, by_gain = STRATEGIES["local"](problem, never), forward(problem, never)
     assert found.value == pytest.approx(exact(problem, never).value, abs=1e-12)
     assert by_gain.value > found.value + log(2)
 
@@ -277,26 +275,25 @@ def traps(number):
             yield problem
 
 
-@pytest.mark.parametrize("name", ["anneal", "genetic", "rebuild"])
-def test_most_traps_of_greedy_search_are_left(name):
-    """And other seeds may have other results."""
-    with random_searches_of(proposals=400, patience=40, population=16, generations=8):
-        results = [(problem, STRATEGIES[name](problem, never)) for problem in traps(8)]
+def test_iterated_local_search_leaves_most_traps_of_forward_search():
+    """Other seeds take other ways."""
+    with short_walks(100):
+        results = [(problem, STRATEGIES["local"](problem, never)) for problem in traps(8)]
         assert sum(found.value < forward(problem, never).value - 1e-6 for problem, found in results) >= 6
-        seeded = [STRATEGIES[name](replace(results[0][0], seed=seed), never) for seed in (1, 2, 3)]
-    assert name == "rebuild" or len({(result.steps, result.evaluated) for result in seeded}) > 1
+        seeded = [STRATEGIES["local"](replace(results[0][0], seed=seed), never) for seed in (1, 2, 3)]
+    assert len({result.evaluated for result in seeded}) > 1
 
 
-def test_where_everything_must_stay_there_is_nothing_to_rebuild():
+def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
     (problem,) = traps(1)
     whole = Problem(problem.cube, kept=(sum(problem.cube.domain.attribute_masks),))
-    assert STRATEGIES["rebuild"](whole, never) == replace(forward(whole, never), strategy="rebuild")
+    assert STRATEGIES["local"](whole, never).cliques == forward(whole, never).cliques
 
 
 NIGHTLY = "MARGINALS_TIMES" in os.environ
 TABLES = 20_000 if NIGHTLY else 100
 
-OF_ANY_OBJECTIVE = ["auto", "stepwise", "greedy", "greedy-backward", "greedy-both"]
+OF_ANY_OBJECTIVE = ["auto", "stepwise", "forward", "backward", "both"]
 """The others refuse the likelihood ratio, by which there is no best model."""
 
 OBJECTIVES = ["bic", "aic", "likelihood-ratio", "kl", "corrected", "corrected:1", "bdeu"]

@@ -1,0 +1,539 @@
+"""Iterated local search: a kick, greedy repair of what it touched, and mostly the better of before and after.
+
+One search for every problem: with and without levels, constraints and a price of parameters. A kick takes a few attributes
+that are near each other out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of Computational
+Physics 159, 2000), or joins two attributes step by step although single steps do not pay (variable depth: Kernighan and
+Lin, Bell System Technical Journal 49, 1970), or both. The repair adds the edges that gain, the best first, and removes those
+that do not pay, among the pairs that the kick concerns. Both kicks are needed: what is taken out comes back only by single
+edges that each pay, and what is joined has no room where other margins hold its place.
+
+The search goes on from a worse collection if its loss is among the least few percent of all losses so far; the percentage
+falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
+better collection, so it ends the same on every machine.
+
+Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
+neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
+"""
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from math import inf
+
+import numpy as np
+
+from models.graphs.interaction_graph import InteractionGraph
+from models.graphs.junction_tree import JunctionTree, maximal_masks
+from models.search.chance import by_divergence, stalls_by_price
+from models.search.directed import chordal_start
+from models.search.greedy import from_both, result_of
+from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop
+from models.search.wanted import Measure
+from models.tables.hierarchy import Mask, vertices_of
+
+PATIENCE = 40
+"""Rounds without a better collection, for each induced attribute, after which a walk ends."""
+
+MOST_WORK = 30_000
+"""Verdicts, and two for each new entropy, after which a walk ends."""
+
+_CYCLE = 20
+"""Rounds, for each induced attribute, in which the share of worse collections falls to 0."""
+
+_WORSE = 0.15
+"""Share of the worse collections from which the search goes on, at the beginning of a cycle."""
+
+_SPREAD = 0.3
+"""Standard deviation of the logarithm of the factors by which a round prefers some edges to others."""
+
+_TAKE, _JOIN, _WHOLLY, _NEAR = 0.8, 0.5, 0.5, 0.5
+"""Probabilities: that a kick takes attributes out, that it joins two as well, that an attribute is taken out with all its
+steps, and that the second attribute is one that shares a margin with the first.
+"""
+
+_Candidate = tuple[float, Mask, int, int]
+"""Negative preference (the heap key), the clique that the edge makes, and its ends; of a vertex the same one twice."""
+
+
+def local(problem: Problem, stop: Stop) -> SearchResult:
+    """The best collection of a walk from each start; the same for the same problem unless stopped.
+
+    The starts are the collections of forward search, by the divergence and by the objective, if parameters have a price and
+    attributes have levels; else a chordal completion of a directed model, and the initial collection. Raises SelectionError
+    for an objective that is a stopping rule only, NothingAllowedError where no start is allowed.
+    """
+    _ = problem.price
+    best, evaluated = None, 0
+    for number, start in enumerate(_starts(problem, stop)):
+        result = walked(start, replace(problem, seed=problem.seed + number), stop)
+        evaluated += result.evaluated
+        best = result if best is None or _value(result) < _value(best) - LEAST_GAIN else best
+    assert best is not None
+    return replace(best, strategy="local", evaluated=evaluated)
+
+
+def _starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
+    if problem.has_levels:
+        yield by_divergence(from_both)(problem, stop)
+        if stalls_by_price(problem) and not stop():
+            yield from_both(problem, stop)
+        return
+    filled = chordal_start(problem, stop)
+    if problem.is_kept(filled) and problem.constraint(filled, 0) is None:
+        before, after = problem.position(problem.initial), problem.position(filled)
+        step = Step("begin with a directed model, made chordal", before.divergence, after.divergence)
+        yield result_of("local", problem, after, 0, [step])
+    yield result_of("local", problem, problem.position(problem.initial), 0, ())
+
+
+def walked(start: SearchResult, problem: Problem, stop: Stop, share: float = 1.0) -> SearchResult:
+    """The best collection of a walk from a result, which may be the result itself. share: of the usual patience."""
+    walk = Walk(problem, start.cliques, stop)
+    walk.run(share)
+    steps = (*start.steps, *walk.steps)
+    return result_of(start.strategy, problem, problem.position(walk.best), start.evaluated + walk.evaluated, steps)
+
+
+def _value(result: SearchResult) -> float:
+    return inf if result.value is None else result.value
+
+
+@dataclass
+class _Graph:
+    """A collection: the neighbours of each vertex, its vertices, its maximal cliques, and its objective in nats, less what
+    all collections have in common.
+    """
+
+    neighbors: list[Mask]
+    vertices: Mask
+    cliques: frozenset[Mask]
+    value: float
+
+    def copy(self) -> "_Graph":
+        return replace(self, neighbors=list(self.neighbors))
+
+    def separates(self, separator: Mask, first: int, second: int) -> bool:
+        """Whether every path between two vertices meets the separator."""
+        neighbors, goal, free = self.neighbors, 1 << second, ~separator
+        reached = frontier = 1 << first
+        while frontier:
+            lowest = frontier & -frontier
+            new = neighbors[lowest.bit_length() - 1] & free & ~reached
+            if new & goal:
+                return False
+            reached |= new
+            frontier ^= lowest | new
+        return True
+
+    def is_complete(self, mask: Mask) -> bool:
+        rest = mask
+        while rest:
+            lowest = rest & -rest
+            rest ^= lowest
+            if rest & ~self.neighbors[lowest.bit_length() - 1]:
+                return False
+        return True
+
+    def with_clique(self, clique: Mask) -> frozenset[Mask]:
+        return frozenset([old for old in self.cliques if old & ~clique] + [clique])
+
+    def without_edge(self, edge: Mask) -> frozenset[Mask]:
+        others = [c for c in self.cliques if edge & ~c]
+        (torn,) = (c for c in self.cliques if not edge & ~c)
+        first = edge & -edge
+        halves = (torn ^ first, torn ^ edge ^ first)
+        return frozenset(others + [half for half in halves if not any(not half & ~c for c in others)])
+
+
+class Walk:
+    """A walk from one collection to the next.
+
+    best: the cliques of the best collection so far. value: its objective, less what all collections have in common.
+    evaluated: how often the constraint was asked.
+    """
+
+    def __init__(self, problem: Problem, start: Iterable[Mask], stop: Stop) -> None:
+        self.problem, self.stop = problem, stop
+        self.rng = np.random.default_rng(problem.seed)
+        self.evaluated = self.rounds = 0
+        self.steps: list[Step] = []
+        domain = self.domain = problem.cube.domain
+        self.masks, self.later = domain.attribute_masks, domain.later_steps
+        self._coarser = [domain.coarser_steps(v) for v in range(domain.vertex_count)]
+        self._finer = [domain.finer_steps(v) for v in range(domain.vertex_count)]
+        self._own = [domain.all_steps(v) for v in range(domain.vertex_count)]
+        shared = [mask & own for own in self.masks for mask in problem.kept if mask & own and mask & ~own]
+        self._stay = sum({mask & -mask: mask for mask in sorted(shared)}.values())
+        leaves = problem.cube.log_leaves
+        self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
+        self._all = (1 << domain.vertex_count) - 1
+        self._refused: set[Mask] = set()
+        self._scores: dict[Mask, float] = {0: 0.0}
+        self._gains: dict[tuple[Mask, Mask], float] = {}
+        self._here = self._graph(start)
+        self._best = self._here.copy()
+        self._settle(self._here, self._all, 0)
+        self._add_wanted(self._here)
+        self._take("add and remove what gains", self._here)
+
+    @property
+    def best(self) -> frozenset[Mask]:
+        """The cliques of the best collection so far."""
+        return self._best.cliques
+
+    @property
+    def value(self) -> float:
+        """The objective of the best collection in nats, less what all collections have in common."""
+        return self._best.value
+
+    @property
+    def work(self) -> int:
+        """Verdicts, and two for each entropy, which takes longer."""
+        return self.evaluated + 2 * len(self._scores)
+
+    def run(self, share: float = 1.0) -> None:
+        """Walk until PATIENCE (a share of it) or MOST_WORK ends it."""
+        count = self.domain.vertex_count
+        last, losses = 0, list[float]()
+        while self.rounds - last < max(share * PATIENCE * count, last) and self.work < MOST_WORK and not self.stop():
+            self.rounds += 1
+            turn = self.rounds % (_CYCLE * count)
+            if not turn:
+                self._here = self._best.copy()
+            new = self._kicked(self._here)
+            if new.cliques == self._here.cliques or not self._allows(new.cliques, 0):
+                continue
+            self._add_wanted(new)
+            loss = new.value - self._here.value
+            if new.value < self._best.value - LEAST_GAIN and self._improve(new):
+                last = self.rounds
+            if loss > 0:
+                insort(losses, loss)
+                share = _WORSE * (1 - turn / (_CYCLE * count))
+                if len(losses) <= 10 or loss > losses[int(share * (len(losses) - 1))]:
+                    continue
+            self._here = new
+
+    def _improve(self, new: _Graph) -> bool:
+        """Settle a better collection as a whole, and let it be the best one if that is allowed."""
+        self._settle(new, self._all, 0)
+        self._add_wanted(new)
+        if not self._allows(new.cliques, 0):
+            return False
+        self._take(f"a better collection in round {self.rounds}", new)
+        return True
+
+    def _take(self, description: str, new: _Graph) -> None:
+        before, after = (self.problem.position(cliques) for cliques in (self.best, new.cliques))
+        if new.cliques != self.best:
+            self.steps.append(Step(description, before.divergence, after.divergence))
+        self._best = new.copy()
+        self.problem.seen(after)
+
+    # The objective
+
+    def _score(self, mask: Mask) -> float:
+        known = self._scores.get(mask)
+        if known is None:
+            cube, price = self.problem.cube, self.problem.price
+            known = self._scores[mask] = cube.entropy(mask) + (price * cube.complexity(mask) if price else 0.0)
+        return known
+
+    def _joining(self, separator: Mask, edge: Mask) -> float:
+        """What an edge gains whose ends have this in common; what it loses where it is removed."""
+        known = self._gains.get((separator, edge))
+        if known is None:
+            score, first = self._score, separator | edge & -edge
+            known = score(first) + score(separator | edge ^ edge & -edge) - score(separator) - score(separator | edge)
+            known = self._gains[separator, edge] = known + self._wanted_gain(separator, edge)
+        return known
+
+    def _wanted_gain(self, separator: Mask, edge: Mask) -> float:
+        """What an edge gains for the wanted analyses that hold both ends if they were alone: no inference is needed."""
+        gained, entropy, first = 0.0, self.problem.cube.entropy, edge & -edge
+        for margin in self.problem.wanted.margins if self.problem.wanted else ():
+            if not edge & ~margin.mask and margin.measure is Measure.DIVERGENCE:
+                given = separator & margin.mask
+                apart = entropy(given | first) + entropy(given | edge ^ first) - entropy(given)
+                gained += margin.weight * (apart - entropy(given | edge))
+        return gained
+
+    def _graph(self, masks: Iterable[Mask]) -> _Graph:
+        cliques = maximal_masks(masks)
+        graph = InteractionGraph.of(self.domain, cliques)
+        return _Graph(list(graph.neighbors), graph.vertices, frozenset(cliques), self._value(cliques))
+
+    def _value(self, cliques: Iterable[Mask]) -> float:
+        """The objective without the wanted analyses, less what all collections have in common."""
+        tree = JunctionTree.of(self.domain, cliques)
+        value = sum(map(self._score, tree.cliques)) - sum(map(self._score, tree.separators))
+        return value - sum(self._leaves[v] for v in vertices_of(tree.vertices))
+
+    def _add_wanted(self, graph: _Graph) -> None:
+        """Let the value be exact where analyses are wanted, which takes inference."""
+        if self.problem.wanted:
+            graph.value = self._value(graph.cliques) + self.problem.wanted.value(graph.cliques)
+
+    def _allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
+        if new in self._refused:
+            return False
+        self.evaluated += 1
+        refusal = self.problem.constraint(cliques, new)
+        if refusal is not None and new and refusal.scope is RefusalScope.FINER:
+            self._refused.add(new)
+        return refusal is None
+
+    # The repair
+
+    def _settle(self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] | None = None) -> None:
+        """Add and remove edges in turn until none gains."""
+        while True:
+            touched = self._add(graph, moved, around, factors) | around
+            removed = self._remove(graph, touched)
+            if not removed or self.stop():
+                return
+            moved, around, factors = 0, removed, None
+
+    def _apart(self, graph: _Graph, vertex: int) -> Mask:
+        """Of each attribute the coarsest step present that a vertex is not adjacent to."""
+        apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
+        return apart & ~(apart << 1 & self.later)
+
+    def _add(self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] | None) -> Mask:
+        """Add the edges that gain, the best first, of those with a moved vertex, or between two vertices around.
+
+        The vertices that are touched are returned, the moved ones among them.
+        """
+        neighbors, coarser, refused, gains = graph.neighbors, self._coarser, self._refused, self._gains
+        queue: list[_Candidate] = []
+
+        def offer(one: int, other: int) -> None:
+            separator, edge = neighbors[one] & neighbors[other], 1 << one | 1 << other
+            gain = gains.get((separator, edge))
+            if gain is None:
+                if separator | edge in refused:
+                    return
+                gain = self._joining(separator, edge)
+            if gain > LEAST_GAIN and separator | edge not in refused:
+                key = -gain * factors[one] * factors[other] if factors else -gain
+                heappush(queue, (key, separator | edge, one, other))
+
+        def offer_vertex(vertex: int) -> None:
+            clique = coarser[vertex] | 1 << vertex
+            gain = self._score(coarser[vertex]) - self._score(clique) + self._leaves[vertex]
+            if gain > LEAST_GAIN:
+                heappush(queue, (-gain, clique, vertex, vertex))
+
+        for vertex in range(len(neighbors)):
+            if moved >> vertex & 1 and not graph.vertices >> vertex & 1 and not coarser[vertex] & ~graph.vertices:
+                offer_vertex(vertex)
+        concerned = list(vertices_of((moved | around) & graph.vertices))
+        apart = {vertex: self._apart(graph, vertex) for vertex in concerned}
+        for one in concerned:
+            is_moved = moved >> one & 1
+            for other in vertices_of(apart[one] if is_moved else apart[one] & around & ~moved & -(2 << one)):
+                if is_moved and other < one and moved >> other & 1:
+                    continue
+                if (apart[other] if other in apart else self._apart(graph, other)) >> one & 1:
+                    offer(min(one, other), max(one, other))
+        waiting: list[_Candidate] = []
+        touched = moved
+        while queue and not self.stop():
+            candidate = heappop(queue)
+            _, clique, one, other = candidate
+            if clique in refused or not self._may_add(graph, clique, one, other):
+                continue
+            if not self._allows(cliques := graph.with_clique(clique), clique):
+                waiting.append(candidate)
+                continue
+            graph.cliques = cliques
+            touched |= clique
+            pairs: Sequence[tuple[int, Mask]]
+            if one == other:
+                for v in vertices_of(coarser[one]):
+                    neighbors[v] |= 1 << one
+                neighbors[one] = coarser[one]
+                graph.vertices |= 1 << one
+                graph.value -= self._score(coarser[one]) - self._score(clique) + self._leaves[one]
+                if finer := self._finer[one]:
+                    offer_vertex((finer & -finer).bit_length() - 1)
+                pairs = ((one, graph.vertices),)
+            else:
+                edge = 1 << one | 1 << other
+                neighbors[one] |= 1 << other
+                neighbors[other] |= 1 << one
+                graph.value -= self._joining(clique ^ edge, edge)
+                pairs = ((one, neighbors[other]), (other, neighbors[one]))
+            for v, others in pairs:
+                for w in vertices_of(self._apart(graph, v) & others):
+                    if self._apart(graph, w) >> v & 1:
+                        offer(min(v, w), max(v, w))
+            if clique & self.problem.jointly_judged:
+                for candidate in waiting:
+                    heappush(queue, candidate)
+                waiting = []
+        return touched
+
+    def _may_add(self, graph: _Graph, clique: Mask, one: int, other: int) -> bool:
+        """Whether a candidate still makes the clique that it was offered for, and keeps the graph chordal."""
+        if one == other:
+            return not graph.vertices >> one & 1
+        near, far = graph.neighbors[one], graph.neighbors[other]
+        return (
+            near & far | 1 << one | 1 << other == clique
+            and not near >> other & 1
+            and not self._coarser[one] & ~far
+            and not self._coarser[other] & ~near
+            and graph.separates(near & far, one, other)
+        )
+
+    def _remove(self, graph: _Graph, around: Mask) -> Mask:
+        """Remove the edges that do not pay, the worst first, between vertices around; return their cliques' vertices."""
+        neighbors, touched = graph.neighbors, 0
+        doubtful: list[tuple[float, Mask, Mask]] = []
+
+        def offer(around: Mask) -> None:
+            for one in vertices_of(around & graph.vertices):
+                near = neighbors[one] & around & ~self._own[one] & -(2 << one)
+                while near:  # the finest step of each attribute
+                    other = near.bit_length() - 1
+                    near &= ~self._own[other]
+                    if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
+                        continue
+                    edge, separator = 1 << one | 1 << other, neighbors[one] & neighbors[other]
+                    loss = self._gains.get((separator, edge))
+                    if loss is None:
+                        loss = self._joining(separator, edge)
+                    if loss < -LEAST_GAIN and self.problem.may_part(edge):
+                        heappush(doubtful, (loss, edge, separator))
+
+        offer(around)
+        while doubtful:
+            loss, edge, separator = heappop(doubtful)
+            one, other = (edge & -edge).bit_length() - 1, edge.bit_length() - 1
+            if not neighbors[one] >> other & 1 or neighbors[one] & neighbors[other] != separator:
+                continue
+            if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
+                continue
+            if not graph.is_complete(separator) or not self._allows(cliques := graph.without_edge(edge), 0):
+                continue
+            neighbors[one] ^= 1 << other
+            neighbors[other] ^= 1 << one
+            graph.cliques = cliques
+            graph.value += loss
+            touched |= separator | edge
+            offer(separator | edge)
+        return touched
+
+    # Kicks
+
+    def _kicked(self, graph: _Graph) -> _Graph:
+        """What one round makes of a collection."""
+        graph, draw, count = graph.copy(), self.rng.random, len(self.masks)
+        moved = around = 0
+        takes_out = draw() < _TAKE
+        chosen = [int(self.rng.integers(count))]
+        if takes_out:
+            if draw() < 0.5:
+                chosen += self._near(graph, chosen[0])
+            for place in chosen:
+                around |= self._take_out(graph, self.masks[place])
+                moved |= self.masks[place]
+        if not takes_out or draw() < _JOIN:
+            one, other = chosen[int(self.rng.integers(len(chosen)))], int(self.rng.integers(count))
+            if one != other:
+                graph, made = self._joined(graph, self.masks[one], self.masks[other])
+                around |= made
+        factors = None
+        if takes_out:
+            factors = np.exp(self.rng.normal(scale=_SPREAD / 2**0.5, size=self.domain.vertex_count)).tolist()
+        self._settle(graph, moved, around, factors)
+        return graph
+
+    def _near(self, graph: _Graph, place: int) -> list[int]:
+        """Another attribute, half of the time one that shares a margin; empty where there is none."""
+        shared = -1
+        if self.rng.random() < _NEAR:
+            shared = 0
+            for clique in graph.cliques:
+                if clique & self.masks[place]:
+                    shared |= clique
+        others = [i for i, mask in enumerate(self.masks) if i != place and shared & mask]
+        return [others[int(self.rng.integers(len(others)))]] if others else []
+
+    def _take_out(self, graph: _Graph, own: Mask) -> Mask:
+        """Take the finer steps of an attribute out of the margins that it shares; return the vertices of these margins.
+
+        All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree, and
+        what changes is the sum of its cliques less its separators.
+        """
+        shown, stay = own & graph.vertices, own & self._stay
+        movable = own & ~stay
+        if movable and self.rng.random() >= _WHOLLY:
+            low = (own & -own).bit_length() - 1 + int(self.rng.integers(stay.bit_count(), own.bit_count()))
+            movable = movable >> low << low
+        taken = shown & movable
+        first = taken & -taken
+        holding = [clique for clique in graph.cliques if clique & first and clique & ~own]
+        if not taken or not holding:
+            return 0
+        score, around = self._score, 0
+        for clique in holding:
+            around |= clique
+            graph.value -= score(clique) - score(clique & ~taken)
+        for separator in _separators(holding):
+            graph.value += score(separator) - score(separator & ~taken)
+        graph.value += score(shown) - score(shown & ~taken)
+        for vertex in vertices_of(taken):
+            graph.neighbors[vertex] = shown ^ 1 << vertex
+        for vertex in vertices_of(around & ~own):
+            graph.neighbors[vertex] &= ~taken
+        others = [clique for clique in graph.cliques if not (clique & first and clique & ~own)]
+        reduced = maximal_masks([shown, *(clique & ~taken for clique in holding)])
+        graph.cliques = frozenset(others + [c for c in reduced if not any(not c & ~other for other in others)])
+        return around
+
+    def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
+        """Join two attributes by a drawn number of steps or fewer, the step that gains most or loses least first.
+
+        A step may be refused on the way, unless for good. The last collection that is allowed is returned, and the new
+        cliques.
+        """
+        last, made = graph.copy(), 0
+        for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
+            for step in sorted(self._steps(graph, first, second)):
+                loss, edge, separator = step
+                clique = separator | edge
+                is_allowed = self._allows(cliques := graph.with_clique(clique), clique)
+                if is_allowed or clique not in self._refused:
+                    break
+            else:
+                break
+            one, other = (edge & -edge).bit_length() - 1, edge.bit_length() - 1
+            graph.neighbors[one] |= 1 << other
+            graph.neighbors[other] |= 1 << one
+            graph.cliques, graph.value, made = cliques, graph.value + loss, made | clique
+            if is_allowed:
+                last = graph.copy()
+        return last, made
+
+    def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask]]:
+        """The edges between two attributes that can be added: what each loses, the edge, what its ends have in common."""
+        for one in vertices_of(first & graph.vertices):
+            for other in vertices_of(second & self._apart(graph, one)):
+                if self._apart(graph, other) >> one & 1:
+                    separator, edge = graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other
+                    if separator | edge not in self._refused and graph.separates(separator, one, other):
+                        yield -self._joining(separator, edge), edge, separator
+
+
+def _separators(cliques: Sequence[Mask]) -> Iterator[Mask]:
+    """The separators of the junction tree of cliques that have a vertex in common (Prim's algorithm)."""
+    waiting = {clique: clique & cliques[0] for clique in cliques[1:]}
+    while waiting:
+        new = max(waiting, key=lambda clique: waiting[clique].bit_count())
+        yield waiting.pop(new)
+        for clique, shared in waiting.items():
+            if (clique & new).bit_count() > shared.bit_count():
+                waiting[clique] = clique & new
