@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import count, islice
-from math import comb, exp
+from itertools import combinations, count, islice, product
+from math import comb, exp, inf
 from pathlib import Path
 
 import numpy as np
@@ -287,6 +287,17 @@ def brute_force(collection: Collection, inside: Array) -> tuple[int, int]:
     return round(found[0]), round(found[1])
 
 
+def assert_as_close_as_each_table(bounds: CountBounds, collection: Collection, inside: Array) -> None:
+    """What one table says by itself is the rows of its cells that may be inside, and of those that lie inside wholly."""
+    for margin in collection.margins:
+        rows, held, cells = (
+            dense_marginal(joint, collection.domain, margin)
+            for joint in (joint_of(collection), inside, np.ones_like(inside))
+        )
+        assert rows[held == cells].sum() <= bounds.lower
+        assert bounds.upper <= rows[held > 0].sum()
+
+
 def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: float) -> CountBounds:
     inside = indicator(collection.domain, box)
     low, high = brute_force(collection, inside)
@@ -294,11 +305,14 @@ def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: flo
     assert bounds.lower <= low <= (joint_of(collection) * inside).sum() <= high <= bounds.upper
     if bounds.sharp:
         assert (bounds.lower, bounds.upper) == (low, high)
+    assert_as_close_as_each_table(bounds, collection, inside)
     for looks in (0, 1, 3):
         counted = count()
         deadline = Deadline(float(looks), lambda counted=counted: float(next(counted)))  # type: ignore[misc]
         early = FrechetBounds.of(collection, deadline).of_box(box).bounds(seconds)
         assert early.lower <= low <= high <= early.upper
+        if not looks:
+            assert_as_close_as_each_table(early, collection, inside)
         if early.sharp:
             assert (early.lower, early.upper) == (low, high)
     return bounds
@@ -355,6 +369,19 @@ def test_bounds_of_boxes_hold_in_every_shape_and_programs_make_them_sharp(shape:
         assert check_box(collection, box, 5.0).sharp
 
 
+def test_programs_make_bounds_sharp_where_three_ways_meet() -> None:
+    """No chain of cliques holds what is asked."""
+    domain = flat_domain(**dict.fromkeys("abcdef", 2))
+    table = of_rows(domain, np.random.default_rng(1).integers(0, 2, (40, 6)))
+    collection, is_closer = published(table, "abc", "ad", "be", "cf"), 0
+    for codes in product((0, 1), repeat=3):
+        box = {a: np.arange(2) == code for a, code in zip("def", codes)}
+        bounds = check_box(collection, box, 5.0)
+        assert bounds.sharp
+        is_closer += bounds != FrechetBounds.of(collection).of_box(box).bounds()
+    assert is_closer
+
+
 def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     """No separator is fixed, and no single separator glues two counted tables; flows decide it, or programs."""
     collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
@@ -381,28 +408,41 @@ def test_bounds_are_never_looser_than_those_of_known_parts() -> None:
     assert FrechetBounds.of(published(table, "ab", "bc", "cd")).of_margin({"a": 0, "d": 0}).lower[0, 0] == 808
 
 
-@given(decomposable_collections(), st.data())
+@pytest.mark.parametrize("of_any_shape", [False, True])
+@given(data=st.data())
 def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
-    collection: Collection, data: st.DataObject
+    of_any_shape: bool, data: st.DataObject
 ) -> None:
-    domain = collection.domain
+    """Of all rows, and of those in a box; one table that shows all of it is counted."""
+    if of_any_shape:
+        cube = data.draw(data_cubes(max_cells=100))
+        drawn = data.draw(st.lists(margins(cube.domain), min_size=1, max_size=4))
+        collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+    else:
+        collection = data.draw(decomposable_collections())
+    domain, source, model = collection.domain, FrechetBounds.of(collection), MarginalModel(collection)
     margin = dict(data.draw(st.permutations(list(data.draw(margins(domain)).items()))))
-    bounds = FrechetBounds.of(collection).of_margin(margin)
-    held = [a for a in domain.attributes if a in margin]
-    true = dense_marginal(joint_of(collection), domain, margin)
-    true = true.reshape([domain.hierarchy(a).size(margin[a]) for a in held]).transpose([held.index(a) for a in margin])
-    expected = MarginalModel(collection).expected(margin)
-    assert np.all(bounds.lower <= true)
-    assert np.all(true <= bounds.upper)
-    assert np.all(bounds.lower <= expected + 1e-9)
-    assert np.all(expected <= bounds.upper + 1e-9)
-    assert np.all(bounds.upper[expected == 0] == 0), "cells that are expected to be empty are empty"
-    place = tuple(data.draw(st.integers(0, size - 1)) for size in expected.shape)
-    single = {a: domain.hierarchy(a).lift(0, margin[a]) == code for a, code in zip(margin, place)}
-    low, high = brute_force(collection, indicator(domain, single))
-    assert bounds.lower[place] <= low <= high <= bounds.upper[place]
-    if bounds.sharp:
-        assert (bounds.lower[place], bounds.upper[place]) == (low, high)
+    whole = source.of_margin(margin)
+    for box in ({}, data.draw(boxes(domain))):
+        inside = indicator(domain, box)
+        bounds = source.of_box(box).by(margin)
+        true = in_order(dense_marginal(joint_of(collection) * inside, domain, margin), domain, margin)
+        assert np.all((bounds.lower <= true) & (true <= bounds.upper) & (bounds.upper <= whole.upper))
+        place = tuple(data.draw(st.integers(0, size - 1)) for size in true.shape)
+        single = {a: domain.hierarchy(a).lift(0, margin[a]) == code for a, code in zip(margin, place)}
+        low, high = brute_force(collection, indicator(domain, single) * inside)
+        assert bounds.lower[place] <= low <= high <= bounds.upper[place]
+        if bounds.sharp:
+            assert (bounds.lower[place], bounds.upper[place]) == (low, high)
+        asked = {**margin, **dict.fromkeys(box, 0)}
+        if any(all(table.get(a, inf) <= level for a, level in asked.items()) for table in collection.margins):
+            assert bounds.sharp
+            assert np.array_equal(bounds.lower, true)
+        if collection.masks:
+            expected = model.expected_within(margin, model.box(box))
+            assert np.all((bounds.lower <= expected + 1e-6) & (expected <= bounds.upper + 1e-6))
+            assert np.all(bounds.upper[expected == 0] == 0), "cells that are expected to be empty are empty"
+    assert np.array_equal(source.of_box({}).by(margin).lower, whole.lower)
 
 
 def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
