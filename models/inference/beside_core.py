@@ -215,6 +215,8 @@ class ModelBesideCore(MarginalModel):
 
         By the core alone where the margin of the box is too large for that.
         """
+        if box.is_empty:
+            return 0.0
         mask = self.domain.mask(box.margin)
         if self.collection.cube.holds(mask):
             table = self.collection.cube.table(mask)

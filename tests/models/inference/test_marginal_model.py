@@ -254,6 +254,46 @@ def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
     assert np.all(found <= bounds.upper)
 
 
+def beside(collection: Collection, *further: Mapping[str, int]) -> MarginalModel:
+    """The model of a release of a collection, and of further tables beside it."""
+    masks = [collection.domain.mask(margin) for margin in further]
+    cube = DataCube([*collection.tables, *map(collection.cube.table, masks)])
+    roles = dict.fromkeys(collection.domain.attributes, Role.QUASI_IDENTIFIER)
+    return bundle_content(Collection.of(cube, collection.masks), roles, further=tuple(masks)).model
+
+
+@pytest.mark.parametrize("further", [[{"a": 0, "c": 0}], [{"c": 1, "a": 1}], [{"a": 1, "c": 0}, {"c": 1, "a": 0}]])
+def test_further_tables_are_fitted_answered_and_drawn(further: list[dict[str, int]]) -> None:
+    """Beside pairs of b with a and c: as the fit of all cells, nearly, and exactly what one of the tables shows."""
+    domain = Domain.of({name: SHAPE_DOMAIN.hierarchy(name) for name in "cab"})
+    table = filled(domain, np.random.default_rng(4).integers(0, 30, 24))
+    everything = published(table, "ab", "bc", *further)
+    model, joint, rows = beside(published(table, "ab", "bc"), *further), enumerated(everything), joint_of(everything)
+    heights = [range(hierarchy.height + 1) for hierarchy in domain.hierarchies]
+    for rng, levels in zip(map(np.random.default_rng, count()), product(*heights)):
+        margin = dict(zip(domain.attributes, levels))
+        shown = {a: level for a, level in margin.items() if level < domain.hierarchy(a).height}
+        is_counted = any(all(own.get(a, inf) <= level for a, level in shown.items()) for own in everything.margins)
+        whole = rows if is_counted else joint
+        near = {"rel": 2e-2, "abs": 1e-2}
+        within = {"rel": 1e-9} if is_counted else near
+        told = in_order(dense_marginal(whole, domain, margin), domain, margin)
+        assert model.expected(margin) == pytest.approx(told, **within)
+        for shares in ([0, 1], [0, 0.25, 1]):
+            of_values = {a: rng.choice(shares, domain.hierarchy(a).size(level)) for a, level in margin.items()}
+            weights = {a: weight[domain.hierarchy(a).lift(0, margin[a])] for a, weight in of_values.items()}
+            is_box = len(shares) == 2
+            box = model.box({a: w == 1 for a, w in weights.items()}) if is_box else model.weighted(weights)
+            told = weighted(whole if is_box else joint, domain, weights).sum()
+            assert model.expected_in(box) == pytest.approx(told, **(within if is_box else near))
+    drawn, other, nothing = (model.sampler.draw(n, np.random.default_rng(n)) for n in (4_000, 3_999, 0))
+    assert [{len(codes) for codes in one.values()} for one in (drawn, other, nothing)] == [{4_000}, {3_999}, {0}]
+    counts = np.zeros(joint.shape)
+    np.add.at(counts, tuple(drawn[a] for a in domain.attributes), 1)
+    assert counts[joint < 1e-9].sum() == 0
+    assert chisquare(counts[joint > 1e-9], joint[joint > 1e-9] / joint.sum() * 4_000).pvalue > 0.001
+
+
 # Bounds of margins and boxes hold, are attained where they say so, and agree with what is published elsewhere.
 
 
@@ -493,8 +533,10 @@ def test_every_published_count_is_kept(margins: list[dict[str, int]], rows: int,
     sizes = [DOMAIN.hierarchy(name).size(0) for name in DOMAIN.attributes]
     data = of_rows(DOMAIN, np.stack([rng.integers(0, size, rows) for size in sizes], axis=1))
     collection = Collection.of(DataCube([data]), [DOMAIN.mask(margin) for margin in margins])
-    levels = collection.finest_levels
-    for drawn in islice(PlausibleTables(collection).drawn(rng), 3):
+    levels, plausible = collection.finest_levels, PlausibleTables(collection)
+    together = [{a for a in margin if margin[a] == levels[a]} for margin in margins]
+    assert set(plausible.parted) == {pair for pair in combinations("abcd", 2) if not any(t >= {*pair} for t in together)}
+    for drawn in islice(plausible.drawn(rng), 3):
         for margin in margins:
             lifted = [DOMAIN.hierarchy(a).lift(levels[a], level)[drawn[a]] for a, level in margin.items()]
             published = collection.cube.table(DOMAIN.mask(margin))
@@ -541,3 +583,19 @@ def test_correlations_are_those_of_published_pairs() -> None:
         assert PlausibleTables(collection).correlations == pytest.approx(
             [expected], abs=0.01 if pair == "bd" else 0.025
         )
+
+
+def test_pairs_that_no_table_shows_are_drawn_as_strong_as_one_that_is_published() -> None:
+    """x beside a published pair y, z of correlation rho: of log-linear interactions rho / (1 - rho^2), of either sign."""
+    for alike in (0.5, 0.7, 0.8):
+        rows = np.array([(y, z) for y, z, share in ((0, 0, alike), (0, 1, 1 - alike)) for _ in range(round(1000 * share))])
+        rows = np.array([(n % 2, *row) for n, row in enumerate(np.concatenate([rows, 1 - rows]))])
+        plausible = PlausibleTables(published(of_rows(flat_domain(x=2, y=2, z=2), rows), "x", "yz"))
+        (rho,) = plausible.correlations
+        s = rho / (1 - rho**2)
+        field = s * np.array([2, 0, 0, -2]), s * np.array([0, 2, -2, 0])
+        shares = np.array([alike, 1 - alike, 1 - alike, alike]) / 2
+        expected = [abs(shares @ (np.array([1, 1, -1, -1]) * np.tanh(own))) for own in field]
+        for table in islice(plausible.drawn(np.random.default_rng(0)), 6):
+            y, z = (np.corrcoef(table["x"], table[name])[0, 1] for name in "yz")
+            assert (abs(y), abs(z)) == pytest.approx([expected[int(y * z < 0)]] * 2, abs=0.08)
