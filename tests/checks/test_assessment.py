@@ -301,6 +301,21 @@ def test_no_way_to_put_rows_into_classes_satisfies_more(diseases: list[str]) -> 
     assert found.reached.entropy == pytest.approx(entropy)
 
 
+@given(st.lists(st.integers(0, 5), min_size=12, max_size=12).filter(any))
+def test_beside_another_sensitive_attribute_its_values_are_told_apart(counts: list[int]) -> None:
+    """MKGV07 Def. 4.6: a class for each value of the other one, whatever the quasi-identifier."""
+    laid_out = np.reshape(counts, (2, 2, 3))
+    table = filled(flat_domain(q=2, s=2, t=3), laid_out)
+    found = eligibility(table, table, ["s", "t"], {})
+    by_other = laid_out.sum(axis=0)
+    for name, classes in (("s", by_other.T), ("t", by_other)):
+        held = [sorted(own, reverse=True) for own in classes.tolist() if any(own)]
+        assert found[name].tau == tuple(
+            max(smallest_tau(own, l) for own in held) for l in range(2, found[name].values + 1)
+        )
+        assert found[name].reached.distinct == min(sum(map(bool, own)) for own in held)
+
+
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=6))
 def test_with_generalized_values_the_smallest_tau_is_that_of_equal_shares(counts: list[int]) -> None:
     """All values generalized to `*` stand for all that occur alike; a smaller share of the largest is impossible."""

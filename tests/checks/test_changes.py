@@ -467,6 +467,19 @@ def test_of_as_many_who_come_as_leave_all_are_shown_to_those_who_know_of_turnove
     assert not equal_cells([settled([first], today, Envelope(masks, 10), [], SENSITIVE), today])
 
 
+@pytest.mark.parametrize(("level", "waits"), [(0, True), (1, False), (2, True)])
+def test_a_diversity_at_a_level_is_asked_of_no_coarser_table(level: int, waits: bool) -> None:
+    """All who came have one value of the table's level 2, of two at level 1."""
+    ladder = Hierarchy.from_rows([(*"prA", "*"), (*"qrA", "*"), (*"tsA", "*"), (*"uvB", "*")])
+    domain = Domain.of({"x": Hierarchy.flat("xy"), "s": ladder})
+    before = np.full((2, 4), 20)
+    after = np.add(before, [[11, 0, 11, 0], [0] * 4])
+    diverse = MaxentDiversity(parse_diversity("distinct:2"), "s", level)
+    envelope = Envelope(tuple(domain.mask({"x": 0, "s": shown}) for shown in (1, 2)), 10, (diverse,))
+    shown = settled([filled(domain, before)], filled(domain, after), envelope, [], SENSITIVE)
+    assert equal_cells([shown, filled(domain, before if waits else after)])
+
+
 def test_people_of_one_sensitive_value_wait_for_others() -> None:
     domain = flat_domain(x=2, y=2, s=3)
     before = np.full((2, 2, 3), 20)

@@ -261,12 +261,25 @@ def test_several_sensitive_margins_need_no_program_for_a_least_cell(monkeypatch:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k_link": 0}, {"k_combinatorial": -1}, {"min_cell": 0}, {"diversity": Entropy(Fraction(2))}],
-    ids=lambda wrong: next(iter(wrong)),
+    [
+        *({name: k} for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain") for k in (0, -1)),
+        {"min_published_cell": 0},
+        {"diversity": Entropy(Fraction(2))},
+        {"register": True, "sensitive": ("s",)},
+        *({"register": True, "sensitive": ("s",), "diversity": Distinct(2), "rows_per_person": n} for n in (2, 3)),
+    ],
+    ids=str,
 )
 def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(CriterionError):
         Requirements(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows_per_person", [None, 1])
+def test_a_register_is_of_people_with_a_row_each(rows_per_person: int | None) -> None:
+    for k in (None, 1):
+        demanded = Requirements(("s",), k, k, Distinct(2), rows_per_person, register=True)
+        assert [claim.rows_per_person for claim in demanded.register_claims] == [rows_per_person]
 
 
 # How far a refusal reaches: what it says of other collections, on which searches prune, is true of them all.

@@ -421,6 +421,9 @@ def test_k_anonymity_of_a_table_is_k_link_anonymity_of_it_alone(data: st.DataObj
     collection, sensitive = data.draw(collections())
     for mask, table in zip(collection.masks, collection.tables):
         alone = Collection.of(collection.cube, [mask])
+        assert Requirements(tuple(sensitive), k_link=1, k_combinatorial=k).of_table(table) == (
+            Requirements(tuple(sensitive), k_link=k).of_table(table)
+        ), "of several counts the largest is demanded"
         (finding, cells) = Requirements(tuple(sensitive), k_link=k, min_cell=k).of_table(table)
         assert (cells.criterion, cells.parameters) == ("min-cell", {"k": k})
         assert cells.holds is bool((table.counts >= k).all())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from brute_force import lifted
 from checks import FactCriteria, FactKind, certain_facts, equivalence_classes
-from checks.attacks.definetti import accuracy, base_rate, confident, definetti, published_groups
+from checks.attacks.definetti import accuracy, base_rate, confident, definetti, kept_to_counts, published_groups
 from checks.attacks.knowledge import (
     CertainCells,
     certain_cells,
@@ -125,6 +125,24 @@ def test_guesses_keep_every_published_count_and_every_person(seed: int) -> None:
         np.add.at(laid_out, (codes["z"], slice(None), codes["a"]), guess)
         assert laid_out.sum(axis=2) == pytest.approx(counts.sum(axis=2), abs=0.01)
         assert laid_out.sum(axis=0) == pytest.approx(counts.sum(axis=0), abs=0.01)
+
+
+def test_a_guess_is_learnt_by_a_naive_bayes_model_with_one_more_of_each() -> None:
+    """P(s | z, a) is proportional to n(s) + 1 and to (n(z, s) + 1) / (n(s) + 2), (n(a, s) + 1) / (n(s) + 3)."""
+    cube = cube_of(random_counts(5, 60))
+    people = equivalence_classes(cube.table(DOMAIN.mask({"z": 0, "s": 0, "a": 0})), "s")
+    groups = published_groups(Collection.of(cube, [DOMAIN.mask({"z": 0, "s": 0})]).tables, people)
+    guess, codes = definetti(people, groups, 0), dict(zip(people.attributes, people.codes))
+    learnt = np.ones_like(guess)
+    for row, s in np.ndindex(guess.shape):
+        number = guess[:, s].sum()
+        learnt[row, s] = number + 1
+        for name, size in (("z", 2), ("a", 3)):
+            alike = sum(guess[other, s] for other in range(len(guess)) if codes[name][other] == codes[name][row])
+            learnt[row, s] *= (alike + 1) / (number + size)
+    learnt /= learnt.sum(axis=1, keepdims=True)
+    told = kept_to_counts(learnt, people.counts.sum(axis=1).astype(float), groups)
+    assert definetti(people, groups, 1) == pytest.approx(told, abs=1e-6)
 
 
 def test_learning_across_classes_tells_more_than_maximum_entropy() -> None:

@@ -310,6 +310,11 @@ def test_what_cannot_be_told_says_why() -> None:
     assert step.possible_claims is None
     assert step.candidate_classes is None
     assert "several margins" in step.note
+    for claim in (KCombinatorial(2), MinCell(2)):  # a table of one of two sensitive attributes, and another of both
+        both = Collection.of(cube, map(DOMAIN.mask, [{"z": 1, "s": 0}, {"s": 0, "a": 0}]))
+        (step,) = refinements(both, ["s", "a"], [claim], FrechetBounds.of(both).of_margin)
+        assert step.possible_claims is None
+        assert "several margins" in step.note or "counts of s" in step.note
     functional = [MaxentDiversity(parse_diversity("functional:9/10,2"), "s")]
     one = Collection.of(cube, [DOMAIN.mask({"z": 1, "s": 0})])
     (step,) = refinements(one, ["s"], functional, FrechetBounds.of(one).of_margin)

@@ -427,6 +427,17 @@ def test_general_values_count_for_the_base_values_under_them(data: st.DataObject
     assert satisfies(requirement, np.array([counts])).tolist() == [is_functional(requirement, expected)]
 
 
+@given(st.fractions(Fraction(1, 9), 99, max_denominator=9), st.fractions(Fraction(1, 9), 3, max_denominator=9))
+def test_negative_disclosure_is_scaled_by_its_percentage(percent: Fraction, factor: Fraction) -> None:
+    """All percent and more are demanded of nobody; with a positive half it is what both are."""
+    scaled = NegativeDisclosure(percent, frozenset({0, 2})).scaled(factor)
+    expected = NegativeDisclosure(percent * factor, frozenset({0, 2})) if percent * factor < 100 else None
+    assert scaled == expected
+    positive = Recursive(Fraction(3), 2)
+    both = NpdRecursive(positive, NegativeDisclosure(percent, frozenset({0, 2}))).scaled(factor)
+    assert both == (expected and NpdRecursive(positive.scaled(factor), expected))
+
+
 def test_weights_and_shares_that_are_none_are_refused() -> None:
     for weights in ([1, 2], [1, 1, -1, 1]):
         with pytest.raises(CriterionError):

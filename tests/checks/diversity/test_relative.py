@@ -385,7 +385,8 @@ def test_two_tables_together_are_judged_by_the_known_values_of_each_combination(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", small_join)
         claim = MaxentDiversity(parse_diversity(leaving_out(text)), "s")
-        for budget in (FULL, replace(FULL, multiplied=0)):
+        by_cuts = replace(FULL, multiplied=0, joined=0, vectors=0, programs=0)
+        for budget in (FULL, replace(FULL, multiplied=0), by_cuts):
             finding = claim.check(Question(published(filled(domain, joint), "as", "bs"), ("s",), budget))
             assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 

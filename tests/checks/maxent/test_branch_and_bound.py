@@ -1,5 +1,6 @@
 """Cuts and branch and bound: nothing that could violate a criterion is dropped, whatever is looked at first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -20,7 +21,10 @@ from checks import (
     Recursive,
     SensitiveTree,
     Verdict,
+    by_hull,
+    by_join,
 )
+from checks.diversity.criterion import BOUNDARY
 from checks.diversity.cuts import ZERO_LOG, Cases, Cuts, GroupCases, cuts
 from checks.maxent.branch_and_bound import _Worst, branch_and_bound
 from checks.maxent.sensitive_tree import LogTree
@@ -200,3 +204,25 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
         assert unsearched.verdict in (expected, Verdict.UNDECIDED)
         assert not (unsearched.verdict is Verdict.UNDECIDED and unsearched.proven_worst)
         assert not outcome.proven_worst
+
+
+@dataclass(frozen=True)
+class AtTheLine(Distinct):
+    """Somebody's own criterion, of which every class has this slack."""
+
+    of_every_class: float = 0.0
+    holds: bool = True
+
+    def slack(self, vectors: FloatArray) -> FloatArray:
+        return np.full(len(vectors), self.of_every_class)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:  # noqa: ARG002
+        return self.holds
+
+
+@pytest.mark.parametrize("near", [-BOUNDARY, -BOUNDARY / 2, 0.0, BOUNDARY / 2, BOUNDARY])
+@pytest.mark.parametrize("holds", [True, False])
+def test_up_to_the_line_itself_a_verdict_is_exact(near: float, holds: bool) -> None:
+    tree = tree_of_classes((1, 2, 3), (3, 1, 1))
+    for outcome in (by_join(tree, AtTheLine(2, near, holds)), by_hull(tree, AtTheLine(2, near, holds))):
+        assert outcome.verdict is (Verdict.HOLDS if holds else Verdict.FAILS)

@@ -265,6 +265,10 @@ def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], 
         worst = min(float(criterion.slack(np.array([[float(v) for v in vector]]))[0]) for vector in vectors)
         for outcome in (by_join(tree, criterion), by_hull(tree, criterion)):
             assert outcome.verdict is expected, criterion
+        for less in (0, 1):
+            joined = by_join(tree, criterion, tree.combination_count - less)
+            assert (joined.verdict is Verdict.UNDECIDED) == less
+            assert (not less) <= joined.examined <= tree.combination_count * (1 - less)
         for name, finding in ways(collection, sensitive, criterion, some):
             assert finding.verdict is expected, (name, criterion)
             if not finding.note and np.isfinite(worst) and finding.worst is not None:

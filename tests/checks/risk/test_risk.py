@@ -793,10 +793,15 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
 
 @given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=60), st.integers(3, 20))
 def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, float]], points: int) -> None:
-    """At each vertex of either, so everywhere; of many close ones it is not far below."""
+    """At each vertex of either, so everywhere; of many close ones it is not far below. Fewer points are some of its own."""
     gain, rise = np.array(steps).T
     price = np.cumsum(rise)
     edge = Frontier(np.r_[0.0, gain.cumsum()], np.r_[0.0, (gain * price).cumsum()], np.r_[price, np.inf])
+    some = list(zip(*vars(edge.thinned(points)).values()))
+    asked = np.linspace(edge.utility[0], edge.utility[-1], points)
+    nearest = {min(edge.utility[edge.utility >= utility], default=edge.utility[-1]) for utility in asked}
+    every = list(zip(*vars(edge).values()))
+    assert some == [point for point in every if len(edge) <= points or point[0] in nearest]
     few = edge.outlined(points)
     assert len(few) <= max(points, 3)
     assert len(few) == len(edge) or len(edge) > points

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, free_parameter_count, iterative_proportional_fitting, joint_array, places
 from filled_tables import filled, flat_domain, of_rows, published
+from marginals import ExtensionError
 from models import (
     KL,
     STRATEGIES,
@@ -32,6 +33,7 @@ from models import (
     Position,
     Problem,
     Refusal,
+    SearchResult,
     SelectionError,
     TooManyCellsError,
     allowed_moves,
@@ -41,6 +43,7 @@ from models import (
     with_bound,
 )
 from models.inference.beside_core import CELLS, Kind, ModelBesideCore
+from models.search import strategy_of
 from models.search.chance import by_divergence, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
@@ -589,3 +592,22 @@ def test_a_margin_that_is_too_large_to_be_laid_out_is_refused() -> None:
     model = beside(published(table, "ab"), ())
     with pytest.raises(TooManyCellsError, match="64,000,000 cells is more than"):
         model.answer(dict.fromkeys("abc", 0))
+
+
+def test_ones_own_strategy_may_come_to_every_decomposable_collection_and_to_no_other() -> None:
+    """All pairs of sets of induced attributes, of an attribute with three levels and of one with two: by `Domain.mask`."""
+    ladder = Hierarchy.from_rows([("0", "x", "*"), ("1", "x", "*"), ("2", "y", "*")])
+    domain = Domain.of({"a": Hierarchy.flat("pq"), "b": ladder})
+    problem = Problem(DataCube([filled(domain, np.arange(1, 7))]))
+    valid = {mask for mask in range(8) if domain.mask(domain.levels(mask)) == mask}
+    for cliques in combinations(range(1, 17), 2):
+        own = SearchResult("own", cliques, 7.0, 3, False, ())
+        strategy = strategy_of(lambda *_, own=own: own, STRATEGIES)
+        if {mask for mask in cliques if not any(mask < other == mask | other for other in cliques)} <= valid:
+            found, collection = strategy(problem, never), Collection.of(problem.cube, cliques)
+            assert found.cliques == tuple(sorted(collection.junction_tree.cliques))
+            assert found.kl_divergence == pytest.approx(MaximumEntropy(collection).kl_divergence)
+            assert found.evaluated == 3
+        else:
+            with pytest.raises(ExtensionError, match="not decomposable"):
+                strategy(problem, never)
