@@ -27,10 +27,11 @@ from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search.chance import without_chance_edges
+from models.search.chance import or_from_forward, without_chance_edges
 from models.search.cross_validation import errors_of_pairs
-from models.search.local_search import walked
+from models.search.greedy import look_ahead, polished, rebuilt
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
+from models.search.portfolio import portfolio
 from models.search.problem import (
     MarginLimits,
     PenalizedDivergence,
@@ -192,8 +193,13 @@ too large to be laid out, it may take no more than that in any case."""
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
 
-_SEEDS = 2
-"""Of the first release of a ledger: how many walks go on from the result of the search."""
+_POLISHED = ("auto", "local")
+"""Strategies that end with rounds of rebuilding by themselves."""
+
+_LOOKING_AHEAD = or_from_forward(look_ahead)
+
+_SEEDS, _PATIENCE = 2, 100
+"""For the first release of a ledger: how often each of two searches is rebuilt, and rounds in a row without a better one."""
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
@@ -447,6 +453,10 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
     first = result = strategy(problem, stop)
     if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
         result = _best_of_several(first, problem, stop)
+    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
+        result = polished(first, problem, stop)
+    elif wish.policy.further is not None and first.strategy == "auto" and not result.optimal:
+        result = _better_of(result, portfolio(problem, stop, _LOOKING_AHEAD(problem, stop)))
     result, runner_up = _ends(first, result, wish, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal, runner_up=runner_up, dearer=None)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
@@ -513,17 +523,26 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
 
 
 def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """The best of a result and of walks from it with several seeds.
+    """The best of what is made of a search, and of one that looks ahead, by rounds of rebuilding with several seeds.
 
     All releases of a ledger keep to the margins of its first one, and where few may wait searches differ much.
     """
     best, evaluated = first, first.evaluated
-    for seed in range(problem.seed + 1, problem.seed + 1 + _SEEDS):
-        result = walked(replace(first, evaluated=0), replace(problem, seed=seed), stop)
-        evaluated += result.evaluated
-        if _value(result) < _value(best) - _TIE:
-            best = result
+    begun = [first] if first.strategy in _POLISHED else [first, STRATEGIES[_POLISHED[0]](problem, stop)]
+    for result in begun:
+        evaluated += 0 if result is first else result.evaluated
+        for seed in range(problem.seed, problem.seed + _SEEDS):
+            search_result = rebuilt(result, replace(problem, seed=seed), stop, _PATIENCE)
+            evaluated += search_result.evaluated - result.evaluated
+            if _value(search_result) < _value(best) - _TIE:
+                best = search_result
     return replace(best, evaluated=evaluated)
+
+
+def _better_of(result: SearchResult, other: SearchResult) -> SearchResult:
+    """The better of two; further tables stand beside a single sensitive table, which is worth a second look."""
+    best = other if _value(other) < _value(result) - _TIE else result
+    return replace(best, evaluated=result.evaluated + other.evaluated)
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
@@ -533,7 +552,7 @@ def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> floa
     """
     cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
-    best = STRATEGIES["local"](free, lambda: searching.is_over)
+    best = _LOOKING_AHEAD(free, lambda: searching.is_over)
     most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
     return min(told / most, 1.0) if most > 0 else 1.0
 

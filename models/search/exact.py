@@ -25,8 +25,7 @@ from typing import NamedTuple
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
 from models.search.chance import by_divergence, stalls_by_price
-from models.search.greedy import both, from_both, result_of
-from models.search.local_search import walked
+from models.search.greedy import both, from_both, rebuilt, result_of
 from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
 from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, Strategy
 from models.tables.hierarchy import Mask
@@ -37,8 +36,8 @@ _TIE = 1e-11
 _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
 
-_SHARE = 1 / 20
-"""Share of its usual patience that a walk has before the search of a large lattice."""
+_ROUNDS = 50
+"""Rounds of rebuilding without a better collection, after which a large lattice is gone through from the best one."""
 
 
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
@@ -72,7 +71,7 @@ def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: i
 
 
 def _first(problem: Problem, stop: Stop) -> SearchResult:
-    """The result of forward search; in a large lattice from a forest of pairs too, improved by a short walk.
+    """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding.
 
     Where it may stall by the price, it is tried by the divergence as well, but only afterwards: the divergence alone adds
     what does not pay, and told to stop nothing takes that away again.
@@ -84,7 +83,7 @@ def _first(problem: Problem, stop: Stop) -> SearchResult:
         first = replace(min(settled, first, key=_value), evaluated=evaluated)
     if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
         return first
-    return walked(first, problem, stop, _SHARE)
+    return rebuilt(first, problem, stop, _ROUNDS)
 
 
 def _or_none_yet(search: Strategy, problem: Problem, stop: Stop) -> SearchResult:

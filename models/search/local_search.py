@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +36,11 @@ from models.tables.hierarchy import Mask, vertices_of
 PATIENCE = 40
 """Rounds without a better collection, for each induced attribute, after which a walk ends."""
 
-MOST_WORK = 30_000
-"""Verdicts, and two for each new entropy, after which a walk ends."""
+MOST_WORK = 60_000
+"""Verdicts, and two for each new entropy, after which a search ends; a walk ends after half of it."""
+
+_MOST_WALKS = 12
+"""Walks of a search, at most."""
 
 _CYCLE = 20
 """Rounds, for each induced attribute, in which the share of worse collections falls to 0."""
@@ -52,23 +56,36 @@ _TAKE, _JOIN, _WHOLLY, _NEAR = 0.8, 0.5, 0.5, 0.5
 steps, and that the second attribute is one that shares a margin with the first.
 """
 
+_BLIND = 0.3
+"""Probability that attributes are put in again for the divergence alone, if a coarse step may not pay by itself."""
+
+_FIRST = 1e9
+"""A factor of gains beyond all others."""
+
 _Candidate = tuple[float, Mask, int, int]
 """Negative preference (the heap key), the clique that the edge makes, and its ends; of a vertex the same one twice."""
 
 
 def local(problem: Problem, stop: Stop) -> SearchResult:
-    """The best collection of a walk from each start; the same for the same problem unless stopped.
+    """The best collection of several walks from two starts; the same for the same problem unless stopped.
 
     The starts are the collections of forward search, by the divergence and by the objective, if parameters have a price and
-    attributes have levels; else a chordal completion of a directed model, and the initial collection. Raises SelectionError
-    for an objective that is a stopping rule only, NothingAllowedError where no start is allowed.
+    attributes have levels; else a chordal completion of a directed model, and the initial collection. Walks differ much:
+    twelve that end early are better than one that is as long. Raises SelectionError for an objective that is a stopping
+    rule only, NothingAllowedError where no start is allowed.
     """
     _ = problem.price
-    best, evaluated = None, 0
-    for number, start in enumerate(_starts(problem, stop)):
-        result = walked(start, replace(problem, seed=problem.seed + number), stop)
-        evaluated += result.evaluated
+    starts = list(_starts(problem, stop))
+    best, evaluated, work = None, sum(start.evaluated for start in starts), 0
+    for number in range(_MOST_WALKS):
+        start = starts[number // 2 % len(starts)] if problem.has_levels else starts[number % len(starts)]
+        walk = Walk(replace(problem, seed=problem.seed + number), start.cliques, stop, is_blind=number % 2 == 0)
+        walk.run(min(MOST_WORK / 2, MOST_WORK - work))
+        evaluated, work = evaluated + walk.evaluated, work + walk.work
+        result = walk.result(start)
         best = result if best is None or _value(result) < _value(best) - LEAST_GAIN else best
+        if work >= MOST_WORK or stop():
+            break
     assert best is not None
     return replace(best, strategy="local", evaluated=evaluated)
 
@@ -88,15 +105,29 @@ def _starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
 
 
 def walked(start: SearchResult, problem: Problem, stop: Stop, share: float = 1.0) -> SearchResult:
-    """The best collection of a walk from a result, which may be the result itself. share: of the usual patience."""
+    """The best collection of a walk from a result, which may be the result itself. share: of the usual work."""
     walk = Walk(problem, start.cliques, stop)
-    walk.run(share)
-    steps = (*start.steps, *walk.steps)
-    return result_of(start.strategy, problem, problem.position(walk.best), start.evaluated + walk.evaluated, steps)
+    walk.run(share * MOST_WORK / 2)
+    return replace(walk.result(start), evaluated=start.evaluated + walk.evaluated)
 
 
 def _value(result: SearchResult) -> float:
     return inf if result.value is None else result.value
+
+
+class _Preference(NamedTuple):
+    """Preferences of a repair among edges.
+
+    factors: of gains, for each vertex. first: two attributes whose edges come before all others. is_blind: whether edges are
+    added for the divergence alone; those that do not pay are removed afterwards.
+    """
+
+    factors: Sequence[float] | None = None
+    first: tuple[Mask, Mask] | None = None
+    is_blind: bool = False
+
+
+_NO_PREFERENCE = _Preference()
 
 
 @dataclass
@@ -153,7 +184,7 @@ class Walk:
     evaluated: how often the constraint was asked.
     """
 
-    def __init__(self, problem: Problem, start: Iterable[Mask], stop: Stop) -> None:
+    def __init__(self, problem: Problem, start: Iterable[Mask], stop: Stop, *, is_blind: bool = False) -> None:
         self.problem, self.stop = problem, stop
         self.rng = np.random.default_rng(problem.seed)
         self.evaluated = self.rounds = 0
@@ -168,9 +199,11 @@ class Walk:
         leaves = problem.cube.log_leaves
         self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
         self._all = (1 << domain.vertex_count) - 1
+        self._can_be_blind = is_blind and stalls_by_price(problem) and not problem.wanted
         self._refused: set[Mask] = set()
         self._scores: dict[Mask, float] = {0: 0.0}
         self._gains: dict[tuple[Mask, Mask], float] = {}
+        self._saved: dict[tuple[Mask, Mask], float] = {}
         self._here = self._graph(start)
         self._best = self._here.copy()
         self._settle(self._here, self._all, 0)
@@ -192,11 +225,11 @@ class Walk:
         """Verdicts, and two for each entropy, which takes longer."""
         return self.evaluated + 2 * len(self._scores)
 
-    def run(self, share: float = 1.0) -> None:
-        """Walk until PATIENCE (a share of it) or MOST_WORK ends it."""
+    def run(self, most: float) -> None:
+        """Walk until PATIENCE ends it, or so much work is done."""
         count = self.domain.vertex_count
         last, losses = 0, list[float]()
-        while self.rounds - last < max(share * PATIENCE * count, last) and self.work < MOST_WORK and not self.stop():
+        while self.rounds - last < max(PATIENCE * count, last) and self.work < most and not self.stop():
             self.rounds += 1
             turn = self.rounds % (_CYCLE * count)
             if not turn:
@@ -214,6 +247,11 @@ class Walk:
                 if len(losses) <= 10 or loss > losses[int(share * (len(losses) - 1))]:
                     continue
             self._here = new
+
+    def result(self, start: SearchResult) -> SearchResult:
+        """The best collection as a search result that continues the steps of its start."""
+        position = self.problem.position(self.best)
+        return result_of(start.strategy, self.problem, position, self.evaluated, (*start.steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
         """Settle a better collection as a whole, and let it be the best one if that is allowed."""
@@ -247,6 +285,15 @@ class Walk:
             score, first = self._score, separator | edge & -edge
             known = score(first) + score(separator | edge ^ edge & -edge) - score(separator) - score(separator | edge)
             known = self._gains[separator, edge] = known + self._wanted_gain(separator, edge)
+        return known
+
+    def _saving(self, separator: Mask, edge: Mask) -> float:
+        """The divergence that an edge saves, whatever its parameters cost."""
+        known = self._saved.get((separator, edge))
+        if known is None:
+            entropy, first = self.problem.cube.entropy, separator | edge & -edge
+            known = entropy(first) + entropy(separator | edge ^ edge & -edge) - entropy(separator)
+            known = self._saved[separator, edge] = known - entropy(separator | edge)
         return known
 
     def _wanted_gain(self, separator: Mask, edge: Mask) -> float:
@@ -286,26 +333,28 @@ class Walk:
 
     # The repair
 
-    def _settle(self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] | None = None) -> None:
+    def _settle(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference = _NO_PREFERENCE) -> None:
         """Add and remove edges in turn until none gains."""
         while True:
-            touched = self._add(graph, moved, around, factors) | around
+            touched = self._add(graph, moved, around, preference) | around
             removed = self._remove(graph, touched)
             if not removed or self.stop():
                 return
-            moved, around, factors = 0, removed, None
+            moved, around, preference = 0, removed, _NO_PREFERENCE
 
     def _apart(self, graph: _Graph, vertex: int) -> Mask:
         """Of each attribute the coarsest step present that a vertex is not adjacent to."""
         apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
         return apart & ~(apart << 1 & self.later)
 
-    def _add(self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] | None) -> Mask:
+    def _add(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference) -> Mask:
         """Add the edges that gain, the best first, of those with a moved vertex, or between two vertices around.
 
         The vertices that are touched are returned, the moved ones among them.
         """
-        neighbors, coarser, refused, gains = graph.neighbors, self._coarser, self._refused, self._gains
+        neighbors, coarser, refused = graph.neighbors, self._coarser, self._refused
+        factors, first, is_blind = preference
+        gains, gain_of = (self._saved, self._saving) if is_blind else (self._gains, self._joining)
         queue: list[_Candidate] = []
 
         def offer(one: int, other: int) -> None:
@@ -314,9 +363,11 @@ class Walk:
             if gain is None:
                 if separator | edge in refused:
                     return
-                gain = self._joining(separator, edge)
+                gain = gain_of(separator, edge)
             if gain > LEAST_GAIN and separator | edge not in refused:
                 key = -gain * factors[one] * factors[other] if factors else -gain
+                if first and edge & first[0] and edge & first[1]:
+                    key *= _FIRST
                 heappush(queue, (key, separator | edge, one, other))
 
         def offer_vertex(vertex: int) -> None:
@@ -445,10 +496,14 @@ class Walk:
             if one != other:
                 graph, made = self._joined(graph, self.masks[one], self.masks[other])
                 around |= made
-        factors = None
+        preference = _NO_PREFERENCE
         if takes_out:
             factors = np.exp(self.rng.normal(scale=_SPREAD / 2**0.5, size=self.domain.vertex_count)).tolist()
-        self._settle(graph, moved, around, factors)
+            preference = _Preference(factors)
+            if self._can_be_blind and draw() < _BLIND:
+                partner = self.masks[int(self.rng.integers(count))]
+                preference = _Preference(factors, (self.masks[chosen[0]], partner), is_blind=True)
+        self._settle(graph, moved, around, preference)
         return graph
 
     def _near(self, graph: _Graph, place: int) -> list[int]:

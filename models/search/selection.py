@@ -19,12 +19,12 @@ from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_p
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.chance import by_divergence, or_from_forward
-from models.search.default import auto
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
 from models.search.greedy import backward, both, from_both, or_from_forest, stepwise
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
+from models.search.portfolio import portfolio
 from models.search.problem import (
     LEAST_GAIN,
     CliqueScore,
@@ -296,7 +296,7 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
 
 
 def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result of `auto`, then of exact search in half of the time left; `optimal` if that ends, else with a bound.
+    """The result of `local`, then of exact search in half of the time left; `optimal` if that ends, else with a bound.
 
     By a test of significance, which has no best model, the better of two stepwise searches, from the initial collection and
     from the largest, goes on in both directions.
@@ -307,7 +307,7 @@ def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
         results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
         best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
-    best = auto(problem, deadline)
+    best = replace(local(problem, deadline), strategy="auto")
     if small and not best.optimal:
         best = replace(exact(problem, deadline.share(2), best), strategy="auto")
     return with_bound(best, problem, deadline)
@@ -382,7 +382,7 @@ def window(
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "auto": auto,
+    "auto": portfolio,
     "local": local,
     "forward": by_divergence(from_both),
     "backward": by_divergence(or_from_forest(backward)),
