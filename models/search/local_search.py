@@ -17,6 +17,7 @@ neighbours of its ends separate them, and removed only if they are complete (KG0
 
 from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
@@ -24,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.search.chance import by_divergence, stalls_by_price
@@ -82,26 +84,28 @@ def local(problem: Problem, stop: Stop) -> SearchResult:
         walk = Walk(replace(problem, seed=problem.seed + number), start.cliques, stop, is_blind=number % 2 == 0)
         walk.run(min(MOST_WORK / 2, MOST_WORK - work))
         evaluated, work = evaluated + walk.evaluated, work + walk.work
-        result = walk.result(start)
-        best = result if best is None or _value(result) < _value(best) - LEAST_GAIN else best
+        if problem.constraint(walk.best, 0) is None:
+            result = walk.result(start)
+            best = result if best is None or _value(result) < _value(best) - LEAST_GAIN else best
         if work >= MOST_WORK or stop():
             break
-    assert best is not None
-    return replace(best, strategy="local", evaluated=evaluated)
+    return replace(best or walk.result(start), strategy="local", evaluated=evaluated)
 
 
 def _starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
+    """Collections to begin at; they need not be allowed."""
+    begun = problem.position(problem.initial)
     if problem.has_levels:
-        yield by_divergence(from_both)(problem, stop)
-        if stalls_by_price(problem) and not stop():
-            yield from_both(problem, stop)
-        return
-    filled = chordal_start(problem, stop)
-    if problem.is_kept(filled) and problem.constraint(filled, 0) is None:
-        before, after = problem.position(problem.initial), problem.position(filled)
-        step = Step("begin with a directed model, made chordal", before.divergence, after.divergence)
-        yield result_of("local", problem, after, 0, [step])
-    yield result_of("local", problem, problem.position(problem.initial), 0, ())
+        for search in (by_divergence(from_both), from_both) if stalls_by_price(problem) else (from_both,):
+            with suppress(NothingAllowedError):
+                yield search(problem, stop)
+    else:
+        filled = tuple(chordal_start(problem, stop))
+        if problem.is_kept(filled) and problem.constraint(filled, 0) is None:
+            after = problem.position(filled).divergence
+            step = Step("begin with a directed model, made chordal", begun.divergence, after)
+            yield SearchResult("local", filled, after, 0, optimal=False, steps=(step,))
+    yield SearchResult("local", tuple(begun.cliques), begun.divergence, 0, optimal=False, steps=())
 
 
 def walked(start: SearchResult, problem: Problem, stop: Stop, share: float = 1.0) -> SearchResult:

@@ -307,7 +307,9 @@ def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
         results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
         best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
-    best = replace(local(problem, deadline), strategy="auto")
+    if (found := _where_allowed(local, problem, deadline)) is None:
+        return replace(exact(problem, deadline), strategy="auto")
+    best = replace(found, strategy="auto")
     if small and not best.optimal:
         best = replace(exact(problem, deadline.share(2), best), strategy="auto")
     return with_bound(best, problem, deadline)
