@@ -11,6 +11,9 @@ The search goes on from a worse collection if its loss is among the least few pe
 falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
 better collection, so it ends the same on every machine.
 
+`select` takes it, `publish` the portfolio. With one policy in each of 36 cases of `benchmarks/proven_optima.py` and as much
+work, it is better in 6, equal in 25 and worse in 5, by at most .8 percent; on gss_wages its divergence is one percent larger.
+
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
 """
@@ -106,13 +109,6 @@ def _starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
             step = Step("begin with a directed model, made chordal", begun.divergence, after)
             yield SearchResult("local", filled, after, 0, optimal=False, steps=(step,))
     yield SearchResult("local", tuple(begun.cliques), begun.divergence, 0, optimal=False, steps=())
-
-
-def walked(start: SearchResult, problem: Problem, stop: Stop, share: float = 1.0) -> SearchResult:
-    """The best collection of a walk from a result, which may be the result itself. share: of the usual work."""
-    walk = Walk(problem, start.cliques, stop)
-    walk.run(share * MOST_WORK / 2)
-    return replace(walk.result(start), evaluated=start.evaluated + walk.evaluated)
 
 
 def _value(result: SearchResult) -> float:

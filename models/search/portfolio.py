@@ -7,7 +7,7 @@ alone, by twice the price, by the objective, and by way of the divergence again;
 What the divergence alone came to is the runner-up: it can be the better one for pairs of attributes, which
 `cross_validation` tells. What twice the price came to can be the best once edges that chance explains are taken away. How
 much each may do follows from what was looked at before, and how much all may do from the number of attributes, not from a
-clock, so a search that is not stopped ends the same on every machine.
+clock, so a search that is not stopped ends the same on every machine. `local_search` says what it is better at.
 """
 
 from collections.abc import Callable, Iterator, Sequence
