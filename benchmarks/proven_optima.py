@@ -129,7 +129,7 @@ def main() -> None:
         lines.append(measured(case, chosen.limit))
         say(**lines[-1])
     proven = [line for line in lines if line["proven"]]
-    ratios = [line["auto seconds"] / line["look-ahead seconds"] for line in lines]
+    ratios = [line["auto seconds"] / line["local seconds"] for line in lines]
     for strategy in STRATEGIES:
         reached = sum(line[f"{strategy} misses"] <= TIE for line in proven)
         say(strategy=strategy, policies=len(lines), proven=len(proven), reached=reached)

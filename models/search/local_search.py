@@ -11,8 +11,8 @@ The search goes on from a worse collection if its loss is among the least few pe
 falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
 better collection, so it ends the same on every machine.
 
-`select` takes it, `publish` the portfolio. With one policy in each of 36 cases of `benchmarks/proven_optima.py` and as much
-work, it is better in 6, equal in 25 and worse in 5, by at most .8 percent; on gss_wages its divergence is one percent larger.
+`select` takes it, `publish` the portfolio. Of the 36 policies of `benchmarks/proven_optima.py`, with as
+much work, it is better in 6, equal in 25 and worse in 5, by at most .8 percent; on gss_wages it is worse by one percent.
 
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
