@@ -57,6 +57,10 @@ AGAIN = {
         "models.search.exact _ROUNDS": 1,
         "models.search.lower_bound LARGEST_LATTICE": 2,
     },
+    "models/search/test_strategies::test_iterated_local_search_takes_nothing_out_of_what_must_stay": {
+        "models.search.local_search MOST_WORK": 1,
+        "models.search.local_search _MOST_WALKS": 1,
+    },
     "models/search/test_strategies::test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap": {
         "models.search.exact _MOST_WAITING": 1,
         "models.search.lower_bound _MOST_MARGINS": 1,

@@ -149,7 +149,8 @@ def test_samples_have_published_labels_and_base_values(release: marginals.Releas
 
 def test_cells_too_many_to_be_laid_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_of("chain", tmp_path)
-    monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 10)
+    for module in ("marginals.estimates", "models.inference.calibrated_tree"):
+        monkeypatch.setattr(f"{module}.CELL_LIMIT", 10)
     with pytest.raises(TooManyCellsError, match="draw a sample"):
         release.cells()
 

@@ -286,7 +286,7 @@ def test_further_tables_are_fitted_answered_and_drawn(further: list[dict[str, in
             box = model.box({a: w == 1 for a, w in weights.items()}) if is_box else model.weighted(weights)
             told = weighted(whole if is_box else joint, domain, weights).sum()
             assert model.expected_in(box) == pytest.approx(told, **(within if is_box else near))
-    drawn, other, nothing = (model.sampler.draw(n, np.random.default_rng(n)) for n in (4_000, 3_999, 0))
+    drawn, other, nothing = (model.draw(n, np.random.default_rng(n)) for n in (4_000, 3_999, 0))
     assert [{len(codes) for codes in one.values()} for one in (drawn, other, nothing)] == [{4_000}, {3_999}, {0}]
     counts = np.zeros(joint.shape)
     np.add.at(counts, tuple(drawn[a] for a in domain.attributes), 1)
