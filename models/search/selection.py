@@ -20,7 +20,7 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.chance import by_divergence, or_from_forward
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
-from models.search.exact import exact
+from models.search.exact import exact, proven_or_better
 from models.search.greedy import backward, both, from_both, or_from_forest, stepwise
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
@@ -295,8 +295,14 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
 
+_WORK = 200_000
+"""Extensions of collections that exact search may look at before the local search."""
+
+
 def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result of `local`, then of exact search in half of the time left; `optimal` if that ends, else with a bound.
+    """The result of a short exact search if it proves that, else of `local`, then of exact search in half of the time left.
+
+    It is `optimal` if exact search ends, else it has a bound.
 
     By a test of significance, which has no best model, the better of two stepwise searches, from the initial collection and
     from the largest, goes on in both directions.
@@ -307,6 +313,10 @@ def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
         results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
         best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
         return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
+    if small and (begun := _where_allowed(STRATEGIES["forward"], problem, deadline)) is not None:
+        proven = proven_or_better(begun, problem, deadline, _WORK // lattice_size(problem))
+        if proven.optimal:
+            return replace(proven, strategy="auto")
     if (found := _where_allowed(local, problem, deadline)) is None:
         return replace(exact(problem, deadline), strategy="auto")
     best = replace(found, strategy="auto")
