@@ -84,7 +84,7 @@ class _Groups:
         self.owner: Partition = np.arange(len(counts))
         self._outside = outside if outside is not None and counts[outside] else None
         self._rows_outside = 0 if outside is None else int(counts[outside])
-        self._missing = missing
+        self._missing = missing if missing is not None and counts[missing] else None
         self._smallest = [(rows, name) for name, rows in self.rows.items()]
         heapify(self._smallest)
 
