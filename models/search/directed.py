@@ -1,14 +1,16 @@
-"""A start for undirected search: a greedy directed model, made chordal by min-fill and pruned.
+"""A start for undirected search: a greedy directed model, made chordal by min-fill.
 
 Directed models reach dependences that no single edge of a decomposable model pays for. A hill climb over directed acyclic
 graphs adds, removes or turns the arc that gains most until none gains (Heckerman, Geiger and Chickering, Machine Learning
-20, 1995). Its moral graph is filled in by min-fill elimination, and edges that do not pay are removed again.
+20, 1995). Its moral graph is filled in by min-fill elimination; the search that begins there removes edges that do not pay.
 """
 
+from functools import cache, partial
 from heapq import heappop, heappush
 
 from models.graphs.interaction_graph import eliminated
 from models.graphs.junction_tree import maximal_masks
+from models.search.lower_bound import score
 from models.search.problem import LEAST_GAIN, Problem, Stop
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -26,10 +28,10 @@ class _DirectedClimb:
 
     def __init__(self, problem: Problem, stop: Stop) -> None:
         count = problem.cube.domain.vertex_count
-        self.problem, self.stop = problem, stop
+        self.stop = stop
+        self._score = cache(partial(score, problem))
         self.parents = [0] * count
         self.ancestors = [0] * count
-        self._scores: dict[Mask, float] = {}
         self._queue: list[tuple[float, int, int, Mask, Mask]] = []
         self._blocked: list[tuple[float, int, int, Mask, Mask]] = []
 
@@ -48,13 +50,6 @@ class _DirectedClimb:
                 continue
             self._change(parent, child, of_parent)
         return [mask | 1 << vertex for vertex, mask in enumerate(self.parents)]
-
-    def _score(self, mask: Mask) -> float:
-        known = self._scores.get(mask)
-        if known is None:
-            cube, price = self.problem.cube, self.problem.price
-            known = self._scores[mask] = cube.entropy(mask) + (price * cube.complexity(mask) if price else 0.0)
-        return known
 
     def _family(self, child: int, parents: Mask) -> float:
         return self._score(parents | 1 << child) - self._score(parents)
@@ -104,19 +99,7 @@ class _DirectedClimb:
             self._blocked = []
 
     def _update_ancestors(self) -> None:
-        ancestors = [0] * len(self.parents)
-        done = 0
-        waiting = list(range(len(self.parents)))
-        while waiting:
-            rest = []
-            for vertex in waiting:
-                if self.parents[vertex] & ~done:
-                    rest.append(vertex)
-                    continue
-                mask = self.parents[vertex]
-                for parent in vertices_of(self.parents[vertex]):
-                    mask |= ancestors[parent]
-                ancestors[vertex] = mask
-                done |= 1 << vertex
-            waiting = rest
-        self.ancestors = ancestors
+        self.ancestors = list(self.parents)
+        for middle in range(len(self.parents)):  # Warshall's algorithm
+            above = self.ancestors[middle]
+            self.ancestors = [mask | above if mask >> middle & 1 else mask for mask in self.ancestors]

@@ -2,7 +2,7 @@
 
 One search for every problem: with and without levels, constraints and a price of parameters. A kick takes a few attributes
 that are near each other out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of Computational
-Physics 159, 2000), or joins two attributes step by step although single steps do not pay (variable depth: Kernighan and
+Physics 159, 2000), or joins one with another or two step by step although single steps do not pay (variable depth: Kernighan and
 Lin, Bell System Technical Journal 49, 1970), or both. The repair adds the edges that gain, the best first, and removes those
 that do not pay, among the pairs that the kick concerns. Both kicks are needed: what is taken out comes back only by single
 edges that each pay, and what is joined has no room where other margins hold its place.
@@ -19,7 +19,7 @@ neighbours of its ends separate them, and removed only if they are complete (KG0
 """
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -34,6 +34,7 @@ from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.search.chance import by_divergence, stalls_by_price
 from models.search.directed import chordal_start
 from models.search.greedy import from_both, result_of
+from models.search.lower_bound import score
 from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop
 from models.search.wanted import Measure
 from models.tables.hierarchy import Mask, vertices_of
@@ -41,7 +42,7 @@ from models.tables.hierarchy import Mask, vertices_of
 PATIENCE = 40
 """Rounds without a better collection, for each induced attribute, after which a walk ends."""
 
-MOST_WORK = 60_000
+MOST_WORK = 45_000
 """Verdicts, and two for each new entropy, after which a search ends; a walk ends after half of it."""
 
 _MOST_WALKS = 12
@@ -81,17 +82,18 @@ def local(problem: Problem, stop: Stop) -> SearchResult:
     """
     _ = problem.price
     starts = list(_starts(problem, stop))
-    best, evaluated, work = None, sum(start.evaluated for start in starts), 0
+    judge, best = _Judge(problem), None
     for number in range(_MOST_WALKS):
-        start = starts[number // 2 % len(starts)] if problem.has_levels else starts[number % len(starts)]
-        walk = Walk(replace(problem, seed=problem.seed + number), start.cliques, stop, is_blind=number % 2 == 0)
-        walk.run(min(MOST_WORK / 2, MOST_WORK - work))
-        evaluated, work = evaluated + walk.evaluated, work + walk.work
+        turn, place = divmod(number, len(starts))
+        start, seed = starts[place], problem.seed + number
+        walk = _Walk(judge, start.cliques, stop, np.random.default_rng(seed), is_blind=turn % 2 == 0)
+        walk.run(min(judge.work + MOST_WORK / 2, MOST_WORK))
         if problem.constraint(walk.best, 0) is None:
             result = walk.result(start)
             best = result if best is None or _value(result) < _value(best) - LEAST_GAIN else best
-        if work >= MOST_WORK or stop():
+        if judge.work >= MOST_WORK or stop():
             break
+    evaluated = judge.evaluated + sum(start.evaluated for start in starts)
     return replace(best or walk.result(start), strategy="local", evaluated=evaluated)
 
 
@@ -177,17 +179,77 @@ class _Graph:
         return frozenset(others + [half for half in halves if not any(not half & ~c for c in others)])
 
 
-class Walk:
-    """A walk from one collection to the next.
+class _Judge:
+    """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for."""
 
-    best: the cliques of the best collection so far. value: its objective, less what all collections have in common.
-    evaluated: how often the constraint was asked.
-    """
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.evaluated = 0
+        self.refused: set[Mask] = set()
+        self.gains: dict[tuple[Mask, Mask], float] = {}
+        self.savings: dict[tuple[Mask, Mask], float] = {}
+        self._scores: dict[Mask, float] = {}
 
-    def __init__(self, problem: Problem, start: Iterable[Mask], stop: Stop, *, is_blind: bool = False) -> None:
-        self.problem, self.stop = problem, stop
-        self.rng = np.random.default_rng(problem.seed)
-        self.evaluated = self.rounds = 0
+    @property
+    def work(self) -> int:
+        """Verdicts, and two for each entropy, which takes longer."""
+        return self.evaluated + 2 * len(self._scores)
+
+    def score(self, mask: Mask) -> float:
+        known = self._scores.get(mask)
+        if known is None:
+            known = self._scores[mask] = score(self.problem, mask)
+        return known
+
+    def gain(self, separator: Mask, edge: Mask) -> float:
+        """Return what an edge gains whose ends have this in common, and loses if it is removed."""
+        known = self.gains.get((separator, edge))
+        if known is None:
+            known = self.gains[separator, edge] = _apart(self.score, separator, edge) + self._wanted_gain(
+                separator, edge
+            )
+        return known
+
+    def saving(self, separator: Mask, edge: Mask) -> float:
+        """Return the divergence that an edge saves, whatever its parameters cost."""
+        known = self.savings.get((separator, edge))
+        if known is None:
+            known = self.savings[separator, edge] = _apart(self.problem.cube.entropy, separator, edge)
+        return known
+
+    def _wanted_gain(self, separator: Mask, edge: Mask) -> float:
+        """Return what an edge gains for the wanted analyses that hold both ends, each as if it were alone."""
+        return sum(
+            margin.weight * _apart(self.problem.cube.entropy, separator & margin.mask, edge)
+            for margin in (self.problem.wanted.margins if self.problem.wanted else ())
+            if not edge & ~margin.mask and margin.measure is Measure.DIVERGENCE
+        )
+
+    def allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
+        if new in self.refused:
+            return False
+        self.evaluated += 1
+        refusal = self.problem.constraint(cliques, new)
+        if refusal is not None and new and refusal.scope is RefusalScope.FINER:
+            self.refused.add(new)
+        return refusal is None
+
+
+def _apart(score: Callable[[Mask], float], separator: Mask, edge: Mask) -> float:
+    """Return the score of two margins that share a separator, less that of the margin with both ends of an edge."""
+    first = edge & -edge
+    return score(separator | first) + score(separator | edge ^ first) - score(separator) - score(separator | edge)
+
+
+class _Walk:
+    """A walk from one collection to the next. best: the cliques of the best collection so far."""
+
+    def __init__(
+        self, judge: _Judge, start: Iterable[Mask], stop: Stop, rng: np.random.Generator, *, is_blind: bool
+    ) -> None:
+        problem = judge.problem
+        self.judge, self.problem, self.stop, self.rng = judge, problem, stop, rng
+        self.rounds = 0
         self.steps: list[Step] = []
         domain = self.domain = problem.cube.domain
         self.masks, self.later = domain.attribute_masks, domain.later_steps
@@ -200,10 +262,6 @@ class Walk:
         self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
         self._all = (1 << domain.vertex_count) - 1
         self._can_be_blind = is_blind and stalls_by_price(problem) and not problem.wanted
-        self._refused: set[Mask] = set()
-        self._scores: dict[Mask, float] = {0: 0.0}
-        self._gains: dict[tuple[Mask, Mask], float] = {}
-        self._saved: dict[tuple[Mask, Mask], float] = {}
         self._here = self._graph(start)
         self._best = self._here.copy()
         self._settle(self._here, self._all, 0)
@@ -215,27 +273,17 @@ class Walk:
         """The cliques of the best collection so far."""
         return self._best.cliques
 
-    @property
-    def value(self) -> float:
-        """The objective of the best collection in nats, less what all collections have in common."""
-        return self._best.value
-
-    @property
-    def work(self) -> int:
-        """Verdicts, and two for each entropy, which takes longer."""
-        return self.evaluated + 2 * len(self._scores)
-
     def run(self, most: float) -> None:
-        """Walk until PATIENCE ends it, or so much work is done."""
+        """Walk until PATIENCE ends it, or so much work is done in all."""
         count = self.domain.vertex_count
         last, losses = 0, list[float]()
-        while self.rounds - last < max(PATIENCE * count, last) and self.work < most and not self.stop():
+        while self.rounds - last < max(PATIENCE * count, last) and self.judge.work < most and not self.stop():
             self.rounds += 1
             turn = self.rounds % (_CYCLE * count)
             if not turn:
                 self._here = self._best.copy()
             new = self._kicked(self._here)
-            if new.cliques == self._here.cliques or not self._allows(new.cliques, 0):
+            if new.cliques == self._here.cliques or not self.judge.allows(new.cliques, 0):
                 continue
             self._add_wanted(new)
             loss = new.value - self._here.value
@@ -251,13 +299,13 @@ class Walk:
     def result(self, start: SearchResult) -> SearchResult:
         """The best collection as a search result that continues the steps of its start."""
         position = self.problem.position(self.best)
-        return result_of(start.strategy, self.problem, position, self.evaluated, (*start.steps, *self.steps))
+        return result_of(start.strategy, self.problem, position, 0, (*start.steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
         """Settle a better collection as a whole, and let it be the best one if that is allowed."""
         self._settle(new, self._all, 0)
         self._add_wanted(new)
-        if not self._allows(new.cliques, 0):
+        if not self.judge.allows(new.cliques, 0):
             return False
         self._take(f"a better collection in round {self.rounds}", new)
         return True
@@ -269,43 +317,6 @@ class Walk:
         self._best = new.copy()
         self.problem.seen(after)
 
-    # The objective
-
-    def _score(self, mask: Mask) -> float:
-        known = self._scores.get(mask)
-        if known is None:
-            cube, price = self.problem.cube, self.problem.price
-            known = self._scores[mask] = cube.entropy(mask) + (price * cube.complexity(mask) if price else 0.0)
-        return known
-
-    def _joining(self, separator: Mask, edge: Mask) -> float:
-        """What an edge gains whose ends have this in common; what it loses where it is removed."""
-        known = self._gains.get((separator, edge))
-        if known is None:
-            score, first = self._score, separator | edge & -edge
-            known = score(first) + score(separator | edge ^ edge & -edge) - score(separator) - score(separator | edge)
-            known = self._gains[separator, edge] = known + self._wanted_gain(separator, edge)
-        return known
-
-    def _saving(self, separator: Mask, edge: Mask) -> float:
-        """The divergence that an edge saves, whatever its parameters cost."""
-        known = self._saved.get((separator, edge))
-        if known is None:
-            entropy, first = self.problem.cube.entropy, separator | edge & -edge
-            known = entropy(first) + entropy(separator | edge ^ edge & -edge) - entropy(separator)
-            known = self._saved[separator, edge] = known - entropy(separator | edge)
-        return known
-
-    def _wanted_gain(self, separator: Mask, edge: Mask) -> float:
-        """What an edge gains for the wanted analyses that hold both ends if they were alone: no inference is needed."""
-        gained, entropy, first = 0.0, self.problem.cube.entropy, edge & -edge
-        for margin in self.problem.wanted.margins if self.problem.wanted else ():
-            if not edge & ~margin.mask and margin.measure is Measure.DIVERGENCE:
-                given = separator & margin.mask
-                apart = entropy(given | first) + entropy(given | edge ^ first) - entropy(given)
-                gained += margin.weight * (apart - entropy(given | edge))
-        return gained
-
     def _graph(self, masks: Iterable[Mask]) -> _Graph:
         cliques = maximal_masks(masks)
         graph = InteractionGraph.of(self.domain, cliques)
@@ -314,22 +325,13 @@ class Walk:
     def _value(self, cliques: Iterable[Mask]) -> float:
         """The objective without the wanted analyses, less what all collections have in common."""
         tree = JunctionTree.of(self.domain, cliques)
-        value = sum(map(self._score, tree.cliques)) - sum(map(self._score, tree.separators))
+        value = sum(map(self.judge.score, tree.cliques)) - sum(map(self.judge.score, tree.separators))
         return value - sum(self._leaves[v] for v in vertices_of(tree.vertices))
 
     def _add_wanted(self, graph: _Graph) -> None:
         """Let the value be exact where analyses are wanted, which takes inference."""
         if self.problem.wanted:
             graph.value = self._value(graph.cliques) + self.problem.wanted.value(graph.cliques)
-
-    def _allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
-        if new in self._refused:
-            return False
-        self.evaluated += 1
-        refusal = self.problem.constraint(cliques, new)
-        if refusal is not None and new and refusal.scope is RefusalScope.FINER:
-            self._refused.add(new)
-        return refusal is None
 
     # The repair
 
@@ -352,9 +354,9 @@ class Walk:
 
         The vertices that are touched are returned, the moved ones among them.
         """
-        neighbors, coarser, refused = graph.neighbors, self._coarser, self._refused
+        neighbors, coarser, refused = graph.neighbors, self._coarser, self.judge.refused
         factors, first, is_blind = preference
-        gains, gain_of = (self._saved, self._saving) if is_blind else (self._gains, self._joining)
+        gains, gain_of = (self.judge.savings, self.judge.saving) if is_blind else (self.judge.gains, self.judge.gain)
         queue: list[_Candidate] = []
 
         def offer(one: int, other: int) -> None:
@@ -372,22 +374,15 @@ class Walk:
 
         def offer_vertex(vertex: int) -> None:
             clique = coarser[vertex] | 1 << vertex
-            gain = self._score(coarser[vertex]) - self._score(clique) + self._leaves[vertex]
+            gain = self.judge.score(coarser[vertex]) - self.judge.score(clique) + self._leaves[vertex]
             if gain > LEAST_GAIN:
                 heappush(queue, (-gain, clique, vertex, vertex))
 
-        for vertex in range(len(neighbors)):
-            if moved >> vertex & 1 and not graph.vertices >> vertex & 1 and not coarser[vertex] & ~graph.vertices:
+        for vertex in vertices_of(moved & ~graph.vertices):
+            if not coarser[vertex] & ~graph.vertices:
                 offer_vertex(vertex)
-        concerned = list(vertices_of((moved | around) & graph.vertices))
-        apart = {vertex: self._apart(graph, vertex) for vertex in concerned}
-        for one in concerned:
-            is_moved = moved >> one & 1
-            for other in vertices_of(apart[one] if is_moved else apart[one] & around & ~moved & -(2 << one)):
-                if is_moved and other < one and moved >> other & 1:
-                    continue
-                if (apart[other] if other in apart else self._apart(graph, other)) >> one & 1:
-                    offer(min(one, other), max(one, other))
+        for one, other in self._pairs_apart(graph, moved, around):
+            offer(one, other)
         waiting: list[_Candidate] = []
         touched = moved
         while queue and not self.stop():
@@ -395,28 +390,20 @@ class Walk:
             _, clique, one, other = candidate
             if clique in refused or not self._may_add(graph, clique, one, other):
                 continue
-            if not self._allows(cliques := graph.with_clique(clique), clique):
+            if not self.judge.allows(cliques := graph.with_clique(clique), clique):
                 waiting.append(candidate)
                 continue
             graph.cliques = cliques
             touched |= clique
-            pairs: Sequence[tuple[int, Mask]]
             if one == other:
-                for v in vertices_of(coarser[one]):
-                    neighbors[v] |= 1 << one
-                neighbors[one] = coarser[one]
-                graph.vertices |= 1 << one
-                graph.value -= self._score(coarser[one]) - self._score(clique) + self._leaves[one]
+                self._show(graph, one)
                 if finer := self._finer[one]:
                     offer_vertex((finer & -finer).bit_length() - 1)
-                pairs = ((one, graph.vertices),)
+                near = ((one, graph.vertices),)
             else:
-                edge = 1 << one | 1 << other
-                neighbors[one] |= 1 << other
-                neighbors[other] |= 1 << one
-                graph.value -= self._joining(clique ^ edge, edge)
-                pairs = ((one, neighbors[other]), (other, neighbors[one]))
-            for v, others in pairs:
+                self._join(graph, one, other)
+                near = ((one, neighbors[other]), (other, neighbors[one]))
+            for v, others in near:
                 for w in vertices_of(self._apart(graph, v) & others):
                     if self._apart(graph, w) >> v & 1:
                         offer(min(v, w), max(v, w))
@@ -425,6 +412,33 @@ class Walk:
                     heappush(queue, candidate)
                 waiting = []
         return touched
+
+    def _pairs_apart(self, graph: _Graph, moved: Mask, around: Mask) -> Iterator[tuple[int, int]]:
+        """The pairs of next steps that are not adjacent, with a moved vertex, or between two vertices around."""
+        concerned = list(vertices_of((moved | around) & graph.vertices))
+        apart = {vertex: self._apart(graph, vertex) for vertex in concerned}
+        for one in concerned:
+            is_moved = moved >> one & 1
+            for other in vertices_of(apart[one] if is_moved else apart[one] & around & ~moved & -(2 << one)):
+                if is_moved and other < one and moved >> other & 1:
+                    continue
+                if (apart[other] if other in apart else self._apart(graph, other)) >> one & 1:
+                    yield min(one, other), max(one, other)
+
+    def _show(self, graph: _Graph, vertex: int) -> None:
+        """Show an attribute one step finer, by itself."""
+        steps, bit = self._coarser[vertex], 1 << vertex
+        for v in vertices_of(steps):
+            graph.neighbors[v] |= bit
+        graph.neighbors[vertex] = steps
+        graph.vertices |= bit
+        graph.value -= self.judge.score(steps) - self.judge.score(steps | bit) + self._leaves[vertex]
+
+    def _join(self, graph: _Graph, one: int, other: int) -> None:
+        """Add an edge; the cliques are brought up to date by the caller, who has asked whether they are allowed."""
+        graph.value -= self.judge.gain(graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other)
+        graph.neighbors[one] |= 1 << other
+        graph.neighbors[other] |= 1 << one
 
     def _may_add(self, graph: _Graph, clique: Mask, one: int, other: int) -> bool:
         """Whether a candidate still makes the clique that it was offered for, and keeps the graph chordal."""
@@ -453,9 +467,9 @@ class Walk:
                     if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
                         continue
                     edge, separator = 1 << one | 1 << other, neighbors[one] & neighbors[other]
-                    loss = self._gains.get((separator, edge))
+                    loss = self.judge.gains.get((separator, edge))
                     if loss is None:
-                        loss = self._joining(separator, edge)
+                        loss = self.judge.gain(separator, edge)
                     if loss < -LEAST_GAIN and self.problem.may_part(edge):
                         heappush(doubtful, (loss, edge, separator))
 
@@ -467,7 +481,7 @@ class Walk:
                 continue
             if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
                 continue
-            if not graph.is_complete(separator) or not self._allows(cliques := graph.without_edge(edge), 0):
+            if not graph.is_complete(separator) or not self.judge.allows(cliques := graph.without_edge(edge), 0):
                 continue
             neighbors[one] ^= 1 << other
             neighbors[other] ^= 1 << one
@@ -492,9 +506,10 @@ class Walk:
                 around |= self._take_out(graph, self.masks[place])
                 moved |= self.masks[place]
         if not takes_out or draw() < _JOIN:
-            one, other = chosen[int(self.rng.integers(len(chosen)))], int(self.rng.integers(count))
-            if one != other:
-                graph, made = self._joined(graph, self.masks[one], self.masks[other])
+            one = chosen[int(self.rng.integers(len(chosen)))]
+            others = set(self.rng.integers(count, size=int(self.rng.integers(1, 3))).tolist()) - {one}
+            if others:
+                graph, made = self._joined(graph, self.masks[one], sum(self.masks[other] for other in others))
                 around |= made
         preference = _NO_PREFERENCE
         if takes_out:
@@ -533,7 +548,7 @@ class Walk:
         holding = [clique for clique in graph.cliques if clique & first and clique & ~own]
         if not taken or not holding:
             return 0
-        score, around = self._score, 0
+        score, around = self.judge.score, 0
         for clique in holding:
             around |= clique
             graph.value -= score(clique) - score(clique & ~taken)
@@ -550,7 +565,7 @@ class Walk:
         return around
 
     def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
-        """Join two attributes by a drawn number of steps or fewer, the step that gains most or loses least first.
+        """Join an attribute with others by a drawn number of steps or fewer, the step that gains most or loses least first.
 
         A step may be refused on the way, unless for good. The last collection that is allowed is returned, and the new
         cliques.
@@ -558,29 +573,27 @@ class Walk:
         last, made = graph.copy(), 0
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):
-                loss, edge, separator = step
+                _, edge, separator = step
                 clique = separator | edge
-                is_allowed = self._allows(cliques := graph.with_clique(clique), clique)
-                if is_allowed or clique not in self._refused:
+                is_allowed = self.judge.allows(cliques := graph.with_clique(clique), clique)
+                if is_allowed or clique not in self.judge.refused:
                     break
             else:
                 break
-            one, other = (edge & -edge).bit_length() - 1, edge.bit_length() - 1
-            graph.neighbors[one] |= 1 << other
-            graph.neighbors[other] |= 1 << one
-            graph.cliques, graph.value, made = cliques, graph.value + loss, made | clique
+            self._join(graph, *vertices_of(edge))
+            graph.cliques, made = cliques, made | clique
             if is_allowed:
                 last = graph.copy()
         return last, made
 
     def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask]]:
-        """The edges between two attributes that can be added: what each loses, the edge, what its ends have in common."""
+        """The edges between attributes that can be added: what each loses, the edge, what its ends have in common."""
         for one in vertices_of(first & graph.vertices):
             for other in vertices_of(second & self._apart(graph, one)):
                 if self._apart(graph, other) >> one & 1:
                     separator, edge = graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other
-                    if separator | edge not in self._refused and graph.separates(separator, one, other):
-                        yield -self._joining(separator, edge), edge, separator
+                    if separator | edge not in self.judge.refused and graph.separates(separator, one, other):
+                        yield -self.judge.gain(separator, edge), edge, separator
 
 
 def _separators(cliques: Sequence[Mask]) -> Iterator[Mask]:

@@ -15,7 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
-from filled_tables import counted, filled, flat_domain
+from filled_tables import counted, filled, flat_domain, of_rows
 from models import (
     KL,
     STRATEGIES,
@@ -277,11 +277,33 @@ def traps(number):
 
 def test_iterated_local_search_leaves_most_traps_of_forward_search():
     """Other seeds take other ways."""
-    with short_walks(100):
+    with short_walks(40):
         results = [(problem, STRATEGIES["local"](problem, never)) for problem in traps(8)]
         assert sum(found.value < forward(problem, never).value - 1e-6 for problem, found in results) >= 6
         seeded = [STRATEGIES["local"](replace(results[0][0], seed=seed), never) for seed in (1, 2, 3)]
     assert len({result.evaluated for result in seeded}) > 1
+
+
+def test_iterated_local_search_takes_two_steps_that_lose():
+    """c is a xor b, mostly: no pair tells anything, all three together do; d and e are noise."""
+    rng = np.random.default_rng(1)
+    a, b, d, e = rng.integers(0, 2, (4, 500))
+    c = a ^ b ^ (rng.random(500) < 0.1)
+    table = of_rows(flat_domain(a=2, b=2, c=2, d=2, e=2), np.column_stack([a, b, c, d, e]))
+    assert all(len(clique) == 1 for clique in select(table, "bic", "forward").cliques)
+    with short_walks(40):
+        assert ("a", "b", "c") in select(table, "bic", "local").cliques
+
+
+def test_iterated_local_search_of_flat_tables_finds_the_best_model():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        counts = rng.gamma(rng.uniform(0.2, 1.0), rng.uniform(2, 20), 32).astype(int) + 1
+        table = table_of((2, 2, 2, 4), counts)
+        best = select(table, "bic", "exact")
+        assert best.search.optimal
+        with short_walks(40):
+            assert select(table, "bic", "local").bic == pytest.approx(best.bic)
 
 
 def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
