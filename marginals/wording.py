@@ -1033,23 +1033,7 @@ def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str
     proven = proven_in_words(search, base, 3)
     collections = number_of(search.evaluated, "collection")
     line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
-    more = [passed_over(search, 3), ENDED_BY_TIME if search.stopped else ""]
-    return " ".join([line, *filter(None, more)])
-
-
-def passed_over(search: "SearchResult", decimals: int) -> str:
-    """Why the other end of a search is not published, and what it has by the objective, rounded up; empty without one."""
-    other = search.runner_up
-    if other is None:
-        return ""
-    line = (
-        "The search ended in two ways: with counts of one half of the rows, these tables tell more of pairs of attributes "
-        "in the other half"
-    )
-    if search.value is None or other.value is None or other.value >= search.value:
-        return f"{line}."
-    ahead = ceil((search.value - other.value) * 10**decimals) / 10**decimals
-    return f"{line}; those passed over are {ahead:.{decimals}f} nats better by the objective."
+    return f"{line} {ENDED_BY_TIME}" if search.stopped else line
 
 
 ENDED_BY_TIME = (

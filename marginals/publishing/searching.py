@@ -27,18 +27,15 @@ from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search.chance import or_from_forward, without_chance_edges
-from models.search.cross_validation import errors_of_pairs
-from models.search.greedy import look_ahead, polished, rebuilt
+from models.search.auto import auto
+from models.search.chance import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
-from models.search.portfolio import portfolio
 from models.search.problem import (
     MarginLimits,
     PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
-    Stop,
     from_independence,
 )
 from models.search.selection import STRATEGIES
@@ -193,14 +190,6 @@ too large to be laid out, it may take no more than that in any case."""
 _TIE = 1e-11
 """Nats. A release must be better by more than this to be taken instead of one with the base table."""
 
-_POLISHED = ("auto", "local")
-"""Strategies that end with rounds of rebuilding by themselves."""
-
-_LOOKING_AHEAD = or_from_forward(look_ahead)
-
-_SEEDS, _PATIENCE = 2, 100
-"""For the first release of a ledger: how often each of two searches is rebuilt, and rounds in a row without a better one."""
-
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
 
@@ -335,7 +324,7 @@ def _searched(
         searching = deadline.share(2) if is_for_all else searching
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
-    search = _nearer(_best(searches, bound), searching)
+    search = _best(searches, bound)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques:
@@ -451,63 +440,10 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
 
     strategy = STRATEGIES["forward"] if problem.kept == wish.constraint.envelope else wish.policy.search
     first = result = strategy(problem, stop)
-    if isinstance(wish.constraint.then, FewWaiting) and not result.optimal:
-        result = _best_of_several(first, problem, stop)
-    elif first.strategy not in _POLISHED and (wish.table.fitted or wish.policy.analyses) and not result.optimal:
-        result = polished(first, problem, stop)
-    elif wish.policy.further is not None and first.strategy == "auto" and not result.optimal:
-        result = _better_of(result, portfolio(problem, stop, _LOOKING_AHEAD(problem, stop)))
-    result, runner_up = _ends(first, result, wish, problem, stop)
-    result = replace(result, stopped=stopped and not result.optimal, runner_up=runner_up, dearer=None)
+    if wish.policy.objective == CORRECTED:
+        result = without_chance_edges(result, problem, stop)
+    result = replace(result, stopped=stopped and not result.optimal)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
-
-
-def _ends(
-    first: SearchResult, result: SearchResult, wish: _Wish, problem: Problem, stop: Stop
-) -> tuple[SearchResult, SearchResult | None]:
-    """The best by the objective that a search came to, by its price or by twice that, and what can be preferred to it.
-
-    first: what the strategy found. result: what became of that. They are compared as they would be published; where time
-    ends meanwhile, the result stays. What the divergence alone came to can be preferred; not where analyses are wanted,
-    which the objective weighs, nor where further tables show the pairs. Of the first release of a ledger it counts how much
-    may wait, so its result is the only one.
-    """
-    best = _cleared(result, wish, problem, stop)
-    if isinstance(wish.constraint.then, FewWaiting):
-        return best, None
-    if first.dearer is not None:
-        dearer = _cleared(first.dearer, wish, problem, stop)
-        if _value(dearer) < _value(best) - _TIE and not stop():
-            best = replace(dearer, strategy=best.strategy, evaluated=best.evaluated, bound=best.bound)
-    if first.runner_up is None or wish.policy.analyses or wish.policy.further is not None:
-        return best, None
-    return best, _cleared(first.runner_up, wish, problem, stop)
-
-
-def _cleared(end: SearchResult, wish: _Wish, problem: Problem, stop: Stop) -> SearchResult:
-    """What a search came to without edges that chance explains, which the default objective takes away."""
-    return without_chance_edges(end, problem, stop) if wish.policy.objective == CORRECTED else end
-
-
-def _nearer(search: Search, searching: Deadline) -> Search:
-    """The search with its runner-up as result, where that is nearer in tables of two attributes of people not counted.
-
-    What is proven to be the best by the objective stays. So does the result where the rows do not fit into memory, and where
-    time ends before both are compared. Then there is no runner-up any more; of another result it is what was passed over.
-    """
-    result, other = replace(search.result, runner_up=None), search.result.runner_up
-    cube, base = search.problem.cube, sum(search.problem.cube.domain.attribute_masks)
-    is_proven = result.gap is not None and result.gap <= _TIE
-    if other is None or is_proven or not cube.holds(base):
-        return replace(search, result=result)
-    ends = [result.cliques, other.cliques]
-    errors = errors_of_pairs(ends, cube.table(base), search.problem.seed, searching)
-    if errors is None:
-        return replace(search, result=replace(result, stopped=True))
-    if errors[1] >= errors[0]:
-        return replace(search, result=result)
-    same = {name: getattr(result, name) for name in ("strategy", "evaluated", "bound", "stopped")}
-    return replace(search, result=replace(other, **same, runner_up=result))
 
 
 def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:
@@ -522,29 +458,6 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     return with_bound(search.result, search.problem, deadline).bound
 
 
-def _best_of_several(first: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """The best of what is made of a search, and of one that looks ahead, by rounds of rebuilding with several seeds.
-
-    All releases of a ledger keep to the margins of its first one, and where few may wait searches differ much.
-    """
-    best, evaluated = first, first.evaluated
-    begun = [first] if first.strategy in _POLISHED else [first, STRATEGIES[_POLISHED[0]](problem, stop)]
-    for result in begun:
-        evaluated += 0 if result is first else result.evaluated
-        for seed in range(problem.seed, problem.seed + _SEEDS):
-            search_result = rebuilt(result, replace(problem, seed=seed), stop, _PATIENCE)
-            evaluated += search_result.evaluated - result.evaluated
-            if _value(search_result) < _value(best) - _TIE:
-                best = search_result
-    return replace(best, evaluated=evaluated)
-
-
-def _better_of(result: SearchResult, other: SearchResult) -> SearchResult:
-    """The better of two; further tables stand beside a single sensitive table, which is worth a second look."""
-    best = other if _value(other) < _value(result) - _TIE else result
-    return replace(best, evaluated=result.evaluated + other.evaluated)
-
-
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
     """What a release tells beyond the counts of each attribute, as a share of what one does that a constraint alone limits.
 
@@ -552,7 +465,7 @@ def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> floa
     """
     cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
-    best = _LOOKING_AHEAD(free, lambda: searching.is_over)
+    best = auto(free, lambda: searching.is_over)
     most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
     return min(told / most, 1.0) if most > 0 else 1.0
 

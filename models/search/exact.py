@@ -25,7 +25,8 @@ from typing import NamedTuple
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
 from models.search.chance import by_divergence, stalls_by_price
-from models.search.greedy import both, from_both, rebuilt, result_of
+from models.search.greedy import both, from_both, result_of
+from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
 from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, Strategy
 from models.tables.hierarchy import Mask
@@ -35,9 +36,6 @@ _TIE = 1e-11
 
 _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
-
-_ROUNDS = 50
-"""Rounds of rebuilding without a better collection, after which a large lattice is gone through from the best one."""
 
 
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
@@ -71,7 +69,7 @@ def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: i
 
 
 def _first(problem: Problem, stop: Stop) -> SearchResult:
-    """What forward search finds; in a large lattice from a forest of pairs too, made better by some rounds of rebuilding.
+    """What forward search finds, in a large lattice local search.
 
     Where it may stall by the price, it is tried by the divergence as well, but only afterwards: the divergence alone adds
     what does not pay, and told to stop nothing takes that away again.
@@ -83,7 +81,8 @@ def _first(problem: Problem, stop: Stop) -> SearchResult:
         first = replace(min(settled, first, key=_value), evaluated=evaluated)
     if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
         return first
-    return rebuilt(first, problem, stop, _ROUNDS)
+    found = local(problem, stop)
+    return replace(found, evaluated=first.evaluated + found.evaluated) if _value(found) < _value(first) else first
 
 
 def _or_none_yet(search: Strategy, problem: Problem, stop: Stop) -> SearchResult:

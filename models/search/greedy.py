@@ -12,15 +12,11 @@ adding.
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from heapq import heappop, heappush
 from itertools import combinations, takewhile
-from math import inf
 
-import numpy as np
-
-from models.arrays import FloatArray
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
 from models.graphs.junction_tree import Collection, maximal_masks
@@ -58,18 +54,6 @@ def by_gain(_move: Move, gain: float) -> float:
     return gain
 
 
-def preferring(log_factors: FloatArray) -> Preference:
-    """Factors on the gains of moves. log_factors: shape (vertices, vertices), of pairs and, on the diagonal, vertices."""
-    factors = np.exp(log_factors).tolist()
-
-    def preference(move: Move, gain: float) -> float:
-        if isinstance(move, AddVertex | RemoveVertex):
-            return gain * float(factors[move.vertex][move.vertex])
-        return gain * float(factors[move.first][move.second])
-
-    return preference
-
-
 def result_of(
     strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
 ) -> SearchResult:
@@ -96,16 +80,10 @@ def result_of(
 
 
 class Climb:
-    """One stepwise search: the position, and what has been done to get there.
+    """One stepwise search: the position, and what has been done to get there."""
 
-    dropped: cliques that are refused for good, where many climbs share what they learn and each is quick: such a climb tries
-    none of them again, asks again of what is refused for now only once the margins that are judged together have changed,
-    goes by likely gains alone, and keeps no trace of refusals.
-    """
-
-    def __init__(self, problem: Problem, position: Position, stop: Stop, dropped: set[Mask] | None = None) -> None:
+    def __init__(self, problem: Problem, position: Position, stop: Stop) -> None:
         self.problem = problem
-        self.dropped = dropped
         self.position = position
         self.stop = stop
         self.steps: list[Step] = []
@@ -125,7 +103,7 @@ class Climb:
         """What the constraint says of the collection after a move; remembered for the trace."""
         self.evaluated += 1
         refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
-        if refusal and self.dropped is None:
+        if refusal:
             self._pass_over(move, refusal)
         return refusal
 
@@ -135,7 +113,7 @@ class Climb:
     def take(self, move: Move, change: Change) -> None:
         """Make a move, with a step of the trace."""
         before = self.position
-        self.position = before.after(move, change, before.wanted_after(move) if self.dropped is None else None)
+        self.position = before.after(move, change, before.wanted_after(move))
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -189,11 +167,9 @@ class Climb:
             self.remove_all()
 
     def _is_known_to_fail(self, edge: AddEdge) -> bool:
-        """Whether an edge is refused for good or would gain nothing, as far as that can be told without counting."""
+        """Whether an edge would gain nothing, as far as that can be told without counting."""
         cube, separator = self.position.cube, edge.separator(self.position.graph)
         first, second = separator | 1 << edge.first, separator | 1 << edge.second
-        if self.dropped and first | second in self.dropped:
-            return True
         if self.problem.wanted or not (cube.knows(first | second) and cube.knows(first) and cube.knows(second)):
             return False
         return self.problem.objective.gain(*self.position.change(edge)[:2]) <= LEAST_GAIN
@@ -209,8 +185,6 @@ class Climb:
         queue: list[Candidate] = []
 
         def offer(move: AddVertex | AddEdge, change: Change) -> None:
-            if self.dropped and change.clique in self.dropped:
-                return
             if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
                 heappush(queue, (-preference(move, gain), change.clique, move, change))
 
@@ -247,11 +221,9 @@ class Climb:
                 if refusal.scope is not RefusalScope.FINER:
                     refused[clique] = refusal
                     waiting.append(candidate)
-                elif self.dropped is not None:
-                    self.dropped.add(clique)
                 continue
-            gain = (self.gain if self.dropped is None else self.likely_gain)(move, change)
-            if self.problem.wanted and self.dropped is None:
+            gain = self.gain(move, change)
+            if self.problem.wanted:
                 if gain <= LEAST_GAIN:
                     harmful.append(candidate)
                     continue
@@ -262,13 +234,11 @@ class Climb:
             self.gained += gain
             self.take(move, change)
             enqueue(_touched(self.position, move))
-            is_judged_anew = bool(clique & self.problem.jointly_judged)
-            if is_judged_anew:
+            if clique & self.problem.jointly_judged:
                 refused = {}
-            if is_judged_anew or self.dropped is None:
-                for candidate in waiting:
-                    heappush(queue, candidate)
-                waiting = []
+            for candidate in waiting:
+                heappush(queue, candidate)
+            waiting = []
         self._refused = []
 
 
@@ -592,250 +562,3 @@ def _shown(problem: Problem, place: int) -> list[Mask]:
     """The margins of an attribute by itself, the coarsest first."""
     domain = problem.cube.domain
     return [((1 << shown) - 1) << domain.offsets[place] for shown in range(1, domain.hierarchies[place].height + 1)]
-
-
-# Rebuilding: some attributes are taken out of the margins that they share, and forward search puts them in again.
-#
-# A ruin-and-recreate search (Schrimpf et al., Journal of Computational Physics 159, 2000). What a round takes out
-# leaves a decomposable collection: without the finer steps of an attribute the graph is an induced part of a chordal
-# one, and the attribute by itself joins it at the steps that stay. So one round makes as many moves as a forward
-# search, over many levels at once, and needs a small part of its time. The next one goes on from what it made where
-# that is hardly worse than the best so far (record-to-record travel: Dueck, Journal of Computational Physics 104,
-# 1993).
-
-
-FEW = 25
-"""Rounds in a row without a better collection, after which one that is only to be polished is taken as it is."""
-
-SHARE = 16
-"""Collections for each one that the search looked at, after which no more rounds polish it: no clock decides that."""
-
-DEVIATION = 0.01
-"""How much worse than the best the collection may be that a round starts from, as a share of the best objective."""
-
-MOST_ATTRIBUTES = 3
-"""Attributes that one round takes out, at most."""
-
-WHOLLY = 0.5
-"""Probability that an attribute is taken out with all its steps, not only with those beyond a drawn one."""
-
-BLINDLY = 0.5
-"""Probability that a round puts attributes in by the divergence of the whole alone, where analyses are wanted."""
-
-SPREAD = 0.3
-"""Standard deviation of the logarithm of the factors by which a round prefers some moves to others."""
-
-PRICES = (0.0, 0.5, 1.0, 2.0)
-"""Times the price of a parameter, one of which a round puts attributes in by; then what does not pay goes."""
-
-
-def polished(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """What a search has found, made better by a few rounds; never worse. Raises SelectionError as `rebuilt` does."""
-    return rebuilt(result, problem, stop, FEW, SHARE * result.evaluated)
-
-
-def rebuilt(result: SearchResult, problem: Problem, stop: Stop, patience: int, most: float = inf) -> SearchResult:
-    """What a search has found, made better until so many rounds in a row did not; never worse.
-
-    No round begins when `most` collections have been put to the constraint. Each better collection is one step of the
-    trace. Raises SelectionError for an objective that is a stopping rule only.
-    """
-    _ = problem.price
-    rounds = _Rounds(problem, result, stop)
-    while rounds.stale < patience and rounds.evaluated < most and rounds.attributes and not stop():
-        rounds.next()
-    steps = (*result.steps, *rounds.steps)
-    better = result_of(result.strategy, problem, rounds.best, result.evaluated + rounds.evaluated, steps)
-    is_better = rounds.steps and better.value is not None and result.value is not None and better.value < result.value
-    return better if is_better else replace(result, evaluated=better.evaluated)
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """An attribute by its place in the domain, and the number of its steps that stay in the margins it shares."""
-
-    attribute: int
-    kept: int
-
-
-class _Rounds:
-    def __init__(self, problem: Problem, result: SearchResult, stop: Stop) -> None:
-        self.problem, self.stop = problem, stop
-        self.rng = np.random.default_rng(problem.seed)
-        self.position = self.best = problem.position(result.cliques)
-        self.value = self.least = problem.value(self.best)
-        self.steps: list[Step] = []
-        self.evaluated = self.stale = 0
-        self._refused: set[Mask] = set()
-        domain = problem.cube.domain
-        self._shape = (domain.vertex_count,) * 2
-        must_stay = 0
-        for mask in problem.kept:
-            must_stay |= mask
-        self._least_steps = [(must_stay & attribute_mask).bit_count() for attribute_mask in domain.attribute_masks]
-        heights = (attribute_mask.bit_count() for attribute_mask in domain.attribute_masks)
-        self.attributes = [i for i, (low, high) in enumerate(zip(self._least_steps, heights)) if low < high]
-
-    def next(self) -> None:
-        """One round."""
-        problem, self.stale = self.problem, self.stale + 1
-        cuts = self._drawn()
-        start = problem.position(_taken_apart(self.position, cuts))
-        if problem.wanted and self.rng.random() < BLINDLY:
-            start = replace(start, analyses=None)
-        climb = Climb(self._drawn_prices(), start, self.stop, self._refused)
-        climb.add_all(preferring(self.rng.normal(scale=SPREAD, size=self._shape)))
-        if problem.price and not problem.wanted:
-            climb.problem = problem
-            climb.remove_all()
-        self.evaluated += climb.evaluated
-        position = replace(climb.position, analyses=problem.wanted)
-        most = self.least + DEVIATION * abs(self.least)
-        if problem.cube.is_bounded_by_divergence and position.divergence >= most:
-            return
-        value = problem.value(position)
-        if value >= most or not climb.is_allowed():
-            return
-        self.position = position
-        if value < self.least - LEAST_GAIN:
-            names = ", ".join(problem.cube.domain.attributes[cut.attribute] for cut in cuts)
-            self.steps.append(Step(f"rebuild the tables of {names}", self.best.divergence, position.divergence))
-            self.best, self.least, self.stale = position, value, 0
-            problem.seen(position)
-
-    def _drawn_prices(self) -> Problem:
-        """The problem with a price by which attributes are put in: without one a coarse step gains where finer ones pay."""
-        if not self.problem.price:
-            return self.problem
-        price = self.problem.price * PRICES[int(self.rng.integers(len(PRICES)))]
-        return replace(self.problem, objective=PenalizedDivergence(price))
-
-    def _drawn(self) -> list[_Cut]:
-        rng, masks = self.rng, self.problem.cube.domain.attribute_masks
-        number = min(int(rng.integers(1, MOST_ATTRIBUTES + 1)), len(self.attributes))
-        cuts = []
-        for place in rng.choice(len(self.attributes), size=number, replace=False).tolist():
-            attribute = self.attributes[place]
-            least = self._least_steps[attribute]
-            kept = least if rng.random() < WHOLLY else int(rng.integers(least, masks[attribute].bit_count()))
-            cuts.append(_Cut(attribute, kept))
-        return cuts
-
-
-def _taken_apart(position: Position, cuts: list[_Cut]) -> list[Mask]:
-    """The cliques without the finer steps of some attributes, and each of these by itself, as finely as it is shown."""
-    domain = position.cube.domain
-    alone = [domain.attribute_masks[cut.attribute] & position.graph.vertices for cut in cuts]
-    taken = 0
-    for own, cut in zip(alone, cuts):
-        taken |= own >> (domain.offsets[cut.attribute] + cut.kept) << (domain.offsets[cut.attribute] + cut.kept)
-    return maximal_masks([*(clique & ~taken for clique in position.cliques), *alone])
-
-
-# Look-ahead: forward searches that take a step not for its gain alone, but for what its two attributes can show after
-# it.
-#
-# Attributes are joined at their coarsest levels first, and there they may say next to nothing of each other: of a
-# hospital's patients having been at school for long or not, and having a trade or not, share .005 nats, and the school
-# and the trade themselves .157. A search by gain comes to such a pair last, when other margins that hold one of the
-# two leave no room for it, and which pairs were first, a few rows decide. So the margins of two attributes that the
-# constraint allows by themselves are looked at beforehand: the mutual information of the finest ones is where the
-# steps of this pair can lead.
-
-
-def look_ahead(problem: Problem, stop: Stop) -> SearchResult:
-    """The best of four forward searches, by gain and by gain with three kinds of prospects, made better by some rebuilding.
-
-    The search by gain is the first one, and is rebuilt too, so the result is no worse than what comes of it. The steps are
-    those of the search that led to it. Raises SelectionError for an objective that is a stopping rule only.
-    """
-    _ = problem.price
-    plain = best = from_both(problem, stop)
-    prospects = Prospects(problem, stop)
-    evaluated = plain.evaluated
-    for preference in (prospects.added, prospects.scaled, prospects.lesser):
-        if stop():
-            break
-        try:
-            search_result = forward(problem, stop, preference)
-        except NothingAllowedError:
-            continue
-        evaluated += search_result.evaluated
-        best = search_result if _value(search_result) < _value(best) else best
-    evaluated += prospects.evaluated
-    for begun in dict.fromkeys((best, plain)):
-        search_result = polished(begun, problem, stop)
-        evaluated += search_result.evaluated - begun.evaluated
-        best = search_result if _value(search_result) < _value(best) else best
-    return replace(best, strategy="look-ahead", evaluated=evaluated)
-
-
-def _value(result: SearchResult) -> float:
-    return inf if result.value is None else result.value
-
-
-class Prospects:
-    """What the pairs of attributes of a problem can show, each by itself; worked out when it is first asked for.
-
-    After `stop` says so nothing more is looked at, and a step is worth its gain.
-    """
-
-    def __init__(self, problem: Problem, stop: Stop) -> None:
-        self.problem, self.stop = problem, stop
-        self.evaluated = 0
-        self._is_over = False
-        self._known: dict[tuple[int, int], tuple[float, float]] = {}
-
-    def added(self, move: Move, gain: float) -> float:
-        """The gain, and the mutual information that the finest allowed margin of the pair has beyond that of the step."""
-        now, most = self._of(move)
-        return gain + (most - now)
-
-    def scaled(self, move: Move, gain: float) -> float:
-        """The gain, in the proportion of the two."""
-        now, most = self._of(move)
-        return gain * most / now if now > 0 else gain
-
-    def lesser(self, move: Move, gain: float) -> float:
-        """The smaller of the two."""
-        return min(self.added(move, gain), self.scaled(move, gain))
-
-    def _of(self, move: Move) -> tuple[float, float]:
-        """The mutual information of two steps, and the largest of a finer margin of their attributes that is allowed."""
-        if not isinstance(move, AddEdge):
-            return 0.0, 0.0
-        key = move.first, move.second
-        if key not in self._known:
-            if self._is_over:
-                return 0.0, 0.0
-            self._known[key] = self._looked(*key)
-        return self._known[key]
-
-    def _looked(self, first: int, second: int) -> tuple[float, float]:
-        """Coarser margins than an allowed one are allowed: its staircase has the largest information in a corner."""
-        own, others = self._from(first), self._from(second)
-        now = most = self._information(own[0], others[0])
-        for one, other in staircase(own, others, self._is_allowed):
-            most = max(most, self._information(one, other))
-        return now, most
-
-    def _from(self, vertex: int) -> list[Mask]:
-        """The margins of an attribute from a step on, the coarsest first."""
-        domain = self.problem.cube.domain
-        margins = [domain.coarser_steps(vertex) | 1 << vertex]
-        finer = domain.finer_steps(vertex)
-        while finer:
-            margins.append(margins[-1] | finer & -finer)
-            finer &= finer - 1
-        return margins
-
-    def _is_allowed(self, margin: Mask) -> bool:
-        self._is_over = self._is_over or self.stop()
-        if self._is_over:
-            return False
-        self.evaluated += 1
-        return not self.problem.refuses(margin)
-
-    def _information(self, one: Mask, other: Mask) -> float:
-        entropy = self.problem.cube.entropy
-        return entropy(one) + entropy(other) - entropy(one | other)

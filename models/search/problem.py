@@ -740,8 +740,7 @@ class SearchResult:
     steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
     the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
     far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    runner_up: what a portfolio came to by the divergence alone; of a release, what was passed over for it. dearer: what a
-    portfolio came to by twice the price, and settled then. What binds where it ended, `Problem.binding` says.
+    What binds where it ended, `Problem.binding` says.
     """
 
     strategy: str
@@ -754,8 +753,6 @@ class SearchResult:
     bound: float | None = None
     wanted: tuple[float, ...] = ()
     stopped: bool = False
-    runner_up: "SearchResult | None" = None
-    dearer: "SearchResult | None" = None
 
     @property
     def gap(self) -> float | None:

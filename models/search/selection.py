@@ -3,30 +3,28 @@
 The same search as for a release, with no privacy constraint and every attribute at its base values.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import combinations
 from math import exp, log
 from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
-from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
+from models.errors import NotDecomposableError, SelectionError
 from models.graphs.interaction_graph import AddEdge, RemoveEdge, allowed_moves
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
+from models.search.auto import auto
 from models.search.chance import by_divergence, or_from_forward
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
-from models.search.exact import exact, proven_or_better
-from models.search.greedy import backward, both, from_both, or_from_forest, stepwise
+from models.search.exact import exact
+from models.search.greedy import backward, both, from_both, or_from_forest
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
-from models.search.portfolio import portfolio
 from models.search.problem import (
-    LEAST_GAIN,
     CliqueScore,
     Constraint,
     LikelihoodRatio,
@@ -254,9 +252,7 @@ def select(
     (('a', 'b'), ('c',))
     """
     objective = objective_of(criterion, table.total)
-    search: Callable[[Problem, Deadline], SearchResult] = (
-        _by_default if strategy == "auto" else strategy_of(strategy, STRATEGIES)
-    )
+    search = strategy_of(strategy, STRATEGIES)
     flat = at_one_level(table)
     cube = DataCube([flat], parameters=named(parameters, PARAMETERS, "count of parameters"))
     if isinstance(objective, LikelihoodRatio) and parameters != "nominal":
@@ -269,7 +265,16 @@ def select(
     domain = cube.domain
     problem = Problem(cube, limits.of(domain), objective, kept=limits.kept(domain), seed=seed)
     result = search(problem, deadline)
+    if strategy == "auto":
+        result = _with_proof(result, problem, deadline)
     return SelectedModel(Collection.of(DataCube([flat]), result.cliques), result, problem)
+
+
+def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> SearchResult:
+    """The result, or a better one of exact search of a small lattice in half of the time left; with a bound."""
+    if result.value is not None and not result.optimal and lattice_size(problem) <= LARGEST_LATTICE:
+        result = replace(exact(problem, deadline.share(2), result), strategy="auto")
+    return with_bound(result, problem, deadline)
 
 
 def at_one_level(table: ContingencyTable) -> ContingencyTable:
@@ -293,62 +298,6 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     problem = Problem(collection.cube, objective=bic(table.total), kept=domain.attribute_masks)
     divergence = problem.position(masks).divergence
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
-
-
-_WORK = 200_000
-"""Extensions of collections that exact search may look at before the local search."""
-
-
-def _by_default(problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result of a short exact search if it proves that, else of `local`, then of exact search in half of the time left.
-
-    It is `optimal` if exact search ends, else it has a bound.
-
-    By a test of significance, which has no best model, the better of two stepwise searches, from the initial collection and
-    from the largest, goes on in both directions.
-    """
-    small = lattice_size(problem) <= LARGEST_LATTICE
-    if not isinstance(problem.objective, PenalizedDivergence):
-        ends = [stepwise, _from_the_largest] if small else [stepwise]
-        results = [result for end in ends if (result := _where_allowed(end, problem, deadline)) is not None]
-        best = reduce(partial(_better, problem), results) if results else stepwise(problem, deadline)
-        return _better(problem, best, both(replace(problem, start=best.cliques), deadline))
-    if small and (begun := _where_allowed(STRATEGIES["forward"], problem, deadline)) is not None:
-        proven = proven_or_better(begun, problem, deadline, _WORK // lattice_size(problem))
-        if proven.optimal:
-            return replace(proven, strategy="auto")
-    if (found := _where_allowed(local, problem, deadline)) is None:
-        return replace(exact(problem, deadline), strategy="auto")
-    best = replace(found, strategy="auto")
-    if small and not best.optimal:
-        best = replace(exact(problem, deadline.share(2), best), strategy="auto")
-    return with_bound(best, problem, deadline)
-
-
-def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
-    """Stepwise from the largest collection that is allowed."""
-    return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
-
-
-def _where_allowed(search: Strategy, problem: Problem, stop: Stop) -> SearchResult | None:
-    """What a search finds; None where it finds nothing that is allowed."""
-    try:
-        return search(problem, stop)
-    except NothingAllowedError:
-        return None
-
-
-def _better(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
-    """Of two results the better; by a test of significance the one that the test prefers."""
-    if one.value is not None and other.value is not None:
-        return other if other.value < one.value - LEAST_GAIN else one
-    added = _parameters(problem, other) - _parameters(problem, one)
-    gained = problem.objective.gain(one.kl_divergence - other.kl_divergence, added)
-    return other if gained > LEAST_GAIN else one
-
-
-def _parameters(problem: Problem, result: SearchResult) -> int:
-    return MaximumEntropy(Collection.of(problem.cube, result.cliques)).parameter_count
 
 
 def window(
@@ -394,7 +343,7 @@ def window(
 
 
 STRATEGIES: Mapping[str, Strategy] = {
-    "auto": portfolio,
+    "auto": auto,
     "local": local,
     "forward": by_divergence(from_both),
     "backward": by_divergence(or_from_forest(backward)),

@@ -132,12 +132,6 @@ def test_the_bound_of_a_search_is_rounded_down_and_its_distance_up(
     assert re.findall(r"\d\.\d+", search_line(search)) == said
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.7, ["0.051"]), (0.8, [])])
-def test_by_how_much_those_passed_over_are_better_is_rounded_up(value: float, said: list[str]) -> None:
-    other = SearchResult("auto", (), value, 9, optimal=False, steps=(), value=value)
-    assert re.findall(r"\d\.\d+", search_line(replace(other, value=0.7501, runner_up=other))) == said
-
-
 @pytest.mark.parametrize(
     ("kl", "best", "said"),
     [(6.0, 7.0, "removes 25 removes 12"), (6.0, None, "removes 25"), (10.0, 8.0, "adds 25 removes 0")],

@@ -46,15 +46,11 @@ AGAIN = {
         "models.intervals.proofs _HUGE": 1,
         "models.programs.consistent_tables _SWEEPS": 1,
     },
-    "models/search/test_bounds::test_a_portfolio_proves_the_best_collection_of_a_small_lattice": {
+    "models/search/test_bounds::test_the_default_search_proves_the_best_collection_of_a_small_lattice": {
         "models.search.greedy _WORK": 1,
-        "models.search.portfolio _FEW": 1,
-        "models.search.portfolio _LEAST_WORK": 1,
-        "models.search.portfolio _MOST": 1,
-        "models.search.portfolio _SMALL": 1,
+        "models.search.auto _WORK": 1,
     },
     "models/search/test_strategies::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
-        "models.search.exact _ROUNDS": 1,
         "models.search.lower_bound LARGEST_LATTICE": 2,
     },
     "models/search/test_strategies::test_iterated_local_search_takes_nothing_out_of_what_must_stay": {
@@ -138,7 +134,6 @@ ELSEWHERE = {
         "models.search.greedy": "MOST_ATTRIBUTES",
     },
     "models/tables/test_hierarchy": {"models.tables.hierarchy": "MAX_LABELS MAX_LEVELS _MAX_GRID"},
-    "models/test_accuracy": {"models.search.cross_validation": "_CELLS"},
     "models/test_limits": {"models.programs.all_tables": "_MOST_NUMBERS"},
 }
 """Limits beyond which other tests go by themselves."""

@@ -45,10 +45,10 @@ from models import (
 )
 from models.inference.beside_core import CELLS, Kind, ModelBesideCore
 from models.search import strategy_of
+from models.search.auto import auto
 from models.search.chance import by_divergence, without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
-from models.search.portfolio import portfolio
 from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, short_walks
@@ -167,20 +167,20 @@ def test_parameters_are_those_of_the_log_linear_model_beyond_single_attributes(c
 
 @settings(max_examples=60, deadline=None)
 @given(problems() | private_problems(), st.integers(1, 60))
-def test_a_portfolio_proves_the_best_collection_of_a_small_lattice(problem: Problem, most: int) -> None:
+def test_the_default_search_proves_the_best_collection_of_a_small_lattice(problem: Problem, most: int) -> None:
     """Or is never worse than forward search, and the same each time; also where there is less work than it could do."""
-    found, best = portfolio(problem, never), min(allowed_values(problem).values())
+    found, best = auto(problem, never), min(allowed_values(problem).values())
     assert found.value is not None
     assert found.value >= best - 1e-9
     assert found.value <= by_divergence(forward)(problem, never).value + 1e-9
     if found.optimal:
         assert found.value == pytest.approx(best, abs=1e-9)
-    again = portfolio(problem, never)
+    again = auto(problem, never)
     assert (again.cliques, again.value, again.evaluated) == (found.cliques, found.value, found.evaluated)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("_SMALL", 0), ("_MOST", most), ("_OF_A_PAIR", 0)):
-            patch.setattr(import_module("models.search.portfolio"), name, value)
-        first, again = portfolio(problem, never), portfolio(problem, never)
+        patch.setattr(import_module("models.search.auto"), "_WORK", 0)
+        patch.setattr(import_module("models.search.local_search"), "MOST_WORK", most)
+        first, again = auto(problem, never), auto(problem, never)
     assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)
     assert problem.constraint(first.cliques, 0) is None
     assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
@@ -201,30 +201,7 @@ def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends
     assert best.optimal
     by_price = forward(problem, never)
     assert by_price.value > best.value + 1, "log 4 nats are left"
-    assert portfolio(problem, never).value == pytest.approx(best.value)
-
-
-@pytest.mark.parametrize(("price", "is_taken"), [(0.1, True), (0.2, False)])
-def test_what_the_divergence_ends_with_is_taken_where_it_is_better_at_twice_the_price_too(
-    price: float, is_taken: bool
-) -> None:
-    """By the price no stage finds anything here. Five parameters gain log 4, which is less than ten times .2."""
-    cube = steps_that_pay_late()
-    problem = Problem(cube, objective=PenalizedDivergence(price), kept=cube.domain.attribute_masks)
-    alone = forward(problem, never)
-    assert len(alone.cliques) == 2
-    module = import_module("models.search.portfolio")
-    begun, pairs = module._begun, module.by_pairs
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", 0)
-        patch.setattr(module, "_begun", lambda own, work: alone if own.price else begun(own, work))
-        patch.setattr(module, "by_pairs", lambda found, own, stop: found if own.price else pairs(found, own, stop))
-        for stage in ("_restarted", "polished", "_by_way_of_divergence", "_proven"):
-            patch.setattr(module, stage, lambda result, *_: result)
-        found = portfolio(problem, never)
-    assert found.value == pytest.approx(5 * price if is_taken else alone.value)
-    assert found.value == pytest.approx(problem.value(problem.position(found.cliques)))
-    assert found.evaluated > alone.evaluated
+    assert auto(problem, never).value == pytest.approx(best.value)
 
 
 def associated(rows: int, seed: int) -> DataCube:
@@ -253,7 +230,7 @@ def test_edges_that_chance_explains_go_and_others_stay() -> None:
         right += set(found.cliques) == {a | b, c}
     assert right >= 17
     rule = Problem(problem.cube, objective=LikelihoodRatio(500), kept=(a, b, c))
-    assert set(portfolio(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
+    assert set(auto(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
 
 
 def test_what_must_stay_and_what_is_refused_is_no_matter_of_chance() -> None:
