@@ -149,9 +149,7 @@ def lossy() -> Table:
 PAIRS = Policy(k_link=5, base="none", max_attributes=2, diversity="none", strategy="forward", objective="kl")
 
 
-def test_what_is_suggested_is_what_comes_of_it(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the rounds of rebuilding that follow where something is wanted."""
-    monkeypatch.setattr("models.search.greedy.FEW", 0)
+def test_what_is_suggested_is_what_comes_of_it(lossy: Table) -> None:
     steward = marginals.publish(lossy, PAIRS).steward
     assert steward.suggestions
     page = " ".join(Page(steward.page(steward)).text)
