@@ -1,4 +1,4 @@
-# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks/tasks.py`), RENEW and AGAINST (of `make same`) and MUTANTS may be set from outside.
+# One word each; VENV, PYTHON, EXTRAS (what `setup` installs, such as dev,spark), DEMO, TIER (which tests `make test` runs: test, or ci for all that CI runs), ENGINES and LOWEST (the environments of `make engines` and `make lowest`), BENCH (options of `python benchmarks/tasks.py`), RENEW and AGAINST (of `make same`), MUTANTS and ROWS may be set from outside.
 VENV ?= .venv
 DEMO ?= demo
 PYTHON ?= python3
@@ -14,7 +14,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --di
 # Tests start many Pythons; without bytecode on disk each of them compiles anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo setup lint quick test same lines costs engines readers lowest nightly coverage mutants bench docs notebooks words release
+.PHONY: help demo setup lint quick test same lines costs engines readers lowest nightly coverage mutants rows bench docs notebooks words release
 
 help:  ## what each of these commands does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,12 +65,16 @@ nightly: lint lowest engines  ## all tests with ten times the examples, others e
 	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
 	MARGINALS_TRIALS=2000 MARGINALS_SEED=$$(date +%Y%m%d)0000 $(PYTEST) tests/trust/test_fuzzing.py -k at_random
 	$(BIN)/python tests/trust/mutants.py --sample 100 --seed $$(date +%Y%m%d)
+	$(BIN)/python tests/trust/rows.py
 
 coverage: $(VENV)/.ready  ## lines of models and checks that their own tests reach
 	$(BIN)/python -m pytest --cov=models --cov=checks --cov-fail-under=95 tests/models tests/checks models checks
 
 mutants: $(VENV)/.ready  ## changes of models and checks that no test notices; MUTANTS="--sample 60 --seed 1" or names, all take days
 	$(BIN)/python tests/trust/mutants.py $(MUTANTS)
+
+rows: $(VENV)/.ready  ## break the code of each row of docs/definitions.md and see its test fail; ROWS="KG06" names some; minutes
+	$(BIN)/python tests/trust/rows.py $(ROWS)
 
 bench: $(VENV)/.ready  ## how long the common tasks take, a quarter of an hour; not part of the tests' verdict
 	$(BIN)/python benchmarks/tasks.py $(BENCH)

@@ -10,6 +10,7 @@ counted from docs/papers.md, where the numbers are.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -26,9 +27,10 @@ told by those that are missing there."""
 class Item:
     """One row. Its fields are lists of words, separated by spaces where they are several.
 
-    item: as the paper numbers it. says: in one line. code: dotted names. reached: commands (`assess:--eligible`), keys of a
-    config (`privacy.k_link`), names of `marginals`. held: tests (`checks/test_claim.py:test_it`) or experiments
-    (`sweep_tz09`). agreement: of words; empty for what docs/papers.md judges.
+    item: as the paper numbers it. says: in one line. code: dotted names, those of a front door as it has them; a test of the
+    row enters each (`make rows`). reached: commands (`assess:--eligible`), keys of a config (`privacy.k_link`), names of a
+    front door. held: tests (`checks/test_claim.py:test_it`) or experiments (`sweep_tz09`). agreement: of words; empty for
+    what docs/papers.md judges.
     """
 
     item: str
@@ -50,20 +52,30 @@ def items(paper: str) -> list[Item]:
     return [Item.of(line) for line in text.splitlines()]
 
 
-def source_of(name: str) -> Path:
-    """The file that a dotted name stands in: the longest part of it that is a module."""
-    parts = name.split(".")
+@cache
+def _homes(floor: str) -> dict[str, str]:
+    """The module of each name of a front door."""
+    lines = (ROOT / floor / "__init__.pyi").read_text(encoding="utf-8")
+    return {name: module for module, name in re.findall(r"^from (\S+) import (\w+) as \2$", lines, re.MULTILINE)}
+
+
+def place_of(name: str) -> tuple[Path, str]:
+    """The file of a dotted name, and the name in it. Names of a front door are looked up there."""
+    floor, _, rest = name.partition(".")
+    first, *others = rest.split(".")
+    module = _homes(floor).get(first)
+    parts = [*(f"{module}.{first}" if module else f"{floor}.{first}").split("."), *others]
     for length in range(len(parts), 0, -1):
         for path in (ROOT.joinpath(*parts[:length]).with_suffix(".py"), ROOT.joinpath(*parts[:length], "__init__.py")):
             if path.is_file():
-                return path
+                return path, ".".join(parts[length:])
     raise LookupError(f"{name} is in no file of the project")
 
 
 def _code(names: str) -> str:
     links = [
         f"[`{name.split('.', name.count('.') - (1 if name.split('.')[-2][:1].isupper() else 0))[-1]}`]"
-        f"(../{source_of(name).relative_to(ROOT).as_posix()})"
+        f"(../{place_of(name)[0].relative_to(ROOT).as_posix()})"
         for name in names.split()
     ]
     return ", ".join(links) or "-"
@@ -74,7 +86,7 @@ def _reached(doors: str) -> str:
 
 
 def door_in_words(door: str) -> str:
-    """A command with its options, a key of a config, or a name of `marginals`."""
+    """A command with its options, a key of a config, or a name of a front door."""
     if door.startswith("marginals.") or re.fullmatch(r"[a-z_]+\.[A-Za-z_.]+", door):
         return door
     return f"marginals {door.replace(':', ' ')}"
@@ -120,8 +132,9 @@ def lines() -> Iterator[str]:
     yield "# The papers, definition by definition"
     yield ""
     yield "Where is Definition 4.2, and can I use it? This page is made by `python experiments/definitions.py`; a test"
-    yield "follows each link, name, command and key. Numbers and figures are compared in [](papers.md). *Same* means: as"
-    yield "the paper defines or proves it, held by the test or experiment beside it."
+    yield "follows each link, name, command and key. `make rows` breaks the code of each row and sees its test fail."
+    yield "Numbers and figures are compared in [](papers.md). *Same* means: as the paper defines or proves it, held by the"
+    yield "test or experiment beside it."
     for paper in PAPERS:
         judged = verdicts(paper)
         yield from ("", f"## {paper}", "")

@@ -140,9 +140,9 @@ def compile_instead(tree_of: Callable[[str], ast.Module | None]) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-def noting(module: str, reached: set[str]) -> ast.Module | None:
-    """A module of both floors whose functions note that they are reached."""
-    if module.partition(".")[0] not in FLOORS:
+def noting(module: str, reached: set[str], floors: tuple[str, ...] = FLOORS) -> ast.Module | None:
+    """A module of the given floors whose functions note that they are reached."""
+    if module.partition(".")[0] not in floors:
         return None
     builtins.__reached__ = reached  # type: ignore[attr-defined]
     tree = source(module)

@@ -1,15 +1,24 @@
-"""`make mutants` changes what computes something, and nothing else; and the changes are seen."""
+"""`make mutants` changes what computes something, and nothing else; `make rows` breaks it; and the changes are seen."""
 
 import ast
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-SPEC = spec_from_file_location("script_of_mutants", Path(__file__).with_name("mutants.py"))
-script = module_from_spec(SPEC)
-SPEC.loader.exec_module(script)
+import pytest
+
+
+def loaded(name):
+    spec = spec_from_file_location(f"script_of_{name}", Path(__file__).with_name(f"{name}.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+script, rows = loaded("mutants"), loaded("rows")
 
 SOURCE = '''
 LIMIT: int = 3
@@ -71,3 +80,13 @@ def test_a_mutant_is_noticed_by_a_test_that_sees_its_result_and_by_no_other():
     command = [sys.executable, "-c", PROGRAM, *tests]
     ended = subprocess.run(command, cwd=script.ROOT, capture_output=True, text=True, check=True)
     assert json.loads(ended.stdout) == ["x_log_x", tests[0], None]
+
+
+@pytest.mark.parametrize(("broken", "raising"), [("m:C", {"m:C", "m:C.of"}), ("m:", {"m:C", "m:C.of", "m:Cs"})])
+def test_code_that_is_broken_raises_within_tests_and_other_code_never(broken, raising):
+    breaker = rows.Breaker()
+    breaker.broken, names = broken, ("m:C", "m:C.of", "m:Cs", "n:C")
+    for breaker.is_armed in (False, True):
+        for name in names:
+            with pytest.raises(rows.EnteredError) if breaker.is_armed and name in raising else nullcontext():
+                breaker.add(name)

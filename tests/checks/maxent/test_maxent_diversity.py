@@ -45,7 +45,7 @@ from checks import (
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
-from models import Collection, ContingencyTable, ContradictionError, iterative_fit
+from models import Collection, ContingencyTable, ContradictionError, MaximumEntropy, iterative_fit
 from privacy_oracles import (
     Cell,
     base_values,
@@ -72,6 +72,7 @@ from privacy_strategies import (
     tree_of,
     tree_of_classes,
 )
+from strategies import margins
 from work import compare_with_sorting
 
 Drawn = tuple[Collection, str]
@@ -174,6 +175,23 @@ def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not
         assert finding.examined == len(classes)
         if classes.level == tree.level and not finding.holds:  # a clique that fails alone decides, KG06 Prop. 7.2
             assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
+
+
+@settings(max_examples=60)
+@given(sensitive_collections(), diversities(), st.data())
+def test_a_table_without_the_sensitive_attribute_tells_more_and_changes_no_verdict(
+    drawn: Drawn, diversity: Diversity, data: st.DataObject
+) -> None:
+    """KG06 section 6.2, the simple technique: any table, and beside it any marginal of the other attributes."""
+    (collection, sensitive), domain = drawn, drawn[0].domain
+    table, beside = (
+        {**data.draw(margins(domain)), sensitive: level} for level in (0, domain.hierarchy(sensitive).height)
+    )
+    alone = Collection.of(collection.cube, [domain.mask(table)])
+    both = Collection.of(collection.cube, [domain.mask(table), domain.mask(beside)])
+    assert MaximumEntropy(both).kl_divergence <= MaximumEntropy(alone).kl_divergence + 1e-12
+    verdicts = [maxent_diversity(tables, sensitive, diversity).verdict for tables in (alone, both)]
+    assert verdicts[0] is verdicts[1]
 
 
 def arms(count: int) -> Collection:
