@@ -14,6 +14,7 @@ from checks.claims import Register as Register
 from checks.claims import parse_claim as parse_claim
 from checks.classes import EquivalenceClasses as EquivalenceClasses
 from checks.classes import equivalence_classes as equivalence_classes
+from checks.classes import k_anonymity as k_anonymity
 from checks.classes import k_link as k_link
 from checks.combinatorial import k_combinatorial as k_combinatorial
 from checks.combinatorial import min_cell as min_cell

@@ -111,7 +111,7 @@ def main() -> int:
     os.environ.update(OPENBLAS_NUM_THREADS="1", MARGINALS_EXAMPLES="100")
     wanted = tuple(sys.argv[1:]) or ("",)
     rows = [(f"{paper} {row.item}", row) for paper in definitions.PAPERS for row in definitions.items(paper)]
-    rows = [(title, row) for title, row in rows if title.startswith(wanted)]
+    rows = [(title, row) for title, row in rows if row.code and title.startswith(wanted)]
     proofs_of: defaultdict[str, set[str]] = defaultdict(set)
     for _, row in rows:
         for name in row.code.split():

@@ -29,13 +29,14 @@ from checks import (
     Verdict,
     by_hull,
     by_join,
+    k_anonymity,
     k_combinatorial,
     k_link,
     maxent_diversity,
     min_cell,
     sensitive_tree,
 )
-from checks.classes import k_anonymity, table_diversity
+from checks.classes import table_diversity
 from checks.combinatorial import by_programming, by_search, by_vector_sets
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity

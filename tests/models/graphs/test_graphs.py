@@ -360,12 +360,13 @@ def test_what_separates_two_complete_sets_is_published_and_coarser(data):
     """
     domain = data.draw(domains(max_attributes=3))
     masks = data.draw(decomposable_masks(domain, 4))
-    graph = InteractionGraph.of(domain, masks).to_networkx()
+    network, place = InteractionGraph.of(domain, masks), domain.induced_attributes.index
+    graph = network.to_networkx()
     nodes = sorted(graph.nodes)
 
     def separates(cut, one, other):
-        left = graph.subgraph(set(nodes) - set(cut))
-        return not any(nx.has_path(left, a, b) for a in one for b in other)
+        apart = _mask(map(place, cut))
+        return all(network.separates(apart, place(a), place(b)) for a in one for b in other)
 
     complete = [set(own) for own in nx.enumerate_all_cliques(graph)]
     subsets = [set(own) for size in range(len(nodes) - 1) for own in combinations(nodes, size)]
