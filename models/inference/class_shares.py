@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, islice
 from math import comb, prod
 from operator import mul
 from typing import TypeVar
 
 import numpy as np
 
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.programs.fitting import Sums, Target, fit
 
@@ -113,8 +113,8 @@ _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 class CountedShares:
     """The mean share of each value in each class over all arrangements, all equally likely.
 
-    shares: shape (classes, values), to the nearest float. The numbers of arrangements have as many digits as there are rows,
-    so they are counted to 50 of these, and exactly when `exact` is asked for. steps: of each class. deadline: for `exact`.
+    shares: shape (classes, values), to the nearest float: arrangements are counted to 50 digits, and exactly when `exact` is
+    asked for. steps: of each class. deadline: for `exact`.
     """
 
     sizes: IndexArray
@@ -126,11 +126,9 @@ class CountedShares:
     def exact(self) -> list[list[Fraction]]:
         """The same as fractions. Raises TimeOverError when the deadline comes."""
         sizes = self.sizes.tolist()
-
-        def ways(place: int, filled: _Filled) -> int:
-            return _arrangements(sizes[place], filled)
-
-        total, rows = _rows_in_all(self.steps, ways, 1, self.deadline)
+        total, rows = _rows_in_all(
+            self.steps, lambda place, filled: _arrangements(sizes[place], filled), 1, self.deadline
+        )
         return [[Fraction(row, total * size) for row in of_class] for of_class, size in zip(rows, sizes)]
 
 
@@ -141,21 +139,16 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
     arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
-    if _largest(sums, lower, upper) > most or _digits(sums, upper - lower) > _HOPELESS:
-        return None
-    steps = _layers(sums, lower, upper, most, deadline)
-    if steps is None:
+    if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
         return None
     sizes = sums.sizes.tolist()
     with localcontext(_FLOATING):
         needed = {*sizes, *(part for of_class in steps for *_, filled in of_class for part in filled)}
         products = enumerate(accumulate(range(1, max(sizes) + 1), mul, initial=Decimal(1)))
         factorials = {number: factorial for number, factorial in products if number in needed}
-        inverse = {number: 1 / factorial for number, factorial in factorials.items()}
 
         def ways(place: int, filled: _Filled) -> Decimal:
-            """The arrangements within a class: a multinomial coefficient."""
-            return prod(map(inverse.__getitem__, filled), start=factorials[sizes[place]])
+            return factorials[sizes[place]] / prod(map(factorials.__getitem__, filled), start=Decimal(1))
 
         total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
         shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
@@ -163,38 +156,34 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 
 
 def _rows_in_all(
-    layers: Sequence[Sequence[_Step]],
-    ways: Callable[[int, _Filled], _Number],
-    one: _Number,
-    deadline: Deadline,
+    layers: Sequence[Sequence[_Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
 ) -> tuple[_Number, list[list[_Number]]]:
     """How many arrangements there are, and the rows of each class with each value in all of them together.
 
     ways: the arrangements within a class, given its number and its rows by value. Raises ValueError where there are none.
     """
-    weights = []
-    for place, steps in enumerate(layers):
-        deadline.check()
-        weights.append([ways(place, filled) for _, _, filled in steps])
     none = one - one
-    behind: list[dict[int, _Number]] = [{} for _ in range(len(layers) + 1)]
-    behind[-1] = dict.fromkeys([step[1] for step in layers[-1]], one)
+    behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
+    weights: list[list[_Number]] = []
     for place in reversed(range(len(layers))):
         deadline.check()
-        for (state, after, _), weight in zip(layers[place], weights[place]):
-            if following := behind[place + 1].get(after, none):
-                behind[place][state] = behind[place].get(state, none) + weight * following
-    total = behind[0].get(0, none)
+        weights.append([ways(place, filled) for _, _, filled in layers[place]])
+        arriving: dict[int, _Number] = {}
+        for (state, after, _), weight in zip(layers[place], weights[-1]):
+            if following := behind[-1].get(after, none):
+                arriving[state] = arriving.get(state, none) + weight * following
+        behind.append(arriving)
+    total = behind[-1].get(0, none)
     if not total:
         raise ValueError("no arrangement has these sums")
     ahead: dict[int, _Number] = {0: one}
     rows = []
-    for place, steps in enumerate(layers):
+    for steps, weights_here, following_of in zip(layers, reversed(weights), behind[-2::-1]):
         deadline.check()
-        of_class = [none] * len(layers[place][0][2])
+        of_class = [none] * len(steps[0][2])
         reached: dict[int, _Number] = {}
-        for (state, after, filled), weight in zip(steps, weights[place]):
-            following = behind[place + 1].get(after, none)
+        for (state, after, filled), weight in zip(steps, weights_here):
+            following = following_of.get(after, none)
             if following and (before := ahead.get(state, none)):
                 before *= weight
                 reached[after] = reached.get(after, none) + before
@@ -222,27 +211,6 @@ def _digits(sums: ClassSums, room: IndexArray) -> float:
     return directions * float(np.log10(1 + room[room > 0] / 4).mean())
 
 
-def _largest(sums: ClassSums, lower: IndexArray, upper: IndexArray) -> float:
-    """The steps of the class that has the most ways to be filled."""
-    widest = int(np.log1p(upper - lower).sum(axis=1).argmax())
-    rows = int(sums.sizes[widest])
-    return _ways(rows, lower[widest].tolist(), upper[widest].tolist()) * (1 + rows // _LARGE)
-
-
-def _ways(rows: int, lower: Sequence[int], upper: Sequence[int]) -> float:
-    """How many whole numbers between some bounds add up to so many rows, about."""
-    free = rows - sum(lower)
-    if free < 0 or any(high < low for low, high in zip(lower, upper)):
-        return 0.0
-    ways = np.zeros(free + 1)
-    ways[0] = 1.0
-    for low, high in zip(lower, upper):
-        sums = np.concatenate([[0.0], np.cumsum(ways)])
-        first = np.maximum(np.arange(free + 1) - (high - low), 0)
-        ways = sums[1:] - sums[first]
-    return float(ways[free])
-
-
 def _layers(
     sums: ClassSums, lower: IndexArray, upper: IndexArray, most: int, deadline: Deadline
 ) -> list[list[_Step]] | None:
@@ -268,7 +236,8 @@ def _layers(
         places_of = list(zip(*of_tables))
         units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
         counted = sorted({place for of_table in of_tables for place in of_table})
-        several = [(place, values) for place, values in _values_of(of_tables).items() if len(values) > 1]
+        values_of = {place: [v for v, own in enumerate(places_of) if place in own] for place in counted}
+        several = [(place, values) for place, values in values_of.items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
         size, low, high = int(sums.sizes[sum_number]), lower[sum_number].tolist(), upper[sum_number].tolist()
         steps: list[_Step] = []
@@ -279,12 +248,11 @@ def _layers(
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
             if room not in known:
-                known[room] = _filled(size, low, room)
-            result = known[room]
-            budget -= len(result) * (1 + size // _LARGE)
+                known[room] = _filled(size, low, room, budget)
+            budget -= len(known[room]) * (1 + size // _LARGE)
             if budget < 0:
                 return None
-            for filled in result:
+            for filled in known[room]:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
                     continue
                 after = state - sum(map(mul, filled, units))
@@ -295,16 +263,6 @@ def _layers(
     return layers
 
 
-def _values_of(of_tables: Sequence[Sequence[int]]) -> dict[int, list[int]]:
-    """The values that each sum counts."""
-    values: dict[int, list[int]] = {}
-    for of_table in of_tables:
-        for value, place in enumerate(of_table):
-            values.setdefault(place, []).append(value)
-    return values
-
-
-@lru_cache(maxsize=1 << 16)
 def _arrangements(size: int, filled: _Filled) -> int:
     """In how many ways so many rows can have these values: a multinomial coefficient."""
     ways, remaining = 1, size
@@ -314,20 +272,18 @@ def _arrangements(size: int, filled: _Filled) -> int:
     return ways
 
 
-def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
-    """The ways to give the rows of a class values, within bounds of each."""
-    ahead = [0] * (len(high) + 1)
-    needed = [0] * (len(high) + 1)
-    for v in reversed(range(len(high))):
-        ahead[v], needed[v] = ahead[v + 1] + high[v], needed[v + 1] + low[v]
+def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> list[_Filled]:
+    """The ways to give the rows of a class values, within bounds of each; some more than `most` of the ways if there are."""
     result: list[_Filled] = [()]
     for v in range(len(high)):
-        result = [
-            (*head, last_part)
+        ahead, needed = sum(high[v + 1 :]), sum(low[v + 1 :])
+        ways = (
+            (*head, part)
             for head in result
             for remaining in [rows - sum(head)]
-            for last_part in range(max(low[v], remaining - ahead[v + 1]), min(high[v], remaining - needed[v + 1]) + 1)
-        ]
+            for part in range(max(low[v], remaining - ahead), min(high[v], remaining - needed) + 1)
+        )
+        result = list(islice(ways, most + 1))
     return result
 
 
@@ -345,22 +301,19 @@ def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]
 class FittedShares:
     """Shares of the values in each class, shape (classes, values), and how far the exact ones can be from them.
 
-    distance: sum of absolute differences, of each class, shape (classes,); infinite where nothing is proven. possible:
-    cells that the sums do not prove, one by one, to be empty.
+    distance: sum of absolute differences, of each class, shape (classes,); infinite where nothing is proven.
     """
 
     shares: FloatArray
     distance: FloatArray
-    possible: BoolArray
 
 
 _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
 _SCALED = 1e-5
 """Misfit of a count, as a share of it, that is too small for another round: Newton's method does the rest sooner."""
-_SOLVED = 1e-28
-"""As a share of all rows the sum of squared misfits, each divided by its count, at which a system is solved."""
-_PROGRESS = 1e-16
-"""Of the misfit before a system is solved, what is left at most."""
+_SOLVED, _PROGRESS = 1e-28, 1e-16
+"""Sum of squared misfits, each divided by its count, at which a system is solved: as a share of all rows, and of the misfit
+before."""
 _NEGLIGIBLE = 1e-16
 """Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
 _ROUNDED = 1e-13
@@ -375,28 +328,31 @@ def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
     by_class = Sums(len(sizes), None, (1,)), sizes[:, 0]
     fit(cells, [*(table.target for table in sums.tables), by_class], _SCALINGS, _SCALED, deadline=deadline)
     score = np.log(cells, out=np.full(cells.shape, -np.inf), where=possible & (cells > 0))
-    rows = np.inf
+    rows, better = np.inf, True
     for _ in range(_STEPS):
         deadline.check()
-        expected = _softmax(score, sizes)
-        step, centred = _newton_step(sums.tables, expected, sizes)
-        rows = _distance(sums.tables, expected, np.where(possible, centred, 0.0))
-        if rows <= _NEGLIGIBLE or (lower := _descended(sums.tables, score, step, sizes)) is None:
+        expected = _softmax(score, sizes)[0]
+        linear, moved = _newton_step(sums.tables, expected, sizes)
+        change = moved - (expected / sizes * moved).sum(axis=1, keepdims=True)
+        rows = _distance(sums.tables, expected, np.where(possible, change, 0.0))
+        if rows <= _NEGLIGIBLE:
             break
-        score = lower
-    return FittedShares(_softmax(score, sizes) / sizes, np.sqrt(2 * rows / sizes[:, 0]), possible)
+        score, better = _descended(score, moved, linear, sizes)
+        if not better:
+            break
+    return FittedShares(_softmax(score, sizes)[0] / sizes, np.sqrt(2 * rows / sizes[:, 0]))
 
 
-def _softmax(score: FloatArray, sizes: FloatArray) -> FloatArray:
-    """The rows of each cell, those of each class adding up to its size."""
-    weights = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(weights * (sizes / weights.sum(axis=1, keepdims=True)))
+def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
+    """The rows of each cell, those of each class adding up to its size; and the dual function without its linear part."""
+    top = score.max(axis=1, keepdims=True)
+    weights = np.exp(score - top)
+    totals = weights.sum(axis=1, keepdims=True)
+    return np.asarray(weights * (sizes / totals)), float((sizes * (np.log(totals) + top)).sum())
 
 
-def _newton_step(
-    tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray
-) -> tuple[list[FloatArray], FloatArray]:
-    """The multipliers to add, and by what share each cell would change if it were linear in them.
+def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray) -> tuple[float, FloatArray]:
+    """By how much a Newton step moves the linear part of the dual function, and the score of each cell.
 
     Each unknown is scaled by the root of its count, so that the misfit that is solved for is that of `_SOLVED`.
     """
@@ -409,21 +365,19 @@ def _newton_step(
     def gathered(cells: FloatArray) -> FloatArray:
         return np.asarray(scale * np.concatenate([table.sums(cells).ravel() for table in tables]), dtype=np.float64)
 
-    def centred(scaled: FloatArray) -> FloatArray:
-        """The change of each score, beside the mean of its class."""
-        moved = _moved(tables, np.split(scale * scaled, ends))
-        return np.asarray(moved - (expected / sizes * moved).sum(axis=1, keepdims=True), dtype=np.float64)
+    def moved(scaled: FloatArray) -> FloatArray:
+        parts = zip(tables, np.split(scale * scaled, ends))
+        return np.asarray(sum(table.spread(part) for table, part in parts), dtype=np.float64)
+
+    def curved(scaled: FloatArray) -> FloatArray:
+        way = moved(scaled)
+        return gathered(expected * (way - (expected / sizes * way).sum(axis=1, keepdims=True)))
 
     misfit = scale * counts - gathered(expected)
     solved = max(_SOLVED * float(sizes.sum()), _PROGRESS * float(misfit @ misfit))
-    matrix = LinearOperator((len(counts),) * 2, matvec=lambda way: gathered(expected * centred(way)), dtype=np.float64)
+    matrix = LinearOperator((len(counts),) * 2, matvec=curved, dtype=np.float64)
     scaled, _ = cg(matrix, misfit, rtol=0.0, atol=np.sqrt(solved), maxiter=_SOLVING)
-    return np.split(scale * scaled, ends), centred(scaled)
-
-
-def _moved(tables: Sequence[SummedTable], step: Sequence[FloatArray]) -> FloatArray:
-    """The change of each score by a change of the multipliers."""
-    return np.asarray(sum(table.spread(of_table) for table, of_table in zip(tables, step)), dtype=np.float64)
+    return float(counts @ (scale * scaled)), moved(scaled)
 
 
 def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: FloatArray) -> float:
@@ -441,21 +395,10 @@ def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: Float
     return float((expected * np.where(small, change**2, terms)).sum())
 
 
-def _descended(
-    tables: Sequence[SummedTable], score: FloatArray, step: Sequence[FloatArray], sizes: FloatArray
-) -> FloatArray | None:
-    """The score after the longest of some halvings of a step by which the dual function falls; None where it does not."""
-    moved = _moved(tables, step)
-    linear = sum(float(table.counts.ravel() @ of_table) for table, of_table in zip(tables, step))
-    before = _normal(score, sizes)
-    for halvings in range(_HALVINGS):
-        length = 0.5**halvings
-        if _normal(score + length * moved, sizes) - length * linear <= before + 1e-12 * abs(before):
-            return score + length * moved
-    return None
-
-
-def _normal(score: FloatArray, sizes: FloatArray) -> float:
-    """The dual function without its linear part."""
-    top = score.max(axis=1, keepdims=True)
-    return float((sizes * (np.log(np.exp(score - top).sum(axis=1, keepdims=True)) + top)).sum())
+def _descended(score: FloatArray, moved: FloatArray, linear: float, sizes: FloatArray) -> tuple[FloatArray, bool]:
+    """The score after the longest of some halvings of a step by which the dual function falls, and whether one was found."""
+    before = _softmax(score, sizes)[1]
+    for length in 0.5 ** np.arange(_HALVINGS):
+        if _softmax(score + length * moved, sizes)[1] - length * linear <= before + 1e-12 * abs(before):
+            return score + length * moved, True
+    return score, False
