@@ -7,7 +7,7 @@ with integers and fractions.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import ceil, fsum, gcd, lcm, log
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.cuts import Cases, RatioBounds
-from checks.diversity.text import Grammar, numbers
+from checks.diversity.text import LABELS_MAY_DISCLOSE, Grammar, numbers
 from checks.errors import CriterionError
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import Hierarchy
@@ -118,17 +118,17 @@ class ShareBound(NamedTuple):
         """How many different values are demanded, if nothing else is: all but some must have any share."""
         return self.top + 1 if self.strict and self.limit == 1 and not self.head_weight else None
 
-    def largest_ratio(self, value_count: int) -> "LargestRatio | None":
-        """The bound on the ratio of any two of so many values, if nothing else is demanded: the tail is one of them."""
+    def largest_ratio(self, value_count: int) -> Fraction | None:
+        """What any two of so many values are bounded to differ by, if nothing else is demanded: the tail is one of them."""
         is_pairwise = self.head_weight > 0 and self.limit == 1 and self.top == value_count - 1
-        return LargestRatio(1 / self.head_weight, self.strict) if is_pairwise else None
+        return 1 / self.head_weight if is_pairwise else None
 
-
-class LargestRatio(NamedTuple):
-    """Every value is less than c times as frequent as every other; with `strict` False c times is allowed."""
-
-    c: Fraction
-    strict: bool
+    def allows(self, vector: Sequence[Fraction | int]) -> bool:
+        """Whether the bound holds of one class, exactly."""
+        ordered = sorted(vector, reverse=True)
+        bounded = self.head_weight * ordered[0] + sum(ordered[: self.top])
+        limit = self.limit * sum(ordered)
+        return bounded < limit or (not self.strict and bounded == limit)
 
 
 class Diversity(ABC):
@@ -294,9 +294,24 @@ class RelativeDiversity(Diversity):
         Raises CriterionError for a label that names none of them.
         """
 
+    def stated_among(self, values: SensitiveValues) -> Diversity:
+        """By the labels of these values alone; the criterion among them if they have none of a kind that it needs."""
+        clauses = [clause for clause in (self.grammar.clauses if self.grammar else ()) if clause.value is None]
+        labels = {clause.name: getattr(self, clause.name) for clause in clauses}
+        for name, named in labels.items():
+            is_free = name == LABELS_MAY_DISCLOSE.name
+            labels[name] = (
+                values.occurring(values.within(named)) if is_free else values.labels_of(values.touching(named))
+            )
+        is_complete = all(labels[clause.name] or clause.is_optional for clause in clauses)
+        return replace(self, **labels) if is_complete else self.among(values)  # type: ignore[type-var]
+
+    def lacking(self) -> str:
+        """What is missing for a verdict, in words."""
+        return f"{self} depends on the values and the whole table, so no counts by themselves satisfy it"
+
     def _refused(self, *_: object) -> NoReturn:
-        """Raises CriterionError: it depends on the values."""
-        raise CriterionError(f"{self} depends on the values and the whole table, so no counts by themselves satisfy it")
+        raise CriterionError(self.lacking())
 
     slack: ClassVar[Callable[..., NoReturn]] = _refused
     reached: ClassVar[Callable[..., NoReturn]] = _refused

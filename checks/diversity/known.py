@@ -18,10 +18,9 @@ from functools import cached_property
 import numpy as np
 
 from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues, Vectors
-from checks.diversity.cuts import Cases, RatioBounds
 from checks.diversity.text import LEAVING_OUT, spelled_labels
 from checks.errors import CriterionError
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.tables.hierarchy import MISSING
 
 
@@ -65,12 +64,10 @@ class LeavingOut(RelativeDiversity):
 
     @property
     def about_base_values(self) -> bool:
-        """As the criterion."""
         return self.plain.about_base_values
 
     @property
     def facts(self) -> int:
-        """As many as for the criterion."""
         return self.plain.facts
 
     def among(self, values: SensitiveValues) -> Diversity:
@@ -116,7 +113,7 @@ class Projected(Diversity):
         return str(self.diversity)
 
     @cached_property
-    def _places(self) -> IndexArray:
+    def places(self) -> IndexArray:
         """The columns that are part of a sum."""
         return np.array([place for place, above in enumerate(self.above) if above is not None], dtype=np.intp)
 
@@ -124,12 +121,12 @@ class Projected(Diversity):
     def _matrix(self) -> FloatArray:
         """Which column is part of which sum: shape (columns, labels)."""
         matrix = np.zeros((len(self.above), len(self.labels)))
-        matrix[self._places, [above for above in self.above if above is not None]] = 1
+        matrix[self.places, [above for above in self.above if above is not None]] = 1
         return matrix
 
     def sums(self, vectors: Vectors) -> Vectors:
         """The sums of each class: shape (classes, sums)."""
-        return np.asarray(vectors @ self._matrix if self.labels else vectors[:, self._places])
+        return np.asarray(vectors @ self._matrix if self.labels else vectors[:, self.places])
 
     def _of_sums(self, vectors: Vectors, judge: Callable[[Vectors], FloatArray]) -> FloatArray:
         sums = self.sums(vectors)
@@ -140,74 +137,18 @@ class Projected(Diversity):
         return result
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The slack of the sums."""
         return self._of_sums(vectors, self.diversity.slack)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """What the sums reach."""
         return self._of_sums(vectors, self.diversity.reached)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        sums: list[Fraction | int] = [0] * (len(self.labels) or len(self._places))
+        sums: list[Fraction | int] = [0] * (len(self.labels) or len(self.places))
         for place, part in zip(self.above, vector):
             if place is not None:
                 sums[place] += part
         return not any(sums) or self.diversity.decide(sums)
 
-    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:
-        """The slack of the products of the columns; no sum of products is a product of sums."""
-        return None if self.labels else self.diversity.slack_of_products(self.sums(first), self.sums(second))
-
     def scaled(self, factor: Fraction) -> "Projected | None":
-        """The criterion itself scaled."""
         judged = self.diversity.scaled(factor)
         return None if judged is None else replace(self, diversity=judged)
-
-    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
-        """The violations of the criterion, by the ratios of its columns alone; the logarithm of a sum is not linear."""
-        if self.labels:
-            return None
-        square = np.ix_(self._places, self._places)
-        cases_by_value = self.diversity.violations(RatioBounds(bounds.floor[square], bounds.ceiling[square]))
-        if cases_by_value is None:
-            return None
-        return [_Placed.of(cases, self._places, len(self.above)) for cases in cases_by_value]
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed(Cases):
-    """Cases of some of the values, as cases of all: the others have no weight in them. places: the values, of `size`."""
-
-    cases: Cases
-    places: IndexArray
-    size: int
-
-    @classmethod
-    def of(cls, cases: Cases, places: IndexArray, size: int) -> "_Placed":
-        return cls(places[cases.heads], _spread(cases.support, places, size).astype(bool), cases, places, size)
-
-    def kept(self, which: BoolArray) -> "_Placed":
-        return _Placed.of(self.cases.kept(which), self.places, self.size)
-
-    def bound(self, weights: FloatArray) -> FloatArray:
-        return self.cases.bound(weights[self.places])
-
-    def form(self, weights: FloatArray) -> FloatArray:
-        return _spread(self.cases.form(weights[self.places]), self.places, self.size)
-
-    def target(self, x: FloatArray) -> FloatArray:
-        return self.targets[0](x)
-
-    @property
-    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
-        def placed(target: Callable[[FloatArray], FloatArray]) -> Callable[[FloatArray], FloatArray]:
-            return lambda x: _spread(target(x[self.places]), self.places, self.size)
-
-        return tuple(map(placed, self.cases.targets))
-
-
-def _spread(of_places: FloatArray | BoolArray, places: IndexArray, size: int) -> FloatArray:
-    whole = np.zeros((size, *of_places.shape[1:]))
-    whole[places] = of_places
-    return whole

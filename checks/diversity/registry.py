@@ -5,12 +5,10 @@ the group `marginals.criteria`, under its name; those of the project stand in th
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, RelativeDiversity
+from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues
 from checks.diversity.known import LeavingOut
 from checks.diversity.relative import (
     AdjustedEntropy,
@@ -164,17 +162,10 @@ class Uninstalled(RelativeDiversity):
     def __str__(self) -> str:
         return self.text
 
-    def _refused(self, *_: object) -> NoReturn:
-        """Raises CriterionError: nobody can say."""
+    def among(self, values: SensitiveValues) -> Diversity:  # noqa: ARG002 - nobody can say
         raise CriterionError(self.lacking())
 
-    among: ClassVar[Callable[..., NoReturn]] = _refused
-    slack: ClassVar[Callable[..., NoReturn]] = _refused
-    reached: ClassVar[Callable[..., NoReturn]] = _refused
-    decide: ClassVar[Callable[..., NoReturn]] = _refused
-
     def lacking(self) -> str:
-        """What to install, in words."""
         name = self.text.partition(":")[0].strip()
         return (
             f"the criterion {name!r} is not installed here: install the package that declares it (entry points "

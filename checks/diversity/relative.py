@@ -70,7 +70,6 @@ class ShareRange(Diversity):
         return f"shares of {', '.join(bounds)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The factor less 1."""
         return self.reached(vectors) - 1
 
     def reached(self, vectors: Vectors) -> FloatArray:
@@ -84,7 +83,6 @@ class ShareRange(Diversity):
         return np.asarray(np.minimum(within_upper, within_lower).min(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
         total = sum(vector)
         return all(low * total <= v <= high * total for v, low, high in zip(vector, self.lower, self.upper))
 
@@ -182,7 +180,6 @@ class TCloseness(Diversity):
         return np.asarray(float(unit) * self._steps(vectors / rows[:, None] - shares), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
         rows, total = sum(vector), sum(self.values.rows)
         differences = np.array([[v * total - w * rows for v, w in zip(vector, self.values.rows)]], dtype=object)
         return bool(self._unit * self._steps(differences)[0] <= self.t * rows * total)
@@ -233,7 +230,6 @@ class AtLevel(RelativeDiversity):
 
     @property
     def facts(self) -> int:
-        """As many as by the values themselves."""
         return self.diversity.facts
 
     def among(self, values: SensitiveValues) -> Diversity:
@@ -267,13 +263,7 @@ class PdRecursive(RelativeDiversity):
         require_one_diverse(self.c, self.l, strict=self.strict)
 
     def among(self, values: SensitiveValues) -> Recursive:
-        """With the values under which there are only those that may be disclosed."""
         return Recursive(self.c, self.l, self.strict, values.within(self.may_disclose))
-
-    def stated_among(self, values: SensitiveValues) -> Diversity:
-        """The plain criterion if none of the values may be disclosed."""
-        labels = values.occurring(values.within(self.may_disclose))
-        return replace(self, may_disclose=labels) if labels else Recursive(self.c, self.l, self.strict)
 
 
 @dataclass(frozen=True)
@@ -286,12 +276,7 @@ class ProtectedValues(RelativeDiversity):
     grammar = Grammar((Number("percent", 0, 100),), (LABELS_MUST_PROTECT,))
 
     def among(self, values: SensitiveValues) -> NegativeDisclosure:
-        """With the values under which there is a protected one."""
         return NegativeDisclosure(self.percent, values.touching(self.must_protect))
-
-    def stated_among(self, values: SensitiveValues) -> "ProtectedValues":
-        """By the labels of those values."""
-        return replace(self, must_protect=values.labels_of(values.touching(self.must_protect)))
 
 
 @dataclass(frozen=True)
@@ -315,14 +300,8 @@ class NpdRecursiveByLabel(RelativeDiversity):
         require_one_diverse(self.c1, self.l, strict=self.strict)
 
     def among(self, values: SensitiveValues) -> NpdRecursive:
-        """Both halves among these values."""
         recursive = Recursive(self.c1, self.l, self.strict, values.within(self.may_disclose))
         return NpdRecursive(recursive, NegativeDisclosure(self.c2, values.touching(self.must_protect)))
-
-    def stated_among(self, values: SensitiveValues) -> "NpdRecursiveByLabel":
-        """Both halves by the labels of these values."""
-        protected, free = values.touching(self.must_protect), values.within(self.may_disclose)
-        return replace(self, must_protect=values.labels_of(protected), may_disclose=values.occurring(free))
 
 
 @dataclass(frozen=True)
@@ -334,14 +313,9 @@ class AdjustedEntropy(RelativeDiversity):
     name: ClassVar[str] = "adjusted-entropy"
     grammar = Grammar((AT_LEAST_ONE,), (LABELS_MAY_DISCLOSE,))
 
-    def among(self, values: SensitiveValues) -> DontCareEntropy:
-        """With the values under which there are only those that may be disclosed."""
-        return DontCareEntropy(self.l, values.within(self.may_disclose))
-
-    def stated_among(self, values: SensitiveValues) -> Diversity:
-        """The plain criterion if none of the values may be disclosed."""
-        labels = values.occurring(values.within(self.may_disclose))
-        return replace(self, may_disclose=labels) if labels else Entropy(self.l)
+    def among(self, values: SensitiveValues) -> DontCareEntropy | Entropy:
+        free = values.within(self.may_disclose)
+        return DontCareEntropy(self.l, free) if free else Entropy(self.l)
 
 
 # Criteria that bound the share of each value by its share in the whole table: the belief of somebody who knows of everybody
@@ -381,7 +355,6 @@ class BeliefDifference(RelativeDiversity):
     grammar = Grammar((Number("d", 0, 1),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """With d below and above each share; the whole table must have rows."""
         shares = list(enumerate(values.shares))
         lower = {code: max(share - self.d, Fraction(0)) for code, share in shares}
         return ShareRange.of(len(shares), lower, {code: share + self.d for code, share in shares})
@@ -400,12 +373,7 @@ class Alpha(RelativeDiversity):
     grammar = Grammar((Number("alpha", 0, 1),), (Clause(OF, "of"),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """With the values under which there is one of those that are named."""
         return ShareRange.of(len(values.rows), upper=dict.fromkeys(values.touching(self.of), self.alpha))
-
-    def stated_among(self, values: SensitiveValues) -> "Alpha":
-        """By the labels of those values."""
-        return replace(self, of=values.labels_of(values.touching(self.of)))
 
 
 @dataclass(frozen=True)
@@ -420,6 +388,5 @@ class BetaLikeness(RelativeDiversity):
     grammar = Grammar((Number("beta", 0),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """With (1 + beta) p above each share; the whole table must have rows."""
         limits = {code: (1 + self.beta) * share for code, share in enumerate(values.shares)}
         return ShareRange.of(len(values.rows), upper=limits)

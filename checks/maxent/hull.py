@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count, permutations
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
-from checks.diversity.criterion import BOUNDARY, Diversity, LargestRatio
+from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
 from checks.diversity.text import spelled
-from checks.errors import CriterionError
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import Combine, FittingClasses, LogTree, Outcome, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -112,6 +113,12 @@ def groups(*keys: IndexArray) -> list[IndexArray]:
     return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
 
 
+def _within_blocks(block: IndexArray, chosen: Callable[[IndexArray], IndexArray]) -> IndexArray:
+    """The positions that are chosen of those in each block, ascending. chosen: from positions to some of their places."""
+    kept = [positions[chosen(positions)] for positions in groups(block)]
+    return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
+
+
 def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexArray:
     """The vectors that no other is at most, everywhere; of equal ones the first. O(n * minimal).
 
@@ -176,24 +183,6 @@ def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], 
     return bool(np.abs(weights @ points - target).max() <= _RESIDUAL)
 
 
-class _ExtremeInBlocks:
-    """Keeps the extreme vectors of each block while there are programs left to find them with."""
-
-    def __init__(self, programs: int, deadline: Deadline) -> None:
-        self._left = programs
-        self._deadline = deadline
-
-    def __call__(self, vectors: FloatArray, block: IndexArray) -> IndexArray:
-        extremes = [positions[extreme_positions(vectors[positions], self._spend)] for positions in groups(block)]
-        return np.sort(np.concatenate(extremes)) if extremes else np.zeros(0, dtype=np.intp)
-
-    def _spend(self) -> None:
-        self._deadline.check()
-        self._left -= 1
-        if self._left < 0:
-            raise TooManyVectorsError
-
-
 def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome:
     """Decide any criterion that merging cannot break.
 
@@ -204,7 +193,17 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 
 def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | None:
     """The vectors of combinations that no others combine to, for all criteria; None when the budget has too little."""
-    return _vector_set(tree, _ExtremeInBlocks(budget.programs, tree.deadline), budget)
+    programs = count(1)
+
+    def spend() -> None:
+        tree.deadline.check()
+        if next(programs) > budget.programs:
+            raise TooManyVectorsError
+
+    def extreme(vectors: FloatArray, block: IndexArray) -> IndexArray:
+        return _within_blocks(block, lambda positions: extreme_positions(vectors[positions], spend))
+
+    return _vector_set(tree, extreme, budget)
 
 
 def judge_extremes(
@@ -246,63 +245,60 @@ def _judged(worked_up: VectorSet, tree: SensitiveTree, diversity: Diversity) -> 
     return Outcome(verdict_of(not fails), combination, worked_up.examined, proven_worst=True), bool(len(close))
 
 
-def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
-    """Decide whether every class combination has at least `least` values, by sets of supports; exact.
-
-    Undecided when a step would make more than `limit` of them.
-    """
-    factors = [(factor > 0).astype(np.float64) for factor in tree.conditional_factors]
-    try:
-        worked_up = work_up(tree, factors, np.minimum, distinct_positions, limit)
-    except TooManyVectorsError:
-        return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    if not len(worked_up.vectors):
-        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
-    sizes = worked_up.vectors.sum(axis=1)
-    lowest = int(sizes.argmin())
-    combination = tuple(worked_up.chosen[lowest].tolist())
-    return Outcome(verdict_of(bool(sizes[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
-
-
-# Relaxed maxent diversity: l values that are nearly as frequent as the most frequent one (KG06 section 7).
+# Fewest marks: maxent diversity where values count, or do not (KG06 section 7).
 #
-# With a relaxation epsilon and p cliques, each clique says of each class which values are at least (1 - epsilon) times
-# as frequent as its most frequent one. A class combination in which l values are marked by all cliques has l values at
-# least (1 - epsilon)^p times as frequent as its most frequent one. That is what holding means here; failing is no
-# proof of the contrary. Vectors of marks that include another's are dropped, since fewer marks are worse.
+# Each clique marks some values of each class, and a class combination has those that all of its cliques mark: the values
+# with rows, for a demand of so many different ones. For relaxed diversity, with a relaxation epsilon and p cliques, these
+# are the values at least (1 - epsilon) times as frequent as the most frequent one. A combination in which l values are
+# marked by all has l values at least (1 - epsilon)^p times as frequent as its most frequent one. That is what holding means
+# there; failing is no proof of the contrary. Vectors of marks that include another's are dropped, since fewer are worse.
 
 
 _UNMARKED = 1e-300
-"""Stands for a mark of 0: a combination without a mark is the worst there is and may not be dropped as empty."""
+"""Stands for a mark of 0 where a combination without a mark is the worst there is and may not be dropped as empty."""
 
 
-def marks(tree: SensitiveTree, epsilon: Fraction) -> tuple[FloatArray, ...]:
-    """For each clique and class 1 at the values near its most frequent one, exactly; shape (classes, values)."""
-    if not 0 <= epsilon < 1:
-        raise CriterionError(f"the relaxation must be at least 0 and below 1, got {epsilon}")
+def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
+    """Decide whether every class combination has at least `least` values; exact.
+
+    Undecided when a step would make more than `limit` vectors.
+    """
+    return _fewest_marks(tree, [(factor > 0).astype(np.float64) for factor in tree.conditional_factors], least, limit)
+
+
+def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
+    """Whether every combination of classes has `least` values marked by all cliques.
+
+    Undecided when a step would make more than `limit` vectors.
+    """
     marked = []
     for clique, factor in enumerate(tree.conditional_factors):
         bound = float(1 - epsilon) * factor.max(axis=1, keepdims=True)
         near = factor >= bound
         for position, value in np.argwhere(np.abs(factor - bound) <= BOUNDARY * bound).tolist():
-            exact = _exact_factor(tree, clique, position)
+            exact = tree.exact_factor(clique, position)
             near[position, value] = exact[value] >= (1 - epsilon) * max(exact)
         marked.append(np.where(near, 1.0, _UNMARKED))
-    return tuple(marked)
+    return _fewest_marks(tree, marked, least, limit)
 
 
-def _exact_factor(tree: SensitiveTree, clique: int, position: int) -> list[Fraction]:
-    counts = tree.expanded(tree.classes[clique])[position].tolist()
-    if not clique:
-        return list(map(Fraction, counts))
-    below = tree.expanded(tree.separators[clique])[tree.inward[clique][position]].tolist()
-    return [Fraction(n) / Fraction(total) if n else Fraction(0) for n, total in zip(counts, below)]
+def _fewest_marks(tree: SensitiveTree, marks: Sequence[FloatArray], least: int, limit: int) -> Outcome:
+    def fewest(vectors: FloatArray, block: IndexArray) -> IndexArray:
+        distinct = distinct_positions(vectors, block)
+        return distinct[
+            _within_blocks(block[distinct], lambda own: minimal_positions(vectors[distinct[own]], tree.deadline))
+        ]
 
-
-def _fewest_marks(vectors: FloatArray, block: IndexArray) -> IndexArray:
-    distinct = distinct_positions(vectors, block)
-    minimal = [distinct[g[minimal_positions(vectors[distinct[g]])]] for g in groups(block[distinct])]
-    return np.sort(np.concatenate(minimal)) if minimal else distinct
+    try:
+        worked_up = work_up(tree, marks, np.minimum, fewest, limit)
+    except TooManyVectorsError:
+        return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
+    if not len(worked_up.vectors):
+        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
+    numbers = (worked_up.vectors > _UNMARKED).sum(axis=1)
+    lowest = int(numbers.argmin())
+    combination = tuple(worked_up.chosen[lowest].tolist())
+    return Outcome(verdict_of(bool(numbers[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
 
 
 @dataclass(frozen=True)
@@ -335,75 +331,45 @@ class NearTheTop(Diversity):
         return sum(value >= least for value in vector) >= self.l
 
 
-def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
-    """Whether every combination of classes has `least` values marked by all cliques.
-
-    Undecided when a step would make more than `limit` vectors.
-    """
-    try:
-        worked_up = work_up(tree, marks(tree, epsilon), np.minimum, _fewest_marks, limit)
-    except TooManyVectorsError:
-        return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    if not len(worked_up.vectors):
-        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
-    number = (worked_up.vectors > _UNMARKED).sum(axis=1)
-    lowest = int(number.argmin())
-    combination = tuple(worked_up.chosen[lowest].tolist())
-    return Outcome(verdict_of(bool(number[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
-
-
 # Pairwise ratios: maxent diversity where the tail is a single value (KG06 section 7).
 #
 # With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
 # largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no
-# join.
+# join. Branch and bound would have to look at every combination with a ratio of exactly c.
 
 
-def pairwise_ratios(tree: SensitiveTree, largest: LargestRatio) -> Outcome:
+def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
     """Decide a bound on the ratio of any two values. Linear in the total size of the cliques.
 
     Ratios near the bound are decided by the same pass with fractions.
     """
     values = len(tree.labels)
-    log_tree = LogTree(tree)
-    pairs = [(head, tail) for head in range(values) for tail in range(values) if head != tail]
+    log_tree, pairs = LogTree(tree), list(permutations(range(values), 2))
     if not pairs:
         return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
-    coefficients = np.zeros((values, len(pairs)))
-    for column, (head, tail) in enumerate(pairs):
-        coefficients[tail, column], coefficients[head, column] = 1, -1
+    heads, tails = np.array(pairs).T
+    coefficients = np.eye(values)[:, tails] - np.eye(values)[:, heads]
     lowest = log_tree.minima(coefficients)
     combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
-    slack = float(largest.c) * np.exp(np.clip(lowest, -700, 700)) - 1
-    fails = bool(np.any(slack < -BOUNDARY))
-    for pair in np.flatnonzero(np.abs(slack) <= BOUNDARY):
-        fails = fails or not _passes_exactly(tree, largest, *pairs[pair])
+    slack = np.exp(np.clip(lowest, -700, 700)) / float(bound.head_weight) - 1
+    close = [pairs[place] for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)]
+    fails = bool(np.any(slack < -BOUNDARY)) or any(
+        bound.head_weight * ratio > 1 or (bound.strict and bound.head_weight * ratio == 1)
+        for ratio in (_largest_ratio(tree, *pair) for pair in close)
+    )
     return Outcome(verdict_of(not fails), combination, len(pairs), proven_worst=True)
 
 
-def _passes_exactly(tree: SensitiveTree, bound: LargestRatio, head: int, tail: int) -> bool:
-    """Whether the largest ratio of two values stays below c, by max-product with fractions; infinite ratios break it."""
-    arriving: list[list[Fraction | None]] = [[] for _ in tree.classes]
+def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
+    """The largest ratio of two values, by max-product with fractions; 0 if the head always vanishes, maybe infinite."""
+    arriving: list[list[Fraction | float]] = [[] for _ in tree.classes]
     for clique in reversed(range(len(tree.classes))):
-        counts = tree.expanded(tree.classes[clique])
-        separator = tree.expanded(tree.separators[clique])
-        best: list[Fraction | None] = [None] * len(tree.separators[clique])
+        best: list[Fraction | float] = [0] * len(tree.separators[clique])
         for position, above in enumerate(tree.inward[clique].tolist()):
-            a, b = (Fraction(int(counts[position, value])) for value in (head, tail))
-            if clique:
-                a, b = (n / int(separator[above, value]) if n else n for n, value in ((a, head), (b, tail)))
-            below = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]
-            if a == 0 or any(ratio is None for ratio in below):
-                continue
-            if b == 0 or any(ratio is not None and ratio < 0 for ratio in below):
-                best[above] = Fraction(-1)
-                continue
-            ratio = a / b
-            for factor in below:
-                ratio *= factor if factor is not None else 1
-            best_above = best[above]
-            if best_above is None or (best_above >= 0 and ratio > best_above):
-                best[above] = ratio
+            factor = tree.exact_factor(clique, position)
+            ratios = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]
+            if factor[head] and all(ratios):
+                is_finite = factor[tail] and inf not in ratios
+                best[above] = max(best[above], prod(ratios, start=factor[head] / factor[tail]) if is_finite else inf)
         arriving[clique] = best
-    ratios = [ratio for ratio in arriving[0] if ratio is not None]
-    return all(ratio >= 0 and (ratio < bound.c or (not bound.strict and ratio == bound.c)) for ratio in ratios)
+    return arriving[0][0]

@@ -107,6 +107,8 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
     """
     tree = tree.until(budget.deadline)
+    if isinstance(diversity, Projected) and not diversity.labels:
+        tree, diversity = replace(tree, columns=diversity.places), diversity.diversity
     algorithm, outcome = Algorithm.JOIN, None
     small = tree.combination_count <= SMALL_JOIN
     if tree.combination_count <= budget.multiplied and not (small and budget.proof):
@@ -115,8 +117,8 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
         outcome = by_join(tree, diversity)
     if outcome is None:
         bound = diversity.share_bound()
-        if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
-            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, largest)
+        if bound is not None and bound.largest_ratio(len(tree.labels)) is not None:
+            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, bound)
         elif bound is not None and bound.least_values is not None:
             algorithm, outcome = Algorithm.SUPPORTS, by_supports(tree, bound.least_values, budget.vectors)
         elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -184,10 +185,11 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
     """Cliques that hold a sensitive attribute, joined along their separators.
 
     The root's separator is the sensitive attribute alone. The other sensitive attributes count as nonsensitive here (MKGV07
-    Def. 4.6).
+    Def. 4.6). columns: the only values that are looked at, of those at `level`; None for all.
     """
 
     sensitive: str
+    columns: IndexArray | None = None
 
     @classmethod
     def of(
@@ -222,14 +224,16 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The sensitive values at that level."""
-        return self.domain.hierarchy(self.sensitive).labels[self.level]
+        """The sensitive values that are looked at."""
+        labels = self.domain.hierarchy(self.sensitive).labels[self.level]
+        return labels if self.columns is None else tuple(labels[column] for column in self.columns.tolist())
 
-    def expanded(self, classes: EquivalenceClasses) -> NDArray[Any]:
-        """Counts by the finest published values: a coarser value's count stands at each of its values."""
-        if classes.level == self.level:
-            return classes.counts
-        return classes.counts[:, self.domain.hierarchy(self.sensitive).lift(self.level, classes.level)]
+    def expanded(self, classes: EquivalenceClasses, position: int | None = None) -> NDArray[Any]:
+        """Counts by the finest published values: a coarser value's count stands at each of its values. position: of one."""
+        counts = classes.counts if position is None else classes.counts[position]
+        if classes.level != self.level:
+            counts = counts[..., self.domain.hierarchy(self.sensitive).lift(self.level, classes.level)]
+        return counts if self.columns is None else counts[..., self.columns]
 
     @cached_property
     def conditional_factors(self) -> tuple[FloatArray, ...]:
@@ -237,21 +241,24 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         proportional to the maxent distribution of the sensitive value given t. The root has no separator.
         """
         root = self.expanded(self.classes[0])
-        factors: list[FloatArray] = [root / root.sum(axis=1, keepdims=True)]
+        factors: list[FloatArray] = [root / np.where(root.any(axis=1), root.sum(axis=1), 1)[:, None]]
         for class_, separator, inward in zip(self.classes[1:], self.separators[1:], self.inward[1:]):
             below = self.expanded(separator)[inward]
             factors.append(self.expanded(class_) / np.where(below > 0, below, 1))
         return tuple(factors)
 
+    def exact_factor(self, clique: int, position: int) -> list[Fraction]:
+        """A row of `conditional_factors` as fractions; of the root, in some scale."""
+        counts = self.expanded(self.classes[clique], position).tolist()
+        if not clique:
+            return list(map(Fraction, counts))
+        below = self.expanded(self.separators[clique], self.inward[clique][position]).tolist()
+        return [Fraction(a) / Fraction(b) if a else Fraction(0) for a, b in zip(counts, below)]
+
     def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:
         """The product of the `conditional_factors` of a class combination, in some scale, as fractions."""
         self.deadline.check()
-        vector = [Fraction(count) for count in self.expanded(self.classes[0])[combination[0]].tolist()]
-        for clique in range(1, len(self.classes)):
-            above = self.expanded(self.classes[clique])[combination[clique]].tolist()
-            below = self.expanded(self.separators[clique])[self.inward[clique][combination[clique]]].tolist()
-            vector = [v * Fraction(a) / Fraction(b) if a else Fraction(0) for v, a, b in zip(vector, above, below)]
-        return vector
+        return [prod(row) for row in zip(*map(self.exact_factor, range(len(self.classes)), combination))]
 
     @cached_property
     def combination_count(self) -> int:

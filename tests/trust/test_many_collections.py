@@ -181,8 +181,8 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
     bound = diversity.share_bound()
-    if bound is not None and (largest := bound.largest_ratio(len(tree.labels))) is not None:
-        yield "pairwise ratios", pairwise_ratios(tree, largest)
+    if bound is not None and bound.largest_ratio(len(tree.labels)) is not None:
+        yield "pairwise ratios", pairwise_ratios(tree, bound)
     yield "products", by_products(tree, diversity)
     chance = rng.random()
     if chance < 0.04:
