@@ -192,6 +192,9 @@ def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
 # limits, and only how many rows fit below them differs.
 
 
+_PARTIAL, _PARTIALS = 5, 1_000_000
+"""Work for a partial combination, in those of branch and bound that the budget has, and how many are looked at, at most."""
+
 _FLOW = 50
 """Partial combinations that cost as much as one flow."""
 
@@ -227,7 +230,7 @@ class _Judge:
     def spend(self, work: int) -> None:
         """Raise TooManyVectorsError where that is more than the budget has."""
         self.examined += work
-        if self.examined > self.budget.cell_branches:
+        if self.examined > min(self.budget.branches // _PARTIAL, _PARTIALS):
             raise TooManyVectorsError
 
     def failing(self, chosen: IndexArray, limits: FloatArray) -> WorstClass | None:
@@ -250,7 +253,7 @@ class _Judge:
         packing = self.part.packing
         self.algorithms[Algorithm.MAXIMUM_FLOW if packing.takes_flow(limits) else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
-        remains = self.programs < self.budget.cell_programs
+        remains = self.programs < self.budget.programs
         seconds = min(self.budget.seconds, self.part.deadline.left) if remains else 0.0
         rows = packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
         self.programs += rows.programs
@@ -323,7 +326,7 @@ def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
         return np.asarray(possible[smallest], dtype=np.intp)
 
     try:
-        worked_up = work_up(part, judge.factors, np.minimum, prune, budget.cell_vectors, safe)
+        worked_up = work_up(part, judge.factors, np.minimum, prune, budget.vectors, safe)
         screened = judge.screened(worked_up.vectors, float(k))
         open_ones = np.flatnonzero(screened.possible & (screened.surely < k))
         open_ones = open_ones[np.argsort(screened.surely[open_ones], kind="stable")]
@@ -401,11 +404,11 @@ def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget
     shown where it ends before.
     """
     nearest, examined = link, 0
-    limited = replace(budget, cell_programs=min(budget.cell_programs, _NEAREST_PROGRAMS))
+    limited = replace(budget, programs=min(budget.programs, _NEAREST_PROGRAMS))
     for part in parts:
         while (count := nearest.worst_class.count) is not None and count > holding.parameters["k"]:
             try:
-                closer = by_search(part, count, replace(limited, cell_branches=budget.proof - examined))
+                closer = by_search(part, count, replace(limited, branches=_PARTIAL * (budget.proof - examined)))
             except TimeOverError:
                 closer = replace(holding, verdict=Verdict.UNDECIDED, examined=0)
             examined += closer.examined
@@ -473,7 +476,7 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     while open_cells.any():
         target = int(np.flatnonzero(open_cells)[0])
         described = WorstClass(cell=cells.labels(int(places[target]), public), margins=margins)
-        if solved >= budget.cell_programs or budget.deadline.is_over:
+        if solved >= budget.programs or budget.deadline.is_over:
             undecided = undecided or replace(described, count_between=(0, int(collection.cube.total)))
             break
         extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes, budget.deadline)

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf, isfinite
-from sys import maxsize
 from typing import Any, Protocol
 
 from models.deadline import NEVER, Deadline
-from models.inference.class_shares import LISTED
 from models.programs.consistent_tables import ALL_NODES
 
 
@@ -194,34 +192,19 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
 class Budget:
     """Work that the algorithms of one check may do.
 
-    joined: class combinations that the join enumerates.
-    multiplied: class combinations all of which matrices judge by their products, before anything else is tried.
-    screened: cases times classes that bounds are computed for, each round anew, and forms times classes that branch and
-    bound prepares.
     branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
     proof: partial combinations looked at to prove which one is the worst; 0 where only the verdict is wanted.
-    vectors, programs: vectors that a step of hull pruning makes, and linear programs that a check solves for it.
-    cell_branches, cell_vectors: partial combinations, and vectors of a step, for k-combinatorial anonymity.
-    cells, cell_programs, nodes: for integer programming, the cells that can be occupied, the programs that a check
-    solves, and the nodes and seconds of each.
-    arrangements: steps of a count of what the tables leave to a reader with a register, before it is fitted instead.
+    vectors: vectors that one step makes where sets of them are worked up, and steps of a count of arrangements.
+    programs: integer programs that a check solves.
+    seconds: of each such program; without an end to them `nodes` end it.
     deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
     """
 
-    joined: int
-    multiplied: int
-    screened: int
     branches: int
     proof: int
     vectors: int
     programs: int
-    cell_branches: int
-    cell_vectors: int
-    cells: int
-    cell_programs: int
-    nodes: int
     seconds: float
-    arrangements: int
     deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
@@ -229,43 +212,23 @@ class Budget:
             if name != "deadline" and work < 0:
                 raise ValueError(f"the budget {name} must not be negative, got {work}")
 
+    @property
+    def nodes(self) -> int:
+        """Nodes of each integer program, so that one without seconds ends after the same work on every machine."""
+        return ALL_NODES if isfinite(self.seconds) else 100
+
+    @property
+    def cells(self) -> int:
+        """Cells that can be occupied, over which programs are made."""
+        return min(self.branches // 500, 50_000)
+
     def until(self, deadline: Deadline) -> "Budget":
         """The same work, up to a deadline."""
         return replace(self, deadline=deadline)
 
 
-FULL = Budget(
-    joined=20_000_000,
-    multiplied=4_000_000,
-    screened=maxsize,
-    branches=70_000_000,
-    proof=20_000,
-    vectors=200_000,
-    programs=maxsize,
-    cell_branches=1_000_000,
-    cell_vectors=500_000,
-    cells=50_000,
-    cell_programs=2_000,
-    nodes=ALL_NODES,
-    seconds=5.0,
-    arrangements=LISTED,
-)
+FULL = Budget(branches=70_000_000, proof=20_000, vectors=500_000, programs=2_000, seconds=5.0)
 """Of a check that somebody waits for: the verification of a release."""
 
-SEARCHING = Budget(
-    joined=400_000,
-    multiplied=4_000_000,
-    screened=40_000_000,
-    branches=1_000_000,
-    proof=0,
-    vectors=5_000,
-    programs=200,
-    cell_branches=200_000,
-    cell_vectors=5_000,
-    cells=2_000,
-    cell_programs=50,
-    nodes=100,
-    seconds=inf,
-    arrangements=5_000,
-)
+SEARCHING = Budget(branches=1_000_000, proof=0, vectors=5_000, programs=50, seconds=inf)
 """Of one check within a search, which asks for hundreds: about a second at most."""

@@ -25,6 +25,7 @@ from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, sat
 from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.maxent.maxent_diversity import JOINED
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
 from models.deadline import Deadline
@@ -155,10 +156,8 @@ def register_shares(
     classes = [equivalence_classes(cube.table(mask), sensitive) for mask in masks]
     finest = min(classes, key=lambda class_shares: class_shares.level)
     hierarchy = cube.domain.hierarchy(sensitive)
-    if (cells := len(joint) * hierarchy.size(finest.level)) > budget.joined:
-        raise TooManyCellsError(
-            f"{cells:,} joint classes and values are more than the {budget.joined:,} that are fitted"
-        )
+    if (cells := len(joint) * hierarchy.size(finest.level)) > (most := int(JOINED * budget.branches)):
+        raise TooManyCellsError(f"{cells:,} joint classes and values are more than the {most:,} that are fitted")
     tables = tuple(
         SummedTable(
             joint.positions_in(class_),
@@ -168,7 +167,7 @@ def register_shares(
         for class_ in classes
     )
     sums = ClassSums(joint.counts, tables)
-    counted = counted_shares(sums, budget.arrangements, budget.deadline)
+    counted = counted_shares(sums, budget.vectors, budget.deadline)
     if counted is not None:
         return RegisterShares(
             joint,

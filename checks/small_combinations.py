@@ -71,7 +71,7 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
             return replace(finding, criterion=CRITERION, parameters=parameters)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
-    programs, examined, is_complete = budget.cell_programs, 0, True
+    programs, examined, is_complete = budget.programs, 0, True
     for question in _questions(Collection.of(collection.cube, masks), budget.cells):
         if programs <= 0 or budget.deadline.is_over:
             is_complete = False
@@ -79,7 +79,7 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
         if question is None:
             is_complete = False
             continue
-        asked = _Certain(*question, k, replace(budget, cell_programs=programs))
+        asked = _Certain(*question, k, replace(budget, programs=programs))
         cell = asked.found()
         programs -= asked.programs
         examined += len(asked.places)
@@ -182,7 +182,7 @@ class _Certain:
         """
         budget = self._budget
         seconds = min(budget.seconds, budget.deadline.left)
-        if self.programs >= budget.cell_programs or seconds <= 0:
+        if self.programs >= budget.programs or seconds <= 0:
             return None
         self.programs += 1
         is_whole = len(self._cells) <= _FEW_CELLS

@@ -146,6 +146,10 @@ _RESIDUAL = 1e-13
 """How far a combination may miss a vector, relative to a sum of 1, that is dropped for it."""
 
 
+_PROGRAM = 25
+"""Vectors that cost as much as one linear program."""
+
+
 def extreme_positions(vectors: FloatArray, spend: Callable[[], None] = lambda: None) -> IndexArray:
     """The vectors that no others combine to with nonnegative weights, and of parallel ones the first; ascending.
 
@@ -197,7 +201,7 @@ def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | N
 
     def spend() -> None:
         tree.deadline.check()
-        if next(programs) > budget.programs:
+        if next(programs) * _PROGRAM > budget.vectors:
             raise TooManyVectorsError
 
     def extreme(vectors: FloatArray, block: IndexArray) -> IndexArray:

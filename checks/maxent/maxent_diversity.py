@@ -30,14 +30,17 @@ from models.graphs.junction_tree import Collection
 from models.inference.iterative_fitting import Fit, iterative_fit
 from models.tables.hierarchy import Mask
 
-SMALL_JOIN = 20_000
-"""Up to so many class combinations the join is the fastest algorithm."""
+SMALL_JOIN, MULTIPLIED = 20_000, 4_000_000
+"""Up to so many class combinations the join is the fastest algorithm, and matrices judge all of them by their products."""
+
+JOINED = 0.4
+"""Class combinations that the join enumerates for each partial one of branch and bound that the budget has."""
 
 _SMALLEST_LOG = -600.0
 """Logarithm of products below which floating point could lose them, or the digits that a verdict needs."""
 
 
-def by_join(tree: SensitiveTree, diversity: Diversity, limit: int = FULL.joined) -> Outcome:
+def by_join(tree: SensitiveTree, diversity: Diversity, limit: float = JOINED * FULL.branches) -> Outcome:
     """Look at every class combination: the reference for all other algorithms.
 
     Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
@@ -111,7 +114,7 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
         tree, diversity = replace(tree, columns=diversity.places), diversity.diversity
     algorithm, outcome = Algorithm.JOIN, None
     small = tree.combination_count <= SMALL_JOIN
-    if tree.combination_count <= budget.multiplied and not (small and budget.proof):
+    if tree.combination_count <= min(MULTIPLIED, 4 * budget.branches) and not (small and budget.proof):
         outcome = by_products(tree, diversity, budget)
     if outcome is None and small:
         outcome = by_join(tree, diversity)
@@ -125,8 +128,10 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
             algorithm, outcome = Algorithm.BRANCH_AND_BOUND, bounded
         else:
             algorithm, outcome = Algorithm.HULL, by_hull(tree, diversity, budget)
-    if outcome.verdict is Verdict.UNDECIDED and tree.combination_count <= budget.joined:
-        return Algorithm.JOIN, by_products(tree, diversity, budget) or by_join(tree, diversity, budget.joined)
+    if outcome.verdict is Verdict.UNDECIDED and tree.combination_count <= JOINED * budget.branches:
+        return Algorithm.JOIN, by_products(tree, diversity, budget) or by_join(
+            tree, diversity, JOINED * budget.branches
+        )
     return algorithm, outcome
 
 
@@ -208,7 +213,7 @@ def relaxed_maxent_diversity(
         marked = relaxed_diversity(tree, least, epsilon, budget.vectors)
         if marked.verdict is Verdict.HOLDS:
             return Finding(RELAXED, Verdict.HOLDS, parameters, None, (Algorithm.MARKS,), marked.examined)
-        outcome = by_join(tree, near, budget.joined)
+        outcome = by_join(tree, near, JOINED * budget.branches)
     worst = None if outcome.combination is None else describe_worst(tree, near, outcome.combination)
     note = "" if outcome.verdict is not Verdict.UNDECIDED else "marks prove that it holds, and never that it does not"
     return Finding(RELAXED, outcome.verdict, parameters, worst, (algorithm,), outcome.examined, note)

@@ -115,7 +115,7 @@ def test_what_programs_do_not_refute_is_attested_or_undecided() -> None:
         assert parse_claim(stated.as_json()) == stated
 
 
-@pytest.mark.parametrize("none", ["cell_programs", "cells"])
+@pytest.mark.parametrize("none", ["programs", "branches"])
 def test_a_budget_without_programs_decides_nothing(none: str) -> None:
     collection, k = cycle()
     found = refuted(collection, [], k, replace(FULL, **{none: 0}))

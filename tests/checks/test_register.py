@@ -22,7 +22,7 @@ CRITERIA = (
     *("recursive:3,2", "recursive:1,2", "simple:2", "simple:3/2"),
 )
 
-FITTING = replace(FULL, arrangements=0)
+FITTING = replace(FULL, vectors=0)
 """Never count."""
 
 

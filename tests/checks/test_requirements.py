@@ -463,17 +463,18 @@ def looks(number: int) -> Deadline:
     diversities() | functionals(),
     st.integers(1, 4),
     st.integers(0, 12),
-    st.sampled_from([FULL, replace(FULL, multiplied=0)]),
+    st.sampled_from([4_000_000, 0]),
 )
 def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
-    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int, budget: Budget
+    drawn: tuple[Collection, str], diversity: Diversity, k: int, number: int, multiplied: int
 ) -> None:
     collection, sensitive = drawn
     for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
         whole = claim.check(Question(collection, [sensitive]))
         with pytest.MonkeyPatch.context() as patch, suppress(TimeOverError):
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-            cut = claim.check(Question(collection, [sensitive], budget.until(looks(number))))
+            patch.setattr("checks.maxent.maxent_diversity.MULTIPLIED", multiplied)
+            cut = claim.check(Question(collection, [sensitive], FULL.until(looks(number))))
             assert cut.verdict in (whole.verdict, Verdict.UNDECIDED)
             assert (cut.criterion, dict(cut.parameters)) == (claim.criterion, dict(whole.parameters))
 
@@ -508,8 +509,9 @@ def test_functional_diversity_of_large_joins_is_decided_within_the_budget_of_a_s
     margins: int, effect: float
 ) -> None:
     """No linear program is asked: hull pruning, which asks one for each of up to 10^5 vectors, takes minutes there."""
-    searching = replace(FULL, joined=0, screened=40_000_000, branches=1_000_000, proof=0)
+    searching = replace(FULL, branches=1_000_000, proof=0)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
         patch.setattr(scipy.optimize, "linprog", None)
         finding = maxent_diversity(
             random_star(PAIRS[:margins], effect, 14, 6), "s", parse_diversity("functional:1/2,6"), searching
@@ -528,7 +530,8 @@ def test_hull_pruning_solves_no_more_programs_than_it_may(monkeypatch: pytest.Mo
     monkeypatch.setattr(scipy.optimize, "linprog", counted)
     tree = sensitive_tree(random_star(PAIRS[:2], 0.3, 14, 4), "s")
     assert tree is not None
-    outcome = by_hull(tree, Functional(Fraction(9, 10), 3), replace(FULL, programs=7))
+    monkeypatch.setattr("checks.maxent.hull._PROGRAM", FULL.vectors // 7)
+    outcome = by_hull(tree, Functional(Fraction(9, 10), 3))
     assert outcome.verdict is Verdict.UNDECIDED
     assert solved == 7
 

@@ -60,7 +60,7 @@ from table_enumeration import all_tables
 
 Drawn = tuple[Collection, str]
 
-VECTOR_SETS = replace(FULL, cell_branches=0)
+VECTOR_SETS = replace(FULL, branches=0)
 """Whatever a search would decide is left to vector sets."""
 
 
@@ -227,7 +227,7 @@ def given_up(_group: object, k: int, _budget: Budget) -> Finding:
 @given(several_sensitive(48), st.integers(2, 6), st.integers(0, 30), st.integers(0, 2))
 def test_less_work_says_undecided_and_never_anything_false(drawn: Several, k: int, work: int, programs: int) -> None:
     collection, names = drawn
-    budget = replace(FULL, cell_branches=work, cell_vectors=work, cell_programs=programs, proof=work)
+    budget = replace(FULL, branches=5 * work, vectors=work, programs=programs, proof=work)
     wanted = k_combinatorial(collection, names, k).verdict
     assert k_combinatorial(collection, names, k, budget).verdict in (wanted, Verdict.UNDECIDED)
 
@@ -370,7 +370,7 @@ def test_combinations_known_to_be_impossible_can_determine_a_small_one() -> None
 def test_what_programs_do_not_end_with_is_undecided() -> None:
     collection = published(filled(THREE, [5, 4, 4, 5, 4, 5, 5, 4]), "ab", "bc", "ac")
     assert min_cell(collection, 4).holds
-    hurried = replace(FULL, cell_programs=0)
+    hurried = replace(FULL, programs=0)
     finding = min_cell(collection, 4, hurried)
     assert (finding.criterion, finding.verdict) == ("min-cell", Verdict.UNDECIDED)
     assert min_cell(collection, 10, hurried).verdict is Verdict.FAILS, "a published count needs no program"

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from checks import (
-    FULL,
     CriterionError,
     Diversity,
     DontCareEntropy,
@@ -217,8 +216,9 @@ def test_a_collection_is_judged_as_every_combination_of_its_classes(
     assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        for budget in (FULL, replace(FULL, multiplied=0)):
-            assert maxent_diversity(collection, sensitive, criterion, budget).verdict is finding.verdict
+        for multiplied in (4_000_000, 0):
+            patched.setattr("checks.maxent.maxent_diversity.MULTIPLIED", multiplied)
+            assert maxent_diversity(collection, sensitive, criterion).verdict is finding.verdict
 
 
 def test_healthy_people_may_be_known_to_be_so() -> None:
@@ -385,9 +385,10 @@ def test_two_tables_together_are_judged_by_the_known_values_of_each_combination(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", small_join)
         claim = MaxentDiversity(parse_diversity(leaving_out(text)), "s")
-        by_cuts = replace(FULL, multiplied=0, joined=0, vectors=0, programs=0)
-        for budget in (FULL, replace(FULL, multiplied=0), by_cuts):
-            finding = claim.check(Question(published(filled(domain, joint), "as", "bs"), ("s",), budget))
+        for multiplied, joined in ((4_000_000, 0.4), (0, 0.4), (0, 0)):
+            patch.setattr("checks.maxent.maxent_diversity.MULTIPLIED", multiplied)
+            patch.setattr("checks.maxent.maxent_diversity.JOINED", joined)
+            finding = claim.check(Question(published(filled(domain, joint), "as", "bs"), ("s",)))
             assert finding.verdict is (Verdict.HOLDS if expected else Verdict.FAILS)
 
 
@@ -522,5 +523,5 @@ def test_all_algorithms_for_maxent_diversity_agree_of_people(
     assert by_hull(tree, criterion).verdict is verdict
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        budget = replace(FULL, multiplied=0)
-        assert maxent_diversity(collection, sensitive, criterion, budget).verdict is verdict
+        patched.setattr("checks.maxent.maxent_diversity.MULTIPLIED", 0)
+        assert maxent_diversity(collection, sensitive, criterion).verdict is verdict

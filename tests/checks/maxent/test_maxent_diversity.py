@@ -226,21 +226,24 @@ def test_cells_that_cannot_be_enumerated_are_decided_exactly(count: int) -> None
 
 numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
 
-LARGE = replace(FULL, multiplied=0, joined=0)
-"""What a join too large for anything but the algorithms that do not enumerate it has."""
+LARGE = {"SMALL_JOIN": 0, "MULTIPLIED": 0, "JOINED": 0}
+"""A join is too large for anything but the algorithms that do not enumerate it."""
 
 WAYS: dict[str, tuple[dict[str, int], Budget]] = {
     "join": ({}, FULL),
     "products": ({"SMALL_JOIN": 0}, FULL),
     "products of a search": ({}, replace(FULL, proof=0)),
-    "large": ({"SMALL_JOIN": 0}, LARGE),
-    "large, the worst not proven": ({"SMALL_JOIN": 0}, replace(LARGE, proof=3)),
-    "large, then the join": ({"SMALL_JOIN": 0}, replace(FULL, multiplied=0, screened=0)),
-    "large, too many cases": ({"SMALL_JOIN": 0, "MAX_CASES": 0}, LARGE),
+    "large": (LARGE, FULL),
+    "large, the worst not proven": (LARGE, replace(FULL, proof=3)),
+    "large, then the join": ({"SMALL_JOIN": 0, "MULTIPLIED": 0, "_SCREENED": 0}, FULL),
+    "large, too many cases": ({**LARGE, "MAX_CASES": 0}, FULL),
 }
 """How each algorithm is forced: limits set small, and budgets."""
 
-MODULES = {"SMALL_JOIN": "checks.maxent.maxent_diversity", "MAX_CASES": "checks.diversity.criteria"}
+MODULES = dict.fromkeys(LARGE, "checks.maxent.maxent_diversity") | {
+    "MAX_CASES": "checks.diversity.criteria",
+    "_SCREENED": "checks.maxent.branch_and_bound",
+}
 
 
 def ways(
@@ -370,7 +373,8 @@ def test_relaxed_maxent_diversity_is_what_the_join_says(
     assert relaxed(collection, least, epsilon, FULL, sensitive).holds is truth
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        by_marks = relaxed(collection, least, epsilon, replace(FULL, joined=0), sensitive)
+        patch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
+        by_marks = relaxed(collection, least, epsilon, FULL, sensitive)
     assert by_marks.verdict is (Verdict.HOLDS if fewest >= least else Verdict.UNDECIDED)
     assert truth or by_marks.verdict is Verdict.UNDECIDED
 
@@ -384,11 +388,11 @@ def test_relaxed_diversity_is_decided_exactly_on_its_boundary(
     """In floating point 1 - 0.7 is above 3/10, and the others' shares times the total are above and below the counts."""
     collection = published(filled(flat_domain(q=1, s=2), [most, second]), "qs")
     epsilon = 1 - Fraction(second, most)
+    monkeypatch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
     for small_join, fails in ((20_000, Verdict.FAILS), (0, Verdict.UNDECIDED)):
         monkeypatch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", small_join)
-        budget = replace(FULL, joined=0)
-        assert relaxed(collection, 2, epsilon, budget).verdict is Verdict.HOLDS
-        assert relaxed(collection, 2, epsilon - Fraction(1, 10**12), budget).verdict is fails
+        assert relaxed(collection, 2, epsilon).verdict is Verdict.HOLDS
+        assert relaxed(collection, 2, epsilon - Fraction(1, 10**12)).verdict is fails
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(-1, 10), Fraction(1), Fraction(3, 2)])
@@ -483,10 +487,10 @@ def test_a_criterion_on_its_boundary_is_undecided_not_passed() -> None:
 def test_a_budget_that_ends_is_undecided_with_the_proven_interval() -> None:
     sizes, margins = SHAPES["four-cycle"]
     collection = published(random_table(sizes, 300), *margins)
-    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, cell_programs=0))
+    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, programs=0))
     assert finding.verdict is Verdict.UNDECIDED
     assert finding.worst_class.count_between == (0, 300)
-    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, cells=3))
+    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, branches=1_500))
     assert finding.verdict is Verdict.UNDECIDED
     assert "more than 3" in finding.note
 
