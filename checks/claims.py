@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 from checks.classes import k_link
 from checks.combinatorial import (
@@ -56,8 +56,7 @@ class Claim(ABC):
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
     The release says so once for all its claims. A new claim is a frozen dataclass with this base, and a line in the table
-    at the end. Its words are in `marginals.claims_in_words`. Some claims have more methods: `CountClaim`, `AttributeClaim`,
-    `PartByPart`. Others are right without, but slower to search for.
+    at the end. Its words are in `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
@@ -67,6 +66,9 @@ class Claim(ABC):
 
     form: ClassVar[str]
     """How somebody asks for it in text: a name, `=`, and what stands behind it, for instance `k-link=K`."""
+
+    is_part_by_part: ClassVar[bool] = False
+    """Whether a search can judge it by its `parts`, each `on_tree`; others are right without, but slower to search for."""
 
     @classmethod
     @abstractmethod
@@ -96,9 +98,32 @@ class Claim(ABC):
         """The sensitive attribute that it is about; None where it is about none in particular."""
         return None
 
-    @abstractmethod
+    @property
+    def failure_lasts_to(self) -> float:
+        """The coarsest level of the attribute it is about at which a failure lasts, whatever continues the junction tree.
+
+        Infinite where it always does; so it does of a claim that is about no attribute in particular from 0 on.
+        """
+        return -inf
+
+    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
+        """The cliques that can break it together where none does alone, apart where they cannot break it jointly.
+
+        No part holds cliques of several `sensitive_groups`: a search asks for the parts of each by itself.
+        """
+        raise NotImplementedError
+
+    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """The verdict on one of its parts, each clique of which is allowed by itself."""
+        raise NotImplementedError
+
     def check(self, question: Question) -> Finding:
         """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
+        return replace(self.decide(question), parameters=self.parameters)
+
+    @abstractmethod
+    def decide(self, question: Question) -> Finding:
+        """The finding on a collection, whose parameters `check` puts right."""
 
 
 def answer(claim: Claim, question: Question) -> Finding:
@@ -121,27 +146,6 @@ def listing(names: Sequence[str], conjunction: str = "and") -> str:
     ('job', 'job, pay and age', 'job or pay')
     """
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-@runtime_checkable
-class PartByPart(Protocol):
-    """A claim that several margins can break together where none does by itself, and a search can judge part by part."""
-
-    @property
-    def failure_lasts_to(self) -> float:
-        """The coarsest level of the attribute it is about at which a failure lasts, whatever continues the junction tree.
-
-        Infinite where it always does; so it does of a claim that is about no attribute in particular from 0 on.
-        """
-
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """The cliques that can break it together, apart where they cannot break it jointly.
-
-        No part holds cliques of several `sensitive_groups`: a search asks for the parts of each by itself.
-        """
-
-    def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """The verdict on one of its parts, each clique of which is allowed by itself."""
 
 
 class AttributeClaim(Claim):
@@ -183,6 +187,7 @@ class MaxentDiversity(AttributeClaim):
     level: int = 0
     criterion: ClassVar[str] = "maxent-diversity"
     form: ClassVar[str] = "diversity=CRITERION"
+    is_part_by_part: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
@@ -201,16 +206,14 @@ class MaxentDiversity(AttributeClaim):
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
         stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
         return stated | ({"level": self.level} if self.level else {})
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any]:
-        """The text of a diversity."""
         return {"diversity": text}
 
-    def check(self, question: Question) -> Finding:
+    def decide(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
         collection, budget = question.collection, question.budget
         if (lacking := uninstalled_in(self.diversity)) is not None:
@@ -218,18 +221,14 @@ class MaxentDiversity(AttributeClaim):
         if (diversity := self.class_diversity) is None:
             whom = f"people of up to {self.rows_per_person} rows each"
             return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
+        from checks.maxent.maxent_diversity import fitted_diversity, maxent_diversity  # slow to import, and few need it
+
         try:
             if collection.is_decomposable:
-                from checks.maxent.maxent_diversity import maxent_diversity  # slow to import, and few need it
-
-                finding = maxent_diversity(collection, self.sensitive, diversity, budget)
-            else:
-                from checks.maxent.maxent_diversity import fitted_diversity  # slow to import, and few need it
-
-                finding = fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+                return maxent_diversity(collection, self.sensitive, diversity, budget)
+            return fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
         except CriterionError as error:
             return undecided(self, f"{self.sensitive}: {error}")
-        return replace(finding, parameters=self.parameters)
 
     @property
     def distance(self) -> str:
@@ -247,7 +246,6 @@ class MaxentDiversity(AttributeClaim):
         return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def at_level(self, level: int) -> Self:
-        """The same claim where the level it judges has another number."""
         return replace(self, level=level)
 
     def stated_on(self, collection: Collection) -> Self:
@@ -276,7 +274,6 @@ class MaxentDiversity(AttributeClaim):
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """That of all cliques with the attribute."""
         assert isinstance(tree, SensitiveTree)  # a part is about one attribute
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
@@ -295,7 +292,6 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def about(self) -> str:
-        """The attribute."""
         return self.sensitive
 
     @property
@@ -332,12 +328,10 @@ class Register(AttributeClaim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """As a diversity, with its basis."""
         of, basis = MaxentDiversity.from_json(stated), stated.get("basis", VERIFIED)
         return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
     @classmethod
@@ -345,7 +339,7 @@ class Register(AttributeClaim):
         """The text of a diversity; nobody attests what somebody else asks for."""
         return {"diversity": text}
 
-    def check(self, question: Question) -> Finding:
+    def decide(self, question: Question) -> Finding:
         """The finding on a collection: attested where its counts do not decide it and the publisher says that it holds.
 
         Then single classes are looked at all the same, since one that fails refutes it.
@@ -372,7 +366,7 @@ class Register(AttributeClaim):
             elif self.basis == ATTESTED and finding.note in (UNKNOWN, UNLINKED):
                 finding = replace(finding, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
         basis = ATTESTED if finding.verdict is Verdict.ATTESTED else VERIFIED
-        return replace(finding, parameters=self.parameters, basis=basis)
+        return replace(finding, basis=basis)
 
     def based_on(self, collection: Collection, sensitive: Sequence[str]) -> Self:
         """The same claim with the basis that it has where these marginals are published."""
@@ -381,30 +375,24 @@ class Register(AttributeClaim):
         return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
 
     def at_level(self, level: int) -> Self:
-        """The same claim where the level it judges has another number."""
         return replace(self, of=self.of.at_level(level))
 
     def stated_on(self, collection: Collection) -> Self:
-        """By no labels but those that a collection shows."""
         return replace(self, of=self.of.stated_on(collection))
 
     @property
     def about(self) -> str:
-        """The attribute."""
         return self.of.sensitive
 
     @property
     def level(self) -> int:
-        """That of the diversity."""
         return self.of.level
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Those of the diversity."""
         return self.of.left_out
 
     def leaving_out(self, *labels: str) -> Self:
-        """That of the diversity which does."""
         return replace(self, of=self.of.leaving_out(*labels))
 
     @property
@@ -446,14 +434,12 @@ class RelaxedDiversity(Claim):
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
         return {
             "criterion": self.criterion, "epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive
         }  # fmt: skip
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any] | None:
-        """The two numbers of `0.1,3`."""
         match numbers(text):
             case [epsilon, l] if l.denominator == 1:
                 return {"epsilon": spelled(epsilon), "l": int(l)}
@@ -461,10 +447,9 @@ class RelaxedDiversity(Claim):
 
     @property
     def about(self) -> str:
-        """The attribute."""
         return self.sensitive
 
-    def check(self, question: Question) -> Finding:
+    def decide(self, question: Question) -> Finding:
         """The finding on a collection; undecided of one that is not decomposable, and of people of several rows."""
         if not question.collection.is_decomposable:
             return undecided(self, "relaxed diversity is checked of decomposable collections alone")
@@ -474,8 +459,7 @@ class RelaxedDiversity(Claim):
             return undecided(self, f"rows without a value of {self.sensitive} are no value that could be near the top")
         from checks.maxent.maxent_diversity import relaxed_maxent_diversity  # slow to import, and few need it
 
-        finding = relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
-        return replace(finding, parameters=self.parameters)
+        return relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
 
 
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
@@ -504,16 +488,13 @@ class CountClaim(Claim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From its `k`."""
         return cls(stated["k"]) if "k" in stated else None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
         return {"criterion": self.criterion, "k": self.k}
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any] | None:
-        """`k`."""
         k = number_of_rows(text)
         return None if k is None else {"k": k}
 
@@ -604,8 +585,7 @@ class MinCell(CountClaim):
     is_about_single_margins: ClassVar[bool] = True
     is_about_cells: ClassVar[bool] = True
 
-    def check(self, question: Question) -> Finding:
-        """The finding on a collection."""
+    def decide(self, question: Question) -> Finding:
         finding = min_cell(question.collection, self.least_count, question.budget)
         told = label_counts(question.collection, question.labels, self.least_count)
         if finding.holds and not told.holds:
@@ -614,7 +594,7 @@ class MinCell(CountClaim):
             )
         elif finding.verdict is Verdict.UNDECIDED and told.verdict is Verdict.FAILS:
             finding = replace(told, criterion=finding.criterion, examined=finding.examined + told.examined)
-        return replace(finding, parameters=self.parameters)
+        return finding
 
     def shows_smallest(self, finding: Finding) -> bool:
         """If it holds, every published count was looked at; if it fails, any cell below k may be shown."""
@@ -630,18 +610,16 @@ class KCombinatorial(CountClaim):
 
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
+    is_part_by_part: ClassVar[bool] = True
 
-    def check(self, question: Question) -> Finding:
-        """The finding on a collection."""
-        finding = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
-        return replace(finding, parameters=self.parameters)
+    def decide(self, question: Question) -> Finding:
+        return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
 
     def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
         return [group for group in sensitive_groups(*sensitive_cliques) if len(group.cliques) > 1]
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """As of the whole: each part decides by itself."""
         return of_part(tree, self.least_count, budget).verdict
 
     @property
@@ -658,10 +636,8 @@ class KLink(CountClaim):
     form: ClassVar[str] = "k-link=K"
     is_about_single_margins: ClassVar[bool] = True
 
-    def check(self, question: Question) -> Finding:
-        """The finding on a collection."""
-        finding = k_link(question.collection, question.sensitive, self.least_count)
-        return replace(finding, parameters=self.parameters)
+    def decide(self, question: Question) -> Finding:
+        return k_link(question.collection, question.sensitive, self.least_count)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """Every count is looked at, so any that is shown is."""
@@ -680,10 +656,9 @@ class MinPublishedCell(CountClaim):
     is_about_single_margins: ClassVar[bool] = True
     is_about_cells: ClassVar[bool] = True
 
-    def check(self, question: Question) -> Finding:
+    def decide(self, question: Question) -> Finding:
         """The finding on a collection: every published count is looked at."""
-        finding = k_link(question.collection, (), self.least_count)
-        return replace(finding, criterion=self.criterion, parameters=self.parameters)
+        return replace(k_link(question.collection, (), self.least_count), criterion=self.criterion)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """Every count is looked at, so any that is shown is."""
@@ -708,15 +683,13 @@ class NoSmallCertain(CountClaim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From its `k`, with its basis."""
         basis = stated.get("basis", VERIFIED)
         return cls(stated["k"], basis) if "k" in stated and basis in (VERIFIED, ATTESTED) else None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
         return {**super().as_json(), "basis": self.basis}
 
-    def check(self, question: Question) -> Finding:
+    def decide(self, question: Question) -> Finding:
         """The finding on a collection: attested where programs do not refute it and the publisher says that it holds."""
         from checks.small_combinations import refuted  # slow to import, and few need it
 
@@ -725,7 +698,7 @@ class NoSmallCertain(CountClaim):
         if finding.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
             note = f"{BY_THE_PUBLISHER}{f'; {finding.note}' if finding.note else ''}"
             finding, basis = replace(finding, verdict=Verdict.ATTESTED, note=note), ATTESTED
-        return replace(finding, parameters=self.parameters, basis=basis)
+        return replace(finding, basis=basis)
 
     def based_on(self, collection: Collection, _sensitive: Sequence[str]) -> Self:
         """The same claim with the basis that it has where these marginals are published."""
@@ -793,18 +766,3 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
     return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
-
-
-def odds_from_text(text: str) -> Fraction | None:
-    """The odds behind `odds=1.5`; None for another text. Raises CriterionError for what is no number.
-
-    >>> odds_from_text("odds=1.5"), odds_from_text("k-link=6")
-    (Fraction(3, 2), None)
-    """
-    name, _, value = text.partition("=")
-    if name != "odds":
-        return None
-    match numbers(value):
-        case [odds]:
-            return odds
-    raise CriterionError(f"odds=G needs a number of at least 1, not {value!r}")

@@ -8,7 +8,7 @@ from operator import or_
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, CountClaim, PartByPart, Question, Register
+from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
@@ -178,18 +178,16 @@ class PrivacyConstraint(PruningConstraint):
         """Return the cliques that can break a claim together if none does by itself, apart if they cannot jointly."""
         if isinstance(claim, Register):
             return (group for group in groups if claim.about in group.attributes)
-        if isinstance(claim, PartByPart):
-            domain, sensitive = self._cube.domain, self._requirements.sensitive
-            return (
-                part for group in groups for part in claim.parts(SensitiveCliques(domain, group.cliques, sensitive))
-            )
-        return [SensitiveGroup(self._requirements.sensitive, tuple(sorted(cliques)))]
+        domain, sensitive = self._cube.domain, self._requirements.sensitive
+        if not claim.is_part_by_part:
+            return [SensitiveGroup(sensitive, tuple(sorted(cliques)))]
+        return (part for group in groups for part in claim.parts(SensitiveCliques(domain, group.cliques, sensitive)))
 
     def _verdict(
         self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
     ) -> Verdict:
         """Return the verdict on one part of a claim. trees: those that are known of parts."""
-        if isinstance(claim, PartByPart):
+        if claim.is_part_by_part:
             try:
                 tree = trees[part] = trees[part] if part in trees else self._tree(part)
                 return claim.on_tree(tree, SEARCHING)
@@ -218,6 +216,6 @@ class PrivacyConstraint(PruningConstraint):
 
 def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:
     # What is undecided says nothing of other collections.
-    reaches = verdict is Verdict.FAILS and isinstance(claim, PartByPart) and level <= claim.failure_lasts_to
+    reaches = verdict is Verdict.FAILS and level <= claim.failure_lasts_to
     reason = f"{claim.criterion} {verdict.value} for the margins together"
     return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)
