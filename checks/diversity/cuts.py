@@ -13,7 +13,7 @@ best weights solve a concave problem, by mirror ascent towards the shares at the
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -84,16 +84,11 @@ class Cases(ABC):
         """M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
 
     @abstractmethod
-    def target(self, x: FloatArray) -> FloatArray:
+    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:
         """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
 
-        x: the log-vectors of these classes, shape (values, cases).
+        x: the log-vectors of these classes, shape (values, cases). turn: where one way alone would not get far, which.
         """
-
-    @property
-    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
-        """Ways to move the weights, tried in turn: `target`, and others where that alone would not get far."""
-        return (self.target,)
 
     def kept(self, which: BoolArray) -> Self:
         """Some of the cases."""
@@ -114,10 +109,8 @@ def cuts(cases: Cases, weights: FloatArray) -> Cuts:
 
 
 def shares(x: FloatArray, support: BoolArray) -> FloatArray:
-    """e^x on the support, 0 elsewhere, each column scaled by its largest entry."""
-    masked = np.where(support, x, -np.inf)
-    top = masked.max(axis=0)
-    return np.asarray(np.exp(masked - np.where(np.isfinite(top), top, 0)), dtype=np.float64)
+    """e^x on the support, 0 elsewhere, each column in some scale."""
+    return np.asarray(np.exp(x - x.max(axis=0)) * support, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +133,7 @@ class TrimmedCases(Cases):
         spread = np.where(least < 1, -x_log_x(share), 0.0)
         return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
-    def target(self, x: FloatArray) -> FloatArray:
+    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
         """Shares of the others, the largest of which are likely to be spared, damped."""
         likely = shares(x, self.support)
         cut = -np.sort(-likely, axis=0)[min(self.spared, len(likely) - 1)]
@@ -252,17 +245,14 @@ class EntropyCases(Cases):
         head = scales[:, None, :] * ((h - means[:, :, None]) + np.exp(means[:, :, None] - 1))
         return np.asarray(np.where(others, best, 0.0).sum(axis=3) + head, dtype=np.float64)
 
-    def target(self, x: FloatArray) -> FloatArray:
-        """The slope of the entropy, p (-ln p - H) where that is positive."""
-        p = np.exp(x - x.max(axis=0))
+    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:
+        """The slope of the entropy, p (-ln p - H) where that is positive; in other turns damped shares."""
+        p = shares(x, np.ones_like(self.support))
+        if turn % 3:
+            return np.asarray((p * self.support) ** (1 - turn % 3 / 4))
         p /= p.sum(axis=0)
         slope = -x_log_x(p) - p * (-x_log_x(p)).sum(axis=0)
         return np.asarray(np.maximum(slope, 0) * self.support, dtype=np.float64)
-
-    @property
-    def targets(self) -> Sequence[Callable[[FloatArray], FloatArray]]:
-        """The slope, and damped shares."""
-        return (self.target, lambda x: shares(x, self.support) ** 0.75, lambda x: shares(x, self.support) ** 0.5)
 
 
 def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
@@ -315,7 +305,7 @@ class GroupCases(Cases):
         coefficients[self.heads, np.arange(len(self.heads))] -= 1 - self.slopes.sum(axis=0)
         return coefficients
 
-    def target(self, x: FloatArray) -> FloatArray:
+    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
         """Weighted shares within the tail."""
         return shares(x, self.support) * self.tail
 

@@ -8,7 +8,7 @@ so that neighbours agree on what they share: it is a cell t of the nonsensitive 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import Any, Generic, Self, TypeVar
 
@@ -197,7 +197,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
     ) -> "SensitiveTree":
         """The cliques of a junction tree that show `sensitive`; there must be one at least.
 
-        classes_of: the classes of a margin given as a mask, for instance `ClassSource(cube, sensitive)`.
+        classes_of: the classes of a margin given as a mask, for instance `class_source(cube, sensitive)`.
         """
         first_step = 1 << tree.domain.offsets[tree.domain.index(sensitive)]
         subtree = tree.containing(first_step)
@@ -283,52 +283,20 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ClassSource:
-    """From a mask to the classes of that margin. It remembers its answers.
-
-    table_of: from a mask to the table of that margin.
-    """
-
-    table_of: Callable[[Mask], ContingencyTable]
-    sensitive: str
-    _known: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
-
-    def __call__(self, mask: Mask) -> EquivalenceClasses:
-        """The classes of a margin."""
-        if mask not in self._known:
-            self._known[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
-        return self._known[mask]
+def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -> Callable[[Mask], EquivalenceClasses]:
+    """From a mask to the classes of that margin, which are remembered. table_of: from a mask to the table of that margin."""
+    return cache(lambda mask: equivalence_classes(table_of(mask), sensitive))
 
 
 def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:
     """The sensitive tree of a decomposable collection; None when no margin shows the attribute."""
     if not collection.shows(sensitive):
         return None
-    return SensitiveTree.of(collection.junction_tree, sensitive, ClassSource(collection.cube.table, sensitive))
+    return SensitiveTree.of(collection.junction_tree, sensitive, class_source(collection.cube.table, sensitive))
 
 
 _CHUNK = 512
 """Linear forms that are worked on together."""
-
-
-class _Segments:
-    """The classes of one clique ordered by separator class, for minima over each separator class."""
-
-    def __init__(self, tree: SensitiveTree, clique: int) -> None:
-        self.order, self.starts = tree.members[clique]
-        self.sizes = np.diff(self.starts)
-
-    def minimum(self, values: FloatArray) -> FloatArray:
-        """Shape (classes, k) to (separator classes, k). Every separator class has a class."""
-        return np.asarray(np.minimum.reduceat(values[self.order], self.starts[:-1], axis=0), dtype=np.float64)
-
-    def argminimum(self, values: FloatArray, lowest: FloatArray) -> IndexArray:
-        """The first class at which each minimum is taken."""
-        ordered = values[self.order]
-        hit = ordered == np.repeat(lowest, self.sizes, axis=0)
-        place = np.where(hit, np.arange(len(ordered))[:, None], len(ordered))
-        return self.order[np.minimum.reduceat(place, self.starts[:-1], axis=0)]
 
 
 class LogTree:
@@ -338,7 +306,6 @@ class LogTree:
         self.tree = tree
         with np.errstate(divide="ignore"):
             self.x = [np.maximum(np.log(factor), ZERO_LOG) for factor in tree.conditional_factors]
-        self.segments = [_Segments(tree, clique) for clique in range(len(self.x))]
 
     def minima(self, coefficients: FloatArray) -> FloatArray:
         """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
@@ -347,14 +314,19 @@ class LogTree:
 
     def messages(self, coefficients: FloatArray) -> list[FloatArray]:
         """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
+        return self._messages(lambda x: np.asarray(x @ coefficients))
+
+    def _messages(self, own: Callable[[FloatArray], FloatArray]) -> list[FloatArray]:
+        """The minima over subtrees of sums of what each class has of its own, given x."""
         self.tree.deadline.check()
         arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
         for clique in reversed(range(len(self.x))):
-            arriving[clique] = self.segments[clique].minimum(self._subtree(clique, coefficients, arriving))
+            order, starts = self.tree.members[clique]  # every separator class has a class
+            values = self._subtree(clique, own(self.x[clique]), arriving)
+            arriving[clique] = np.minimum.reduceat(values[order], starts[:-1], axis=0)
         return arriving
 
-    def _subtree(self, clique: int, coefficients: FloatArray, arriving: Sequence[FloatArray]) -> FloatArray:
-        values = self.x[clique] @ coefficients
+    def _subtree(self, clique: int, values: FloatArray, arriving: Sequence[FloatArray]) -> FloatArray:
         for child in self.tree.tree.children[clique]:
             values += arriving[child][self.tree.outward[child]]
         return values
@@ -365,16 +337,18 @@ class LogTree:
         return np.concatenate([self._minimizers(part) for part in parts])
 
     def _minimizers(self, coefficients: FloatArray) -> IndexArray:
-        arriving = self.messages(coefficients)
-        forms = np.arange(coefficients.shape[1])
+        arriving, forms = self.messages(coefficients), np.arange(coefficients.shape[1])
         chosen = np.zeros((len(forms), len(self.x)), dtype=np.intp)
         for clique, parent in enumerate(self.tree.tree.parents):
-            values = self._subtree(clique, coefficients, arriving)
+            values = self._subtree(clique, self.x[clique] @ coefficients, arriving)
             if parent < 0:
                 chosen[:, clique] = values.argmin(axis=0)
-            else:
-                best = self.segments[clique].argminimum(values, arriving[clique])
-                chosen[:, clique] = best[self.tree.outward[clique][chosen[:, parent]], forms]
+                continue
+            order, starts = self.tree.members[clique]
+            is_lowest = values[order] == np.repeat(arriving[clique], np.diff(starts), axis=0)
+            places = np.where(is_lowest, np.arange(len(order))[:, None], len(order))
+            first = order[np.minimum.reduceat(places, starts[:-1], axis=0)]
+            chosen[:, clique] = first[self.tree.outward[clique][chosen[:, parent]], forms]
         return chosen
 
     def vectors(self, combinations: IndexArray) -> FloatArray:
@@ -391,15 +365,8 @@ class LogTree:
 
     def _ceilings(self, head: int) -> FloatArray:
         """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
-        self.tree.deadline.check()
-        arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
-        for clique in reversed(range(len(self.x))):
-            logs = self.x[clique]
-            values = np.where(logs[:, [head]] > ZERO_LOG / 2, -(logs - logs[:, [head]]), np.inf)
-            for child in self.tree.tree.children[clique]:
-                values = values + arriving[child][self.tree.outward[child]]
-            arriving[clique] = self.segments[clique].minimum(values)
-        return np.asarray(-arriving[0].min(axis=0), dtype=np.float64)
+        lowest = self._messages(lambda x: np.where(x[:, [head]] > ZERO_LOG / 2, x[:, [head]] - x, np.inf))[0]
+        return np.asarray(-lowest.min(axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True)

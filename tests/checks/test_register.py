@@ -188,8 +188,12 @@ def dense_fit(people: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]], c
     return np.asarray(cells / sizes[:, None])
 
 
-def test_a_fit_decides_as_one_without_end() -> None:
-    """Of tables too large to count arrangements; what is near the bound is undecided."""
+@pytest.mark.parametrize("scalings", [1, 50])
+def test_a_fit_decides_as_one_without_end(scalings: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of tables too large to count arrangements; what is near the bound is undecided. After one scaling, too, which
+    leaves the shares to Newton's method.
+    """
+    monkeypatch.setattr("models.inference.class_shares._SCALINGS", scalings)
     rng = np.random.default_rng(7)
     sure = undecided = 0
     for _ in range(CASES):
@@ -218,6 +222,9 @@ def test_a_fit_decides_as_one_without_end() -> None:
                 sure += 1
                 assert (verdict is Verdict.HOLDS) == (slack > 0)
                 assert found.algorithms in ((Algorithm.ITERATIVE_FITTING,), (Algorithm.EVERY_CLASS,))
+                shares = found.worst_class.distribution or {}
+                worst = [shares.get(label, 0.0) for label in labels]
+                assert np.abs(oracle - worst).max(axis=1).min() < 1e-8
             files = claim.check(Question(published(collection), ("S", "Q"), FITTING))
             assert files.verdict is Verdict.UNDECIDED or (files.verdict is Verdict.FAILS and slack < 0)
             classes_too = Collection.of(collection.cube, [*collection.masks, domain.mask({"X": 0, "Y": 0})])

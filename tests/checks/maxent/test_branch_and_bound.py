@@ -78,7 +78,7 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
         likely[:] = True
     within = np.zeros(2, dtype=bool)
     for cases in found:
-        moved = cases.targets[attempt % len(cases.targets)](np.tile(x, (len(cases.heads), 1)).T)
+        moved = cases.target(np.tile(x, (len(cases.heads), 1)).T, attempt)
         target = np.maximum(moved, 0) * cases.support
         total = target.sum(axis=0)
         even = cases.support / np.maximum(cases.support.sum(axis=0), 1)
