@@ -55,8 +55,8 @@ class Claim(ABC):
     """Something that a release claims of its marginals.
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
-    The release says so once for all its claims. A new claim is a frozen dataclass with this base, and a line in the table
-    at the end. Its words are in `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
+    A new claim is a frozen dataclass with this base, and a line in the table at the end. Its words are in
+    `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
@@ -300,13 +300,12 @@ class MaxentDiversity(AttributeClaim):
 
         None where it cannot be decided of people.
         """
-        whose: Diversity | None = self.diversity
-        if self.rows_per_person is not None and isinstance(self.diversity, LeavingOut):
-            people = of_people(self.diversity.plain, self.rows_per_person)
-            whose = None if people is None else replace(self.diversity, plain=people)
-        elif self.rows_per_person is not None:
-            whose = of_people(self.diversity, self.rows_per_person)
-        return AtLevel(whose, self.level) if whose is not None and self.level else whose
+        plain = self.diversity.plain if isinstance(self.diversity, LeavingOut) else self.diversity
+        people = of_people(plain, self.rows_per_person or 1)
+        if people is None:
+            return None
+        whose = replace(self.diversity, plain=people) if isinstance(self.diversity, LeavingOut) else people
+        return AtLevel(whose, self.level) if self.level else whose
 
 
 VERIFIED, ATTESTED = "verified", "attested"
@@ -428,15 +427,13 @@ class RelaxedDiversity(Claim):
         """From the text of `epsilon`, the whole number `l`, and the name of the `sensitive` attribute."""
         match stated:
             case {"epsilon": str(epsilon), "l": int(l), "sensitive": str(sensitive)} if not isinstance(l, bool):
-                match numbers(epsilon):
-                    case [value]:
-                        return cls(value, l, sensitive)
+                values = numbers(epsilon)
+                return cls(values[0], l, sensitive) if len(values) == 1 else None
         return None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "criterion": self.criterion, "epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive
-        }  # fmt: skip
+        stated = {"epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive}
+        return {"criterion": self.criterion, **stated}
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from math import ceil, isfinite, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,16 +219,11 @@ NEARLY = Fraction(19, 20)
 """The share from which on MKGV07 calls a class nearly homogeneous."""
 
 
-@dataclass(frozen=True)
-class AffectedClasses:
+class AffectedClasses(NamedTuple):
     """How many classes of a table an attack affects, and how many rows they hold."""
 
     classes: int
     rows: int
-
-    def as_json(self) -> dict[str, int]:
-        """The tally as plain values."""
-        return asdict(self)
 
 
 def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> AffectedClasses:
@@ -236,17 +231,9 @@ def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> AffectedClass
     return AffectedClasses(int(np.count_nonzero(which)), int(sizes[which].sum()))
 
 
-def nearly_homogeneous(classes: EquivalenceClasses, share: Fraction = NEARLY) -> BoolArray:
-    """The classes in which one sensitive value holds at least a share of the rows, exactly: shape (classes,).
-
-    A share of 1 asks for homogeneous classes.
-    """
-    return falls_to(classes, 0, share)
-
-
 def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> AffectedClasses:
     """The tally of the classes in which one sensitive value holds at least a share of the rows."""
-    return affected(classes.counts.sum(axis=1), nearly_homogeneous(classes, share))
+    return affected(classes.counts.sum(axis=1), falls_to(classes, 0, share))
 
 
 def falls_to(classes: EquivalenceClasses, ruled_out: int, share: Fraction = Fraction(1)) -> BoolArray:
@@ -298,15 +285,9 @@ class KnowledgeNeeded:
     least: int
     fallen: Mapping[int, AffectedClasses]
 
-    @classmethod
-    def of(cls, classes: EquivalenceClasses) -> "KnowledgeNeeded":
-        """The knowledge needed of at least one class."""
-        least = int(knowledge_needed(classes).min())
-        return cls(least, background_knowledge(classes, range(1, MOST_RULED_OUT + 1)))
-
     def as_json(self) -> dict[str, Any]:
         """The knowledge needed as plain values."""
-        return {"least": self.least, "ruled_out": {str(n): fallen.as_json() for n, fallen in self.fallen.items()}}
+        return {"least": self.least, "ruled_out": {str(n): fallen._asdict() for n, fallen in self.fallen.items()}}
 
 
 @dataclass(frozen=True)
@@ -333,8 +314,8 @@ class Assessment:
             "classes": self.classes,
             "k_anonymity": self.k_anonymity,
             "diversity": {attribute: reached.as_json() for attribute, reached in self.diversity.items()},
-            "homogeneous": self.homogeneous.as_json(),
-            "nearly_homogeneous": self.nearly_homogeneous.as_json(),
+            "homogeneous": self.homogeneous._asdict(),
+            "nearly_homogeneous": self.nearly_homogeneous._asdict(),
             "background_knowledge": {attribute: needed.as_json() for attribute, needed in self.knowledge.items()},
         }
 
@@ -349,7 +330,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
     by_attribute = [equivalence_classes(table.rolled_up({**public, a: table.margin[a]}), a) for a in sensitive]
     nobody = np.zeros(len(sizes), dtype=bool)
     homogeneous, nearly = (
-        affected(sizes, np.logical_or.reduce([nobody, *(nearly_homogeneous(c, least) for c in by_attribute)]))
+        affected(sizes, np.logical_or.reduce([nobody, *(falls_to(c, 0, least) for c in by_attribute)]))
         for least in (Fraction(1), share)
     )
     return Assessment(
@@ -359,7 +340,13 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
         diversity={a: reached(equivalence_classes(table, a).counts) for a in sensitive if len(table)},
         homogeneous=homogeneous,
         nearly_homogeneous=nearly,
-        knowledge={c.sensitive: KnowledgeNeeded.of(c) for c in by_attribute if len(c)},
+        knowledge={
+            c.sensitive: KnowledgeNeeded(
+                int(knowledge_needed(c).min()), background_knowledge(c, range(1, MOST_RULED_OUT + 1))
+            )
+            for c in by_attribute
+            if len(c)
+        },
     )
 
 

@@ -420,24 +420,16 @@ class DontCareEntropy(_AtLeast):
 
 
 def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
-    """Exp of the adjusted entropy of each class; means nothing for one without sensitive rows.
-
-    dont_care, sensitive: class by value, nonnegative, in any scale, shapes (classes, values). Time O(classes * values *
-    log(values)).
-    """
+    """Exp of the adjusted entropy of each class that has sensitive rows. Both: shape (classes, values)."""
     limits = np.sort(np.asarray(dont_care, dtype=np.float64), axis=1)
-    mass = _running(sensitive.sum(axis=1), limits)
-    log_mean = _running(x_log_x(sensitive).sum(axis=1), x_log_x(limits))
+    # The sums once the smallest 0, 1, ... don't-care counts are fixed, too.
+    mass = np.cumsum(np.column_stack((sensitive.sum(axis=1), limits)), axis=1)
+    log_mean = np.cumsum(np.column_stack((x_log_x(sensitive).sum(axis=1), x_log_x(limits))), axis=1)
     np.divide(log_mean, mass, out=log_mean, where=mass > 0)
     with np.errstate(divide="ignore"):
         fixed = np.count_nonzero(np.log(limits) < log_mean[:, :-1], axis=1)
     rows = np.arange(len(limits))
     return np.asarray(mass[rows, fixed] * np.exp(-log_mean[rows, fixed]) + (limits.shape[1] - fixed), dtype=np.float64)
-
-
-def _running(start: NDArray[Any], steps: NDArray[Any]) -> FloatArray:
-    """Start plus the sum of the first 0, 1, ... steps: shape (classes, steps + 1)."""
-    return np.asarray(np.cumsum(np.column_stack((start, steps)), axis=1), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -136,9 +136,8 @@ class Diversity(ABC):
 
     A new criterion is a frozen dataclass with this base. It must be kept by merging: a class that is the sum of two that
     pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached`, `decide` and
-    `__str__`; with `name`, `parameters` and `parsed` it also has a text, and `marginals.register_diversity` makes that
-    text known to policies, bundles and `verify`. Every other method has an answer that is right for any criterion. A
-    criterion that overrides one is checked faster, or can be demanded of people, or names values.
+    `__str__`; with `name`, `parameters` and `parsed` it also has a text, which `marginals.register_diversity` makes known.
+    Every other method has a default that is right for any criterion.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -167,7 +166,6 @@ class Diversity(ABC):
             self.grammar.check(self.name, self)
 
     def __str__(self) -> str:
-        """The text of the criterion, which reads back as itself if it has a name and parameters."""
         if self.grammar is None:
             raise NotImplementedError(f"{type(self).__name__} needs a text: let it have a method __str__")
         return f"{self.name}:{self.grammar.spelled(self)}"
@@ -212,11 +210,11 @@ class Diversity(ABC):
         return ceil(getattr(self, "l", 2)) - 1 if has_l else 1
 
     def meaning(self) -> str:
-        """What holds in every class, as a clause; the clauses for the project's own criteria are in `marginals.wording`."""
+        """What holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""
         return f"the sensitive value satisfies {self}"
 
     def reached_in_words(self, value: float) -> str:
-        """What a class reaches, beside what is demanded; the words for the project's own are in `marginals.wording`."""
+        """What a class reaches, in words; `marginals.criteria` has those of the project's own criteria."""
         return f"Reaches {value:.4g}"
 
     def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002 - it judges any values alike
@@ -354,8 +352,7 @@ def _coprime_base(numbers: Sequence[int]) -> list[int]:
 def _exponent(number: int, factor: int) -> int:
     exponent = 0
     while number % factor == 0:
-        number //= factor
-        exponent += 1
+        number, exponent = number // factor, exponent + 1
     return exponent
 
 

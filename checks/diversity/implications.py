@@ -1,10 +1,9 @@
 """Which diversity implies which: every class that satisfies the one satisfies the other (TZ11 section 3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
@@ -64,8 +63,7 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
     return min(map(ratio, range(1, requirement.l)))
 
 
-@dataclass(frozen=True)
-class WeakestImplying:
+class WeakestImplying(NamedTuple):
     """The weakest simple and recursive diversities that imply a functional one, over so many base values.
 
     simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: by l, from 2 up to
@@ -76,11 +74,9 @@ class WeakestImplying:
     recursive: Mapping[int, Fraction]
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values, numbers as a criterion spells them."""
-        return {
-            "simple": None if self.simple is None else spelled(self.simple),
-            "recursive": {str(l): spelled(c) for l, c in self.recursive.items()},
-        }
+        """The diversities as plain values, numbers as a criterion spells them."""
+        simple = None if self.simple is None else spelled(self.simple)
+        return {"simple": simple, "recursive": {str(l): spelled(c) for l, c in self.recursive.items()}}
 
 
 LARGEST_L = 20
@@ -95,12 +91,9 @@ def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplyi
     """
     if requirement.l > value_count or requirement.tau * value_count < 1:
         return WeakestImplying(None, {})
-    simple = weakest_simple_l(requirement)
-    numbers = range(2, min(value_count, LARGEST_L) + 1)
-    return WeakestImplying(
-        simple if simple <= value_count else None,
-        {l: weakest_recursive_c(requirement, l, value_count) for l in numbers},
-    )
+    simple, ls = weakest_simple_l(requirement), range(2, min(value_count, LARGEST_L) + 1)
+    recursive = {l: weakest_recursive_c(requirement, l, value_count) for l in ls}
+    return WeakestImplying(simple if simple <= value_count else None, recursive)
 
 
 def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> Verdict:

@@ -48,11 +48,8 @@ _KINDS: dict[str, type[Diversity]] = {
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
-_LONGEST = 10_000
-"""Most characters of a text that is read."""
-
-_LONGEST_UNKNOWN = 200
-"""The same where nothing here knows the criterion, so that its text is told as it stands."""
+_LONGEST, _LONGEST_UNKNOWN = 10_000, 200
+"""Most characters of a text that is read, and of one that is told as it stands, since nothing here knows the criterion."""
 
 _registered: dict[str, type[Diversity]] = {}
 
@@ -60,10 +57,9 @@ _registered: dict[str, type[Diversity]] = {}
 def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     """Make the text of a criterion known: to policies, to bundles that are read, and to the demands of `verify`.
 
-    criterion: a class with `name`, `parameters` and `parsed`; it is returned, so that this can stand as a decorator above
-    it. Whoever verifies a release that claims it needs the same registration; for the command line, declare it as an entry
-    point. `check_criterion` tries whether it keeps the laws that checks and searches rely on. Raises CriterionError where
-    the name is not of the form `my-criterion`, or another criterion has it.
+    criterion: a class with `name`, `parameters` and `parsed`, which is returned. Whoever verifies a release that claims it
+    needs the same registration; for the command line, declare it as an entry point. `check_criterion` tries whether it
+    keeps the laws that checks rely on. Raises CriterionError for another criterion's name, or one unlike `my-criterion`.
 
     >>> import marginals
     >>> from fractions import Fraction
@@ -141,10 +137,9 @@ def stated_diversity(text: str) -> Diversity:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     plain, left_out = split_left_out(text)
     name, _, parameters = plain.partition(":")
-    kind, criterion = _kind(name.strip()), None
-    if kind is not None:
-        criterion = kind.parsed(parameters)
-    elif _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
+    kind = _kind(name.strip())
+    criterion: Diversity | None = None if kind is None else kind.parsed(parameters)
+    if kind is None and _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
         criterion = Uninstalled(plain)
     if criterion is None:
         raise _refusal(text)
@@ -153,9 +148,7 @@ def stated_diversity(text: str) -> Diversity:
 
 @dataclass(frozen=True)
 class Uninstalled(RelativeDiversity):
-    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it. text: as it stands
-    there.
-    """
+    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it."""
 
     text: str
 
@@ -174,21 +167,13 @@ class Uninstalled(RelativeDiversity):
 
 
 def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
-    """The criterion that nothing here knows, itself or with labels left out; None if it is known.
-
-    >>> uninstalled_in(stated_diversity("somebodys:4 leaving out missing"))
-    Uninstalled(text='somebodys:4')
-    """
+    """The criterion that nothing here knows, itself or with labels left out; None if it is known."""
     plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
     return plain if isinstance(plain, Uninstalled) else None
 
 
 def demands_nothing(diversity: Diversity) -> bool:
-    """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none.
-
-    >>> demands_nothing(parse_diversity("distinct:1")), demands_nothing(parse_diversity("distinct:2"))
-    (True, False)
-    """
+    """Whether a diversity holds of every class, as `distinct:1` does, so that a release that states it demands nothing."""
     plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
     return not plain.is_relative and plain.decide([1])
 
@@ -210,7 +195,7 @@ def _kind(name: str) -> type[Diversity] | None:
 
     Raises ExtensionError for something installed that is no criterion, or one of another name.
     """
-    if (known := _known().get(name)) is not None or not _NAME.fullmatch(name):
+    if (known := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
         return known
     result = installed(CRITERIA, name)
     if result is not None and not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
@@ -219,10 +204,7 @@ def _kind(name: str) -> type[Diversity] | None:
 
 
 def require_readable(criterion: Diversity) -> None:
-    """Raise CriterionError for a criterion whose text would not be read back as the same one, as no reader could judge it.
-
-    >>> require_readable(parse_diversity("entropy:6 leaving out missing"))
-    """
+    """Raise CriterionError for a criterion whose text is not read back as the same one, so that no reader could judge it."""
     try:
         read = parse_diversity(str(criterion))
     except CriterionError as error:
@@ -238,13 +220,5 @@ def require_readable(criterion: Diversity) -> None:
 
 
 def spellings() -> tuple[str, ...]:
-    """The forms of all texts.
-
-    >>> spellings()[:3]
-    ('distinct:l', 'simple:l', 'entropy:l')
-    """
-    return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in _known().values())
-
-
-def _known() -> dict[str, type[Diversity]]:
-    return _KINDS | _registered
+    """The forms of all texts, such as `entropy:l`."""
+    return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in (_KINDS | _registered).values())

@@ -55,15 +55,10 @@ class ShareRange(Diversity):
             raise CriterionError("an upper bound of a share is not negative")
 
     @classmethod
-    def of(
-        cls, value_count: int, lower: Mapping[int, Fraction] | None = None, upper: Mapping[int, Fraction] | None = None
-    ) -> "ShareRange":
+    def of(cls, value_count: int, lower: Mapping[int, Fraction], upper: Mapping[int, Fraction]) -> "ShareRange":
         """Bounds on some of so many values, given by their codes."""
-        least, most = lower or {}, upper or {}
-        codes = range(value_count)
-        return cls(
-            tuple(least.get(code, Fraction(0)) for code in codes), tuple(most.get(code, Fraction(1)) for code in codes)
-        )
+        codes, none, whole = range(value_count), Fraction(0), Fraction(1)
+        return cls(tuple(lower.get(code, none) for code in codes), tuple(upper.get(code, whole) for code in codes))
 
     def __str__(self) -> str:
         bounds = (f"{spelled(low)} to {spelled(min(high, Fraction(1)))}" for low, high in zip(self.lower, self.upper))
@@ -159,10 +154,9 @@ class TCloseness(Diversity):
             return np.asarray(np.abs(np.cumsum(differences[:, self._order], axis=1)[:, :-1]).sum(axis=1))
         total, hierarchy = np.zeros(len(differences), dtype=differences.dtype), self.values.hierarchy
         for level in range(self.values.level, hierarchy.height):
-            merged = np.zeros((len(differences), hierarchy.size(level)), dtype=differences.dtype)
-            for value, parent in enumerate(hierarchy.lift(self.values.level, level).tolist()):
-                merged[:, parent] += differences[:, value]
-            total += np.abs(merged).sum(axis=1)
+            merged = np.zeros((hierarchy.size(level), len(differences)), dtype=differences.dtype)
+            np.add.at(merged, hierarchy.lift(self.values.level, level), differences.T)
+            total += np.abs(merged).sum(axis=0)
         return total
 
     def slack(self, vectors: Vectors) -> FloatArray:
@@ -373,7 +367,7 @@ class Alpha(RelativeDiversity):
     grammar = Grammar((Number("alpha", 0, 1),), (Clause(OF, "of"),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        return ShareRange.of(len(values.rows), upper=dict.fromkeys(values.touching(self.of), self.alpha))
+        return ShareRange.of(len(values.rows), {}, dict.fromkeys(values.touching(self.of), self.alpha))
 
 
 @dataclass(frozen=True)
@@ -389,4 +383,4 @@ class BetaLikeness(RelativeDiversity):
 
     def among(self, values: SensitiveValues) -> ShareRange:
         limits = {code: (1 + self.beta) * share for code, share in enumerate(values.shares)}
-        return ShareRange.of(len(values.rows), upper=limits)
+        return ShareRange.of(len(values.rows), {}, limits)

@@ -37,7 +37,6 @@ from checks.classes import (
     falls_to,
     homogeneity,
     knowledge_needed,
-    nearly_homogeneous,
     reached,
     rounded_up,
     smallest_tau,
@@ -435,12 +434,12 @@ def test_bob_and_umeko() -> None:
 def test_nearly_homogeneous_is_95_percent_and_no_less() -> None:
     """MKGV07 section 6: the most frequent value appears in at least 95% of the rows."""
     classes = classes_with([[19, 1], [189, 11], [20, 0], [950_000_000, 50_000_001]])
-    assert nearly_homogeneous(classes).tolist() == [True, False, True, False]
+    assert falls_to(classes, 0, Fraction(19, 20)).tolist() == [True, False, True, False]
     assert homogeneity(classes) == AffectedClasses(2, 40)
     assert homogeneity(classes, Fraction(1)) == AffectedClasses(1, 20)
     tiny = Fraction(1, 10**30)  # shares of any precision are exact
-    assert nearly_homogeneous(classes, Fraction(19, 20) - tiny).tolist() == [True, False, True, False]
-    assert nearly_homogeneous(classes, Fraction(19, 20) + tiny).tolist() == [False, False, True, False]
+    assert falls_to(classes, 0, Fraction(19, 20) - tiny).tolist() == [True, False, True, False]
+    assert falls_to(classes, 0, Fraction(19, 20) + tiny).tolist() == [False, False, True, False]
 
 
 # Prosecutor, journalist and marketer risk, and what makes rows unique, against counting row by row.
