@@ -1,9 +1,8 @@
 """Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, TypeAlias
 
 from models.tables.hierarchy import Domain, InducedAttribute, Mask, vertices_of
@@ -17,13 +16,11 @@ class InteractionGraph:
     """Undirected graph on the induced attributes of a domain (KG06 6.1).
 
     `neighbors[v]` is the mask of the vertices adjacent to v, v itself left out; `vertices` those that are present.
-    known_parts: `parts`, where a graph is made of one of which they are known.
     """
 
     domain: Domain
     vertices: Mask
     neighbors: tuple[Mask, ...]
-    known_parts: tuple[Mask, ...] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, domain: Domain, margins: Iterable[Mask]) -> "InteractionGraph":
@@ -35,57 +32,42 @@ class InteractionGraph:
                 neighbors[vertex] |= mask & ~(1 << vertex)
         return cls(domain, vertices, tuple(neighbors))
 
-    def _with_neighbors(
-        self, vertices: Mask, changed: Mapping[int, Mask], parts: tuple[Mask, ...] | None = None
-    ) -> "InteractionGraph":
+    def _changed(self, vertices: Mask, changed: Mapping[int, Mask]) -> "InteractionGraph":
         neighbors = list(self.neighbors)
         for vertex, adjacent in changed.items():
             neighbors[vertex] = adjacent
-        return InteractionGraph(self.domain, vertices, tuple(neighbors), parts)
+        return InteractionGraph(self.domain, vertices, tuple(neighbors))
 
     def with_vertex(self, vertex: int, joined_to: Mask) -> "InteractionGraph":
         """The graph with one more vertex, adjacent to the given ones."""
-        bit = 1 << vertex
-        changed = {v: self.neighbors[v] | bit for v in vertices_of(joined_to)} | {vertex: joined_to}
-        return self._with_neighbors(self.vertices | bit, changed, self._parts_with(joined_to | bit))
+        changed = {v: self.neighbors[v] | 1 << vertex for v in vertices_of(joined_to)} | {vertex: joined_to}
+        return self._changed(self.vertices | 1 << vertex, changed)
 
     def without_vertex(self, vertex: int) -> "InteractionGraph":
         """The graph without a vertex and its edges."""
-        bit = 1 << vertex
-        changed = {v: self.neighbors[v] & ~bit for v in vertices_of(self.neighbors[vertex])} | {vertex: 0}
-        return self._with_neighbors(self.vertices & ~bit, changed)
+        others = vertices_of(self.neighbors[vertex])
+        changed = {v: self.neighbors[v] & ~(1 << vertex) for v in others} | {vertex: 0}
+        return self._changed(self.vertices & ~(1 << vertex), changed)
 
     def with_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph with one more edge."""
         a, b = self.neighbors[first] | 1 << second, self.neighbors[second] | 1 << first
-        return self._with_neighbors(self.vertices, {first: a, second: b}, self._parts_with(1 << first | 1 << second))
+        return self._changed(self.vertices, {first: a, second: b})
 
     def without_edge(self, first: int, second: int) -> "InteractionGraph":
         """The graph without an edge."""
         a, b = self.neighbors[first] & ~(1 << second), self.neighbors[second] & ~(1 << first)
-        return self._with_neighbors(self.vertices, {first: a, second: b})
+        return self._changed(self.vertices, {first: a, second: b})
 
     @cached_property
     def parts(self) -> tuple[Mask, ...]:
         """For each vertex the connected part that it is in, as a mask; 0 for one that is not present."""
-        if self.known_parts is not None:
-            return self.known_parts
         parts = [0] * self.domain.vertex_count
         for vertex in vertices_of(self.vertices):
-            if not parts[vertex]:
-                part = self.reached(vertex, 0)
-                for other in vertices_of(part):
-                    parts[other] = part
+            part = parts[vertex] or self.reached(vertex, 0)
+            for other in [] if parts[vertex] else vertices_of(part):
+                parts[other] = part
         return tuple(parts)
-
-    def _parts_with(self, joined: Mask) -> tuple[Mask, ...]:
-        """The parts of a graph with more edges, all among some vertices."""
-        whole, parts = joined, self.parts
-        for vertex in vertices_of(joined):
-            whole |= parts[vertex]
-        if all(parts[vertex] == whole for vertex in vertices_of(joined)):
-            return parts
-        return tuple(whole if whole >> vertex & 1 else part for vertex, part in enumerate(parts))
 
     def has_edge(self, first: int, second: int) -> bool:
         """Whether two vertices are adjacent."""
@@ -106,35 +88,26 @@ class InteractionGraph:
             return True
         if not separator:
             return not self.parts[first] >> second & 1
-        reached = frontier = 1 << first
-        while frontier:
-            spread = 0
-            while frontier:  # as `vertices_of`, which searches have no time for
-                lowest = frontier & -frontier
-                spread |= self.neighbors[lowest.bit_length() - 1]
-                frontier ^= lowest
-            frontier = spread & ~reached & ~separator
-            reached |= frontier
-            if reached >> second & 1:
-                return False
-        return True
+        return not self.reached(first, separator) >> second & 1
 
     def reached(self, start: int, without: Mask) -> Mask:
         """What is connected with a vertex, itself included, once some others are gone."""
         reached = frontier = 1 << start
         while frontier:
             spread = 0
-            for vertex in vertices_of(frontier):
-                spread |= self.neighbors[vertex]
+            while frontier:  # as `vertices_of`, which searches have no time for
+                lowest = frontier & -frontier
+                spread |= self.neighbors[lowest.bit_length() - 1]
+                frontier ^= lowest
             frontier = spread & ~reached & ~without
             reached |= frontier
         return reached
 
     def to_networkx(self) -> "nx.Graph[InducedAttribute]":
         """The graph as networkx, on `InducedAttribute(attribute, level)`."""
-        names = self.domain.induced_attributes
         import networkx as nx
 
+        names = self.domain.induced_attributes
         graph: nx.Graph[InducedAttribute] = nx.Graph()
         graph.add_nodes_from(names[vertex] for vertex in vertices_of(self.vertices))
         for vertex in vertices_of(self.vertices):
@@ -194,20 +167,18 @@ class AddEdge:
         """The common neighbours, which separate the two wherever the move is allowed."""
         return graph.neighbors[self.first] & graph.neighbors[self.second]
 
-    def respects_steps(self, graph: InteractionGraph) -> bool:
-        """Both present and not adjacent, and each adjacent to all coarser steps of the other."""
-        present = graph.vertices >> self.first & 1 and graph.vertices >> self.second & 1
-        steps = graph.domain.coarser_steps
-        return (
-            bool(present)
-            and not graph.has_edge(self.first, self.second)
-            and not steps(self.first) & ~graph.neighbors[self.second]
-            and not steps(self.second) & ~graph.neighbors[self.first]
-        )
-
     def is_allowed(self, graph: InteractionGraph) -> bool:
-        """The steps are respected, and the common neighbours separate the two (Deshpande et al. 2001)."""
-        return self.respects_steps(graph) and graph.separates(self.separator(graph), self.first, self.second)
+        """Both present and not adjacent, each adjacent to all coarser steps of the other, and separated by their common
+        neighbours (Deshpande et al. 2001).
+        """
+        first, second, steps = graph.neighbors[self.first], graph.neighbors[self.second], graph.domain.coarser_steps
+        return (
+            bool(graph.vertices >> self.first & graph.vertices >> self.second & 1)
+            and not graph.has_edge(self.first, self.second)
+            and not steps(self.first) & ~second
+            and not steps(self.second) & ~first
+            and graph.separates(first & second, self.first, self.second)
+        )
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
@@ -273,11 +244,7 @@ def describe(move: Move, graph: InteractionGraph) -> str:
 def elimination_cliques(
     sets: Iterable[Set[str]], allowed: Callable[[Set[str]], bool] | None = None
 ) -> list[frozenset[str]] | None:
-    """Cliques of a chordal graph in which each given set is a clique, each an allowed one; None where none was found.
-
-    Of the vertices whose clique is allowed the one that adds the fewest edges is taken out, ties by name. All maximal
-    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). Where not all cliques are
-    allowed, None proves nothing: another order may do.
+    """The cliques of `eliminated`, of sets of names.
 
     >>> [sorted(clique) for clique in elimination_cliques([{"a", "b"}, {"b", "c"}, {"c", "d"}, {"a", "d"}])]
     [['a', 'b', 'd'], ['b', 'c', 'd']]
@@ -287,17 +254,21 @@ def elimination_cliques(
     given = list(sets)
     names = sorted(set().union(*given))
     place = {name: i for i, name in enumerate(names)}
-    masks = [sum(1 << place[name] for name in given_set) for given_set in given]
 
     def named(mask: Mask) -> frozenset[str]:
         return frozenset([names[i] for i in vertices_of(mask)])
 
+    masks = [sum(1 << place[name] for name in given_set) for given_set in given]
     cliques = eliminated(masks, allowed and (lambda mask: allowed(named(mask))))
     return None if cliques is None else list(map(named, cliques))
 
 
 def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = None) -> list[Mask] | None:
-    """The same of sets of numbers, each as a mask with a bit for each number; ties by number.
+    """Cliques of a chordal graph in which each given set is a clique, each an allowed one; None if none was found.
+
+    Of the vertices whose clique is allowed the one that adds the fewest edges is taken out, ties by number. All maximal
+    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). If not all cliques are allowed,
+    None proves nothing: another order may do.
 
     >>> [bin(clique) for clique in eliminated([0b0011, 0b0110, 0b1100, 0b1001])]
     ['0b1011', '0b1110']
@@ -308,30 +279,19 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
         remaining |= mask
         for vertex in vertices_of(mask):
             closed[vertex] = closed.get(vertex, 0) | mask
-    if allowed is None and set(closed.values()) == {remaining}:  # small collections often are such
-        return [remaining]
     fill = {vertex: _fill(closed, vertex) for vertex in vertices_of(remaining)}
-    waiting = sorted((edges, vertex) for vertex, edges in fill.items())  # a heap, since it ascends
     cliques = []
     while remaining:
-        chosen, passed = None, []
-        while chosen is None and waiting:
-            edges, vertex = entry = heappop(waiting)
-            if not remaining >> vertex & 1 or edges != fill[vertex]:  # of a vertex's entries that counts which is true
-                continue
-            if allowed is None or allowed(closed[vertex]):
-                chosen = vertex
-            else:
-                passed.append(entry)
-        if chosen is None:
+        allowed_vertices = [vertex for vertex in fill if allowed is None or allowed(closed[vertex])]
+        if not allowed_vertices:
             return None
-        for entry in passed:
-            heappush(waiting, entry)
+        chosen = min(allowed_vertices, key=lambda vertex: (fill[vertex], vertex))
         clique = closed[chosen]
         cliques.append(clique)
         if clique == remaining:  # what would follow are its subsets
             break
         remaining ^= 1 << chosen
+        del fill[chosen]
         changed = 0
         for vertex in vertices_of(clique ^ 1 << chosen):
             # What gets new neighbours has them in common with each of its own.
@@ -339,7 +299,6 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
             closed[vertex] = (closed[vertex] | clique) ^ 1 << chosen
         for vertex in vertices_of(changed & remaining):
             fill[vertex] = _fill(closed, vertex)
-            heappush(waiting, (fill[vertex], vertex))
     return cliques
 
 

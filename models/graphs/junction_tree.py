@@ -6,10 +6,9 @@ satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Model
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from heapq import heappop, heappush
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -28,57 +27,33 @@ if TYPE_CHECKING:
 
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
     """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
-    distinct = set(masks) - {0}
-    if len(distinct) < 2:
-        return list(distinct)
     maximal: list[Mask] = []
-    first_vertices = 0
-    for mask in distinct:
-        first_vertices |= mask & -mask
-    holding: defaultdict[int, list[Mask]] = defaultdict(
-        list
-    )  # by a vertex that is the first of some, the maximal masks
-    for mask in sorted(distinct, key=lambda m: (-m.bit_count(), m)):
-        for larger in holding[(mask & -mask).bit_length() - 1]:
-            if not mask & ~larger:
-                break
-        else:
+    holding: defaultdict[Mask, list[Mask]] = defaultdict(list)  # by vertex
+    for mask in sorted(set(masks) - {0}, key=lambda mask: (-mask.bit_count(), mask)):
+        if all(mask & ~larger for larger in holding[mask & -mask]):
             maximal.append(mask)
-            for vertex in vertices_of(mask & first_vertices):
-                holding[vertex].append(mask)
+            for vertex in vertices_of(mask):
+                holding[1 << vertex].append(mask)
     return maximal
 
 
-def _spanning_tree(domain: Domain, cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
-    """Prim's algorithm from the first clique: the order in which cliques join, and whom each one joins (-1: none).
+def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
+    """Prim's algorithm from the first clique: the order in which cliques join, and the place of the parent of each, or -1.
 
     Of equal overlaps the earlier clique joins, and it joins the one that joined first.
     """
-    clique_places = [tuple(domain.places(clique)) for clique in cliques]
-    holding: defaultdict[int, set[int]] = defaultdict(set)  # by attribute, the cliques with it that have not joined
-    for i, places in enumerate(clique_places):
-        for attribute in places:
-            holding[attribute].add(i)
-    best = [0] * len(cliques)
-    parent_of = [-1] * len(cliques)
-    place: dict[int, int] = {}
-    # A heap, since it ascends: minus the overlap, and the clique; of a clique's entries the one with most overlap counts.
-    waiting = [(0, i) for i in range(len(cliques))]
+    overlaps, parents = [0] * len(cliques), [-1] * len(cliques)
+    order: list[int] = []
+    waiting = list(range(len(cliques)))
     while waiting:
-        _, chosen = heappop(waiting)
-        if chosen in place:
-            continue
-        place[chosen] = len(place)
-        near: set[int] = set()
-        for attribute in clique_places[chosen]:
-            holding[attribute].discard(chosen)
-            near |= holding[attribute]
-        for i in near:
-            overlap = (cliques[i] & cliques[chosen]).bit_count()
-            if overlap > best[i]:
-                best[i], parent_of[i] = overlap, chosen
-                heappush(waiting, (-overlap, i))
-    return list(place), [place.get(parent_of[chosen], -1) for chosen in place]
+        chosen = max(waiting, key=overlaps.__getitem__)
+        waiting.remove(chosen)
+        clique = cliques[chosen]
+        for i in waiting:
+            if (shared := cliques[i] & clique) and (overlap := shared.bit_count()) > overlaps[i]:
+                overlaps[i], parents[i] = overlap, len(order)
+        order.append(chosen)
+    return order, [parents[chosen] for chosen in order]
 
 
 @dataclass(frozen=True)
@@ -98,7 +73,7 @@ class JunctionTree:
         maximal = maximal_masks(masks)
         if len(maximal) == 1:
             return cls(domain, (maximal[0],), (-1,))
-        order, parents = _spanning_tree(domain, maximal)
+        order, parents = _spanning_tree(maximal)
         tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
         excess = sum(c.bit_count() for c in tree.cliques) - sum(s.bit_count() for s in tree.separators)
         if excess != tree.vertices.bit_count():
@@ -117,10 +92,7 @@ class JunctionTree:
     @cached_property
     def vertices(self) -> Mask:
         """All induced attributes that some clique holds."""
-        union = 0
-        for clique in self.cliques:
-            union |= clique
-        return union
+        return reduce(or_, self.cliques, 0)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -159,80 +131,46 @@ class JunctionTree:
         return graph
 
 
+# Growing: a margin M that no clique holds can join a junction tree exactly when, in each part of the cliques that is
+# linked by vertices outside M, some clique holds all that the part shares with M. In a junction tree with M the part is
+# one subtree, and the clique beside M holds what they share. Conversely the part is a subtree of the tree before, since
+# all cliques on a path between two that share a vertex outside M have that vertex, and M joins it at that clique.
+
+
 def decomposable_part(margins: Iterable[Mask]) -> tuple[Mask, ...]:
     """Each of the margins that has a junction tree together with those taken before it, in their order, without repeats."""
-    part = _Growing()
-    return tuple(mask for mask in dict.fromkeys(margins) if part.takes(mask))
+    part, cliques, connected = [], list[Mask](), list[Mask]()
+    for margin in dict.fromkeys(margins):
+        if not _hangs(margin, cliques):
+            joined = [vertices for vertices in connected if vertices & margin]
+            shared = [margin & vertices for vertices in joined]
+            if any(two.bit_count() == 2 and (two == margin or not _hangs(two, cliques)) for two in shared):
+                continue  # seen at once of most pairs: a path between the two makes a cycle
+            others = [clique for clique in cliques if clique & ~margin]
+            if not all(_hangs(margin & reduce(or_, group), group) for group in _linked(others, margin)):
+                continue
+            cliques = [*others, margin]
+            connected = [vertices for vertices in connected if not vertices & margin] + [reduce(or_, joined, margin)]
+        part.append(margin)
+    return tuple(part)
 
 
-class _Growing:
-    """Maximal cliques that have a junction tree, which is known as its edges, and grows by one margin at a time.
-
-    Margins have a junction tree exactly when a maximum spanning tree of the maximal ones, weighted by the size of their
-    intersections, weighs `sum |clique| - |union|`. One more clique changes such a tree by its own edges only: of the others
-    none comes in that was not there, since the path of the tree between its ends is at least as heavy as before.
-    """
-
-    def __init__(self) -> None:
-        self._cliques: list[Mask] = []
-        self._edges: list[tuple[Mask, Mask]] = []
-        self._components: list[Mask] = []
-
-    def takes(self, margin: Mask) -> bool:
-        """Take a margin in, unless there would be no junction tree any more; whether it was."""
-        if not self._may_join(margin):
-            return False
-        if any(not margin & ~clique for clique in self._cliques):
-            return True
-        kept_cliques = [clique for clique in self._cliques if clique & ~margin]
-        edges = {(margin if not a & ~margin else a, margin if not b & ~margin else b) for a, b in self._edges}
-        edges |= {(margin, clique) for clique in kept_cliques if clique & margin}
-        tree, weight = _heaviest(edge for edge in edges if edge[0] != edge[1])
-        cliques = [*kept_cliques, margin]
-        if sum(map(int.bit_count, cliques)) - weight != _united(cliques).bit_count():
-            return False
-        self._cliques, self._edges = cliques, tree
-        joined = [component for component in self._components if component & margin]
-        self._components = [component for component in self._components if not component & margin]
-        self._components.append(margin | _united(joined))
-        return True
-
-    def _may_join(self, margin: Mask) -> bool:
-        """Whether it is worth looking closer: two vertices of a connected part that are not adjacent cannot be joined alone,
-        since what connects them makes a cycle with their edge, or a triangle that no margin shows.
-        """
-        for component in self._components:
-            shared = margin & component
-            if shared.bit_count() == 2 and not any(not shared & ~clique for clique in self._cliques):
-                return False
-        return True
+def _hangs(shared: Mask, masks: Iterable[Mask]) -> bool:
+    return any(not shared & ~mask for mask in masks)
 
 
-def _united(masks: Iterable[Mask]) -> Mask:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
-
-
-def _heaviest(edges: Iterable[tuple[Mask, Mask]]) -> tuple[list[tuple[Mask, Mask]], int]:
-    """The edges of a maximum spanning forest, weighted by the size of the intersections, and what it weighs (Kruskal)."""
-    root: dict[Mask, Mask] = {}
-
-    def root_of(clique: Mask) -> Mask:
-        while (above := root.setdefault(clique, clique)) != clique:
-            root[clique] = root[above]
-            clique = above
-        return clique
-
-    edges_kept, weight = [], 0
-    for a, b in sorted(edges, key=lambda edge: (-(edge[0] & edge[1]).bit_count(), edge)):
-        first, second = root_of(a), root_of(b)
-        if first != second:
-            root[first] = second
-            edges_kept.append((a, b))
-            weight += (a & b).bit_count()
-    return edges_kept, weight
+def _linked(masks: Iterable[Mask], without: Mask = 0) -> Iterator[list[Mask]]:
+    """The masks in groups that are linked by what they share beyond some vertices."""
+    waiting = list(masks)
+    while waiting:
+        group = [waiting.pop()]
+        near = group
+        while near:
+            linked = reduce(or_, near) & ~without
+            near = [mask for mask in waiting if mask & linked]
+            waiting = [mask for mask in waiting if not mask & linked]
+            group += near
+        yield group
 
 
 # Collapsing: the smallest part of a decomposable collection that still has the distribution of some attributes.
@@ -248,39 +186,16 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
 
     onto: induced attributes, of which those that no clique holds count for nothing.
     """
-    cliques_left = [tree.cliques[clique] for clique in without_leaves(tree, onto)]
+    cliques: Sequence[Mask] = tree.cliques
     while True:
         once = twice = 0
-        for clique in cliques_left:
+        for clique in cliques:
             twice |= once & clique
             once |= clique
         alone = once & ~twice & ~onto
         if not alone:
-            return frozenset(clique for clique in cliques_left if clique)
-        reduced = {clique & ~alone for clique in cliques_left}
-        cliques_left = [c for c in reduced if not any(c != other and not c & ~other for other in reduced)]
-
-
-def without_leaves(tree: JunctionTree, onto: Mask) -> list[int]:
-    """Which cliques are left without those at the ends of the tree that add nothing asked about to what the rest shares."""
-    neighbors: list[dict[int, Mask]] = [{} for _ in tree.cliques]
-    for child, parent in enumerate(tree.parents):
-        if parent >= 0:
-            neighbors[child][parent] = neighbors[parent][child] = tree.separators[child]
-    stays_in = [True] * len(tree.cliques)
-    ends = [i for i, around in enumerate(neighbors) if len(around) <= 1]
-    while ends:
-        clique = ends.pop()
-        if not stays_in[clique] or len(neighbors[clique]) > 1:
-            continue
-        shared = next(iter(neighbors[clique].values()), 0)
-        if tree.cliques[clique] & onto & ~shared:
-            continue
-        stays_in[clique] = False
-        for other in neighbors[clique]:
-            del neighbors[other][clique]
-            ends.append(other)
-    return [clique for clique, stays in enumerate(stays_in) if stays]
+            return frozenset(clique for clique in cliques if clique)
+        cliques = maximal_masks(clique & ~alone for clique in cliques)
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
@@ -320,22 +235,16 @@ def independences(tree: JunctionTree) -> tuple[Independence, ...]:
     >>> independences(JunctionTree.of(domain, [0b0011, 0b0110, 0b1000]))
     (Independence(parts=(7, 8), given=0), Independence(parts=(1, 4, 8), given=2))
     """
-    graph = InteractionGraph.of(tree.domain, tree.cliques)
-    separators = {s for parent, s in zip(tree.parents, tree.separators) if parent >= 0}
+    separators = {separator for parent, separator in zip(tree.parents, tree.separators) if parent >= 0}
     if tree.parents.count(-1) > 1:
         separators.add(0)
     ordered = sorted(separators, key=lambda separator: (separator.bit_count(), separator))
-    return tuple(Independence(_parts(graph, separator), separator) for separator in ordered)
+    return tuple(Independence(_parts(tree.cliques, separator), separator) for separator in ordered)
 
 
-def _parts(graph: InteractionGraph, without: Mask) -> tuple[Mask, ...]:
-    """The connected parts of a graph once some vertices are gone."""
-    remaining, parts = graph.vertices & ~without, []
-    while remaining:
-        part = graph.reached((remaining & -remaining).bit_length() - 1, without)
-        parts.append(part)
-        remaining &= ~part
-    return tuple(parts)
+def _parts(cliques: Sequence[Mask], without: Mask) -> tuple[Mask, ...]:
+    parts = (reduce(or_, group) & ~without for group in _linked(cliques, without))
+    return tuple(sorted(parts, key=lambda part: part & -part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,10 +331,7 @@ class Collection:
     @cached_property
     def finest_levels(self) -> Mapping[str, int]:
         """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
-        union = 0
-        for mask in self.masks:
-            union |= mask
-        return self.domain.levels(union)
+        return self.domain.levels(reduce(or_, self.masks, 0))
 
     def within(self, mask: Mask) -> "Collection":
         """What the margins say of some induced attributes, with the supports that these hold."""
@@ -459,34 +365,20 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
-    while hanging := next((margin for margin in margins if _hangs(margin, margins, supports)), 0):
-        margins.remove(hanging)
+
+    def is_leaf(margin: Mask) -> bool:
+        others = [other for other in margins if other != margin]
+        shared = margin & reduce(or_, (*others, *supports), 0)
+        return not shared or _hangs(shared, others)
+
+    while leaf := next(filter(is_leaf, margins), 0):
+        margins.remove(leaf)
     parts = []
-    while margins:
-        held = _connected(margins[0], [*margins, *supports])
-        supports_held = [support for support, mask in zip(collection.supports, supports) if mask & held]
-        parts.append(Collection.of(collection.cube, (mask for mask in margins if mask & held), supports_held))
-        margins = [mask for mask in margins if not mask & held]
+    for group in _linked([*margins, *supports]):
+        if held := [margin for margin in margins if margin in group]:
+            held_supports = [support for support, mask in zip(collection.supports, supports) if mask in group]
+            parts.append(Collection.of(collection.cube, held, held_supports))
     return tuple(parts)
-
-
-def _hangs(margin: Mask, margins: Sequence[Mask], supports: Sequence[Mask]) -> bool:
-    """Whether some other margin holds all that this one shares with the rest, or it shares nothing."""
-    others = [other for other in margins if other != margin]
-    shared = 0
-    for other in (*others, *supports):
-        shared |= margin & other
-    return not shared or any(not shared & ~other for other in others)
-
-
-def _connected(start: Mask, masks: Sequence[Mask]) -> Mask:
-    """All induced attributes that overlapping masks link to some."""
-    held, before = start, 0
-    while held != before:
-        before = held
-        for mask in masks:
-            held |= mask if mask & held else 0
-    return held
 
 
 def triangulated_tree(collection: Collection) -> JunctionTree:
