@@ -1,4 +1,4 @@
-"""Sparse tables: `Cells` with a number each, and the contingency table of how many rows fall in each cell."""
+"""Sparse tables: `Cells` with a number each, and the contingency table, which counts the rows of each cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,15 +28,14 @@ _MAX_SPACE = 2**62
 """Packed keys stay below this, so that int64 never overflows."""
 
 _NARROW = 2**31
-"""Keys below this are as narrow as they can be, since narrow ones are made and counted faster."""
+"""Keys below this have the narrowest dtype, since narrow ones are made and counted faster."""
 
 
 def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
     """Return one integer for each row that orders and separates rows as their codes do, and a bound above all of them.
 
-    columns: one array of shape (length,) for each radix, codes below that radix. Where the product of the radices
-    would overflow, the keys so far are replaced by their ranks, which keeps order and identity. The keys are to be
-    compared and counted, not to be calculated with: their dtype is narrow.
+    columns: codes below each radix, shape (length,). If the product of the radices would overflow, the keys so far are
+    replaced by their ranks. The keys are to be compared and counted, not to be calculated with: their dtype is narrow.
     """
     keys: CodeArray = np.zeros(length, dtype=np.uint8)
     space = 1
@@ -61,15 +60,6 @@ def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> Cod
     return appended
 
 
-def _unpacked(keys: IndexArray, radices: Sequence[int]) -> list[CodeArray]:
-    """The codes that were packed, one column for each radix."""
-    columns: list[CodeArray] = []
-    for radix in reversed(radices):
-        keys, codes = last_digit(keys, radix)
-        columns.append(codes)
-    return columns[::-1]
-
-
 def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
     """Return keys without their last digit, and that digit in the smallest dtype that holds it.
 
@@ -88,25 +78,24 @@ def is_dense(space: int, length: int) -> bool:
 
 def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     """Return the index of one row of each distinct key, ascending, and for each row the number of its key among them."""
-    number: IndexArray
     if is_dense(space, len(keys)):
         row_of = np.full(space, -1, dtype=np.intp)
         row_of[keys] = np.arange(len(keys))
         present = np.flatnonzero(row_of >= 0)
-        number = np.empty(space, dtype=np.intp)
-        number[present] = np.arange(len(present))
-        return row_of[present], number[keys]
+        rows = row_of[present]
+        row_of[present] = np.arange(len(present))
+        return rows, row_of[keys]
     order = np.argsort(keys)
     ordered = keys[order]
     begins = np.ones(len(keys), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
-    number = np.empty(len(keys), dtype=np.intp)
+    number: IndexArray = np.empty(len(keys), dtype=np.intp)
     number[order] = np.cumsum(begins) - 1
     return order[begins], number
 
 
 def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
-    """For each distinct key, ascending: the index of one row that has it, and the sum of its rows' weights."""
+    """Return for each distinct key, ascending, the index of one row that has it, and the sum of its rows' weights."""
     rows, numbers = group(keys, space)
     return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
 
@@ -114,16 +103,16 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray,
 def shared_keys(
     one: list[CodeArray], other: list[CodeArray], radices: list[int], sizes: tuple[int, int]
 ) -> tuple[CodeArray, CodeArray]:
-    """Keys that are equal exactly where the shared columns of two tables are equal."""
+    """Return keys that are equal exactly where the shared columns of two tables are equal."""
     both = [np.concatenate((a, b)) for a, b in zip(one, other, strict=True)]
     keys, _ = pack(both, radices, sum(sizes))
     return keys[: sizes[0]], keys[sizes[0] :]
 
 
 def look_up(sought: CodeArray, known: CodeArray) -> tuple[IndexArray, BoolArray]:
-    """Where each sought key stands among known ones, any place if it is not there, and whether it is there.
+    """Return the place of each sought key among known ones, any place if it is not there, and whether it is there.
 
-    Known keys are distinct and ascend; no key is below 0.
+    Known keys are distinct and ascend. No key is below 0.
     """
     if not len(known):
         return np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool)
@@ -138,7 +127,7 @@ def look_up(sought: CodeArray, known: CodeArray) -> tuple[IndexArray, BoolArray]
 
 
 def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
-    """All pairs of positions with equal keys, grouped by the first one in order: arrays of equal length.
+    """Return all pairs of positions with equal keys, grouped by the first one in order: arrays of equal length.
 
     O((n + m) log m + pairs).
     """
@@ -164,18 +153,17 @@ def _matches(keys: CodeArray, ordered: CodeArray) -> tuple[IndexArray, IndexArra
 class Cells:
     """Cells of a margin, in any order, with a number each: rows, expected rows or weights. Other cells have none.
 
-    codes: one array for each attribute of `attributes` (the domain's order), shape (cells,), the value's code at the
-    margin's level, in range. counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises
-    DomainMismatchError for codes of another length, and for a number that is negative, infinite or nan.
+    codes: for each of `attributes`, in the domain's order, the codes at the margin's level, in range, shape (cells,).
+    counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises DomainMismatchError for
+    codes of another length, and for a number that is negative, infinite or nan.
 
-    Cells have an algebra: `rolled_up` sums over attributes, `*` joins on what two share, `/` divides by coarser cells,
-    `refined` splits values, `[]` selects.
+    Cells have an algebra: `rolled_up` sums over attributes, `join` multiplies what agrees, `[]` selects.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
     >>> both = Cells.of(domain, {"sex": 0, "smoker": 0}, {"sex": np.array([0, 1]), "smoker": np.array([0, 0])}, [6, 2])
-    >>> (both / both.rolled_up({"smoker": 0})).counts.tolist()
-    [0.75, 0.25]
+    >>> both.rolled_up({"smoker": 0}).counts.tolist()
+    [8]
     """
 
     domain: Domain
@@ -241,9 +229,9 @@ class Cells:
         return self.domain.hierarchy(attribute).lift(margin_level, level)[codes]
 
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
-        """The columns of a coarser margin in the domain's order, and the number of values of each.
+        """The columns of a margin in the domain's order, and the sizes of their levels.
 
-        Raises DomainMismatchError when the margin has an attribute that is not shown here, or not at that level.
+        Raises DomainMismatchError for a margin that is not coarser.
         """
         self._require(margin)
         attributes = sorted(margin, key=self.domain.index)
@@ -253,8 +241,7 @@ class Cells:
     def _require(self, margin: Mapping[str, int]) -> None:
         """Raise DomainMismatchError unless a margin is coarser."""
         for attribute in sorted(margin, key=self.domain.index):
-            level = margin[attribute]
-            if attribute not in self.margin or self.margin[attribute] > level:
+            if self.margin.get(attribute, np.inf) > (level := margin[attribute]):
                 raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
 
     def labels(self, cell: int) -> dict[str, str]:
@@ -270,17 +257,14 @@ class Cells:
         return look_up(*shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse))))
 
     def positions_in(self, coarse: "Cells") -> IndexArray:
-        """For each cell the place of the coarser cell that it falls into: shape (cells,).
-
-        coarse: distinct and ascending. Raises ContradictionError when it lacks such a cell.
-        """
+        """The place of the coarser cell of each cell, as `look_up`. Raises ContradictionError if one is not there."""
         places, is_present = self.look_up(coarse)
         if not is_present.all():
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
         return places
 
     def counts_in(self, cells: "Cells") -> NDArray[Any]:
-        """For each of some cells, none coarser, the number of the cell here that it falls into, 0 where there is none.
+        """The number of the cell here that each of some finer cells falls into, 0 where there is none.
 
         The cells here must be distinct and ascend.
         """
@@ -313,7 +297,7 @@ class Cells:
     def join(self, other: "Cells", most: float = np.inf) -> "Cells":
         """The cells that agree on what both show, at the finer level of each attribute; numbers are multiplied.
 
-        Raises TooManyCellsError where there are more than so many.
+        Raises TooManyCellsError for more than `most` cells.
         """
         keys = self.keys_with(other)
         if most < np.inf and match_size(*keys) > most:
@@ -324,25 +308,6 @@ class Cells:
             if self.margin[attribute] <= levels.get(attribute, self.margin[attribute]):
                 levels[attribute], codes[attribute] = self.margin[attribute], column[first]
         return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
-
-    def __mul__(self, other: "Cells") -> "Cells":
-        """The join."""
-        return self.join(other)
-
-    def __truediv__(self, other: "Cells") -> "Cells":
-        """The same cells, the number of each divided by that of the coarser cell that it falls into; 0 / 0 is 0."""
-        divisors = other.counts_in(self)
-        return self.with_counts(np.divide(self.counts, divisors, out=np.zeros(len(self)), where=divisors > 0))
-
-    def refined(self, attribute: str, level: int) -> "Cells":
-        """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
-        hierarchy = self.domain.hierarchy(attribute)
-        margin_level = self.margin.get(attribute, hierarchy.height)
-        if margin_level <= level:
-            return self
-        parents = hierarchy.lift(level, margin_level)
-        share = hierarchy.leaf_counts(level) / hierarchy.leaf_counts(margin_level)[parents]
-        return self * Cells(self.domain, {attribute: level}, (np.arange(len(parents)),), share)
 
 
 def entropy(counts: CountArray) -> float:
@@ -399,10 +364,10 @@ class ContingencyTable(Cells):
         """From rows with positive weights, by their codes at the levels of a mask and their keys."""
         keys, space = packed
         radices = [domain.cell_count(mask & part) for part in domain.attribute_masks if mask & part]
-        if is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
+        if radices and is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
             totals = np.bincount(keys, weights, minlength=space)
             present = np.flatnonzero(totals > 0)
-            columns, counts = _unpacked(present, radices), totals[present].astype(np.int64)
+            columns, counts = np.unravel_index(present, radices), totals[present].astype(np.int64)
         else:
             rows, counts = tally(keys, space, weights)
             columns = [column[rows] for column in columns]
@@ -462,36 +427,32 @@ class ContingencyTable(Cells):
 
     @cached_property
     def _known_keys(self) -> dict[Mask, CodeArray]:
-        """Keys of coarser margins, as far as there is room for them."""
         return {}
 
     def _keys(self, mask: Mask) -> CodeArray:
-        """Keys that are positions among all cells of a margin that is not empty; remembered."""
-        keys = self._known_keys.get(mask)
-        if keys is None:
-            keys = self._made_keys(mask)
+        """Keys that are positions among all cells of a margin that is not empty; remembered as long as there is room."""
+        if (keys := self._known_keys.get(mask)) is None:
+            keys, _ = self.keys(mask)
             if (len(self._known_keys) + 1) * keys.nbytes > _REMEMBERED:
                 self._known_keys.clear()
             self._known_keys[mask] = keys
         return keys
 
-    def _made_keys(self, mask: Mask) -> CodeArray:
-        place = self.domain.last_place(mask)
+    def keys(self, mask: Mask) -> tuple[CodeArray, int]:
+        """A key of the cell of a coarser margin that each cell falls into, and a bound, as `pack` gives them.
+
+        Searches ask for margins in turn that differ in their last attribute alone, so keys of all others are remembered.
+        """
+        cell_count = self.domain.cell_count
+        if not mask or cell_count(mask) >= _NARROW:
+            return pack(*self.columns(self.domain.margin(mask)), len(self))
+        *_, place = self.domain.places(mask)
         last = mask & self.domain.attribute_masks[place]
         if others := mask & ~last:
-            return _appended(self._keys(others), self._keys(last), *map(self.domain.cell_count, (last, others)))
-        return self.column(self.domain.attributes[place], self.domain.hierarchies[place].height - last.bit_count())
-
-    def keys(self, mask: Mask) -> tuple[CodeArray, int]:
-        """For each cell a number of the cell of a coarser margin that it falls into, and a bound, as `pack` has them.
-
-        mask: valid, and nothing that this table does not show. Searches ask for margins in turn that differ in their
-        last attribute alone, so keys of all others are remembered.
-        """
-        space = self.domain.cell_count(mask)
-        if not mask or space >= _NARROW:
-            return pack(*self.columns(self.domain.margin(mask)), len(self))
-        return self._made_keys(mask), space
+            keys = _appended(self._keys(others), self._keys(last), cell_count(last), cell_count(others))
+        else:
+            keys = self.column(self.domain.attributes[place], self.domain.hierarchies[place].height - last.bit_count())
+        return keys, cell_count(mask)
 
     def counts_at(self, mask: Mask) -> CountArray:
         """The counts of the nonempty cells of a coarser margin, without the cells."""
@@ -514,8 +475,8 @@ class ContingencyTable(Cells):
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""
-        length = len(next(iter(codes.values()), np.zeros(1)))
-        return self.counts_in(Cells.of(self.domain, self.margin, codes, np.ones(length)))
+        ones = np.ones(len(next(iter(codes.values()), [0])))
+        return self.counts_in(Cells.of(self.domain, self.margin, codes, ones))
 
     def cells(self) -> Iterator[tuple[tuple[str, ...], int]]:
         """Labels and count of each cell, in order."""

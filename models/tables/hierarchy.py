@@ -636,10 +636,6 @@ class Domain:
             yield place
             mask &= ~self.attribute_masks[place]
 
-    def last_place(self, mask: Mask) -> int:
-        """The position of the last attribute that a mask, not 0, of this domain shows."""
-        return self._attribute_of[mask.bit_length() - 1]
-
     @cached_property
     def _cell_counts(self) -> dict[Mask, int]:
         return {}
