@@ -9,7 +9,6 @@ from math import prod
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, x_log_x
 from models.errors import DomainMismatchError, ExtensionError
@@ -17,32 +16,25 @@ from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.hierarchy import Domain, Mask
 
-_LARGE = 1 << 13
-"""Cells from which on a table is too large to be counted again for each of its margins."""
+_LARGE, _SMALL = 1 << 13, 1 << 12
+"""Cells from which on a table is too large to be counted for each of its margins, and up to which it is counted at once."""
 
-_SMALL = 1 << 12
-"""Cells up to which a table is counted sooner than a smaller one is looked for."""
-
-_FEWER = 8
-"""A table between two others is worth its count where it has at least so many times fewer cells than the finer one."""
-
-_KEPT = 2
-"""Tables between have together at most so many times the cells of the largest table that was given."""
+_FEWER, _KEPT = 8, 2
+"""An intermediate table is worth its count if it has so many times fewer cells than the finer one; together they have at
+most `_KEPT` times the cells of the largest given table.
+"""
 
 _ANCESTORS = 256
-"""Tables among which one to count from is looked for, besides those given and those between: more take longer to look at."""
+"""Most tables that a count looks for an ancestor among, besides given and intermediate ones."""
 
-_VALUE_PAIRS_PER_COUNT = 128
-"""Counting this many pairs of values by bit sets takes about as long as counting one pair of columns."""
-
-_ROWS_PER_CELL = 4
-"""Up to so many it is faster to count all pairs of values at once, row by row."""
+_VALUE_PAIRS_PER_COUNT, _ROWS_PER_CELL = 128, 4
+"""All pairs of values are counted at once if that is faster: up to so many for each pair of attributes, and rows a cell."""
 
 CHANCE = 0.5
-"""Nats, divided by the people, that a free parameter gains by chance on average; what it costs by default."""
+"""Nats, divided by the number of rows, that a free parameter gains by chance on average; its default price."""
 
 DOUBTFUL = 2.0
-"""Times the price at which a parameter must pay for an edge that no association of its two attributes speaks for: at
+"""Times the price at which a parameter must pay for an edge that no association of its two attributes supports: at
 1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
 """
 
@@ -63,15 +55,10 @@ class CountSource(Protocol):
         """Whether a margin has few enough cells for its table."""
 
 
-class Score(Protocol):
-    """Any function of this shape: how well the counts of a clique speak for it, in nats over all rows; more is better.
-
-    A model's score is the sum over its cliques less that over its separators.
-    """
-
-    def __call__(self, counts: CountArray, cells: int, /) -> float:
-        """The score of a margin. counts: of its cells that have rows, in no order. cells: how many there are in all."""
-
+Score = Callable[[CountArray, int], float]
+"""Returns the score of a margin, in nats over all rows, from the counts of its cells that have rows, in no order, and the
+number of all its cells; more is better. A model's score is the sum over its cliques less that over its separators.
+"""
 
 Parameters = Callable[["DataCube", Mask], int]
 """The cells of a margin that are parameters of a model with that margin."""
@@ -92,8 +79,7 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
 
     With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count.
     Over the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level,
-    so these tables take no parameter, and a margin of two attributes (g - 1)(h - 1): what chance gains is of what they
-    tell of each other, and goes by which values occur, not by which occur together.
+    so these tables take no parameter, and a margin of two attributes takes (g - 1)(h - 1).
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
@@ -131,16 +117,13 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._ancestors: list[tuple[int, int, Mask, ContingencyTable]] = []
-        """Those to count from, the smallest first, of equals the one that came first; with their masks."""
-        for table in self._tables.values():
-            self._count_from(table)
+        self._ancestors = sorted(self._tables.values(), key=len)  # to count from
         self._latest: tuple[Mask, CountArray] | None = None
-        """What was counted last: who judges a margin mostly asks for its entropy next."""
+        """The last counts: a constraint on a margin is mostly followed by a question for its entropy."""
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._pairs: FloatArray | None = None
-        """The entropies of all pairs of attributes at base values, where they were learned; i, j with j below i."""
+        """The entropies of all pairs of attributes at base values, if they were learned; to be read below the diagonal."""
         self._complexities: dict[Mask, float] = {}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
@@ -157,46 +140,42 @@ class DataCube:
         """Whether some table at hand is at least as fine."""
         return any(mask & ~table == 0 for table in self._tables)
 
-    def _count_from(self, table: ContingencyTable) -> None:
-        insort(self._ancestors, (len(table), len(self._ancestors), table.mask, table))
-
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        smallest = next((table for _, _, ancestor, table in self._ancestors if not mask & ~ancestor), None)
+        smallest = next((table for table in self._ancestors if not mask & ~table.mask), None)
         if smallest is None and self._source is not None:
             counted = self._source.table(self.domain.margin(mask))
             smallest = self._tables.setdefault(counted.mask, counted)
-            self._count_from(smallest)
+            insort(self._ancestors, smallest, key=len)
         if smallest is None:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
-        while (between := self._between(mask, smallest)) is not None:
+        while (between := self._between(mask, smallest)) != mask:
             smallest = self._tables[between] = smallest.rolled_up_to(between)
-            self._count_from(smallest)
+            insort(self._ancestors, smallest, key=len)
             self._spare_cells -= len(smallest)
         return smallest
 
-    def _between(self, mask: Mask, finer: ContingencyTable) -> Mask | None:
-        """A margin worth counting on the way from a large table to a coarser one, for the sake of similar margins.
+    def _between(self, mask: Mask, finer: ContingencyTable) -> Mask:
+        """An intermediate margin worth caching: small, and finer than `mask`; else `mask`.
 
         It refines the coarser margin as long as few enough cells are possible: first its own attributes, by the step that
-        leaves the fewest cells, then further attributes, those of the fewest values first. None where no step fits.
+        leaves the fewest cells, then further attributes, those of the fewest values first.
         """
-        domain = self.domain
+        cell_count, between = self.domain.cell_count, mask
         most = min(len(finer) // _FEWER, self._spare_cells)
-        if len(finer) < _LARGE or domain.cell_count(mask) > most:
-            return None
-        between, parts = mask, [part for part in domain.attribute_masks if part & finer.mask]
+        if len(finer) < _LARGE or cell_count(mask) > most:
+            return mask
+        parts = [part for part in self.domain.attribute_masks if part & finer.mask]
         own = [part for part in parts if part & mask]
         while steps := [step for part in own if (step := ((between & part) + (part & -part)) & part & finer.mask)]:
-            step = min(steps, key=lambda bit: domain.cell_count(between | bit))
-            if domain.cell_count(between | step) > most:
+            finest = between | min(steps, key=lambda step: cell_count(between | step))
+            if cell_count(finest) > most:
                 break
-            between |= step
-        others = [part & finer.mask for part in parts if not part & mask]
-        for part in sorted(others, key=domain.cell_count):
-            if domain.cell_count(between | part) > most:
+            between = finest
+        for part in sorted((part & finer.mask for part in parts if not part & mask), key=cell_count):
+            if cell_count(between | part) > most:
                 break
             between |= part
-        return between if between != mask else None
+        return between
 
     def table(self, mask: Mask) -> ContingencyTable:
         """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
@@ -204,7 +183,7 @@ class DataCube:
             ancestor = self._ancestor(mask)
             table = self._tables.setdefault(mask, ancestor.rolled_up_to(mask))
             if len(self._ancestors) < _ANCESTORS and len(ancestor) > _SMALL:
-                self._count_from(table)
+                insort(self._ancestors, table, key=len)
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:
@@ -223,28 +202,26 @@ class DataCube:
         """What a margin counts where a search prices models: over cliques less separators, the free parameters.
 
         By a score, what the score of a margin lacks of the log-likelihood of its rows, in nats a row, so that the
-        divergence and the complexity of a model together are its score, up to a constant. Where only interactions are
+        divergence and the complexity of a model together are its score, up to a constant. If only interactions are
         parameters, that of its single attributes is subtracted: every attribute may keep its table, whatever its score.
         """
+        complexity = self._complexity(mask)
         if self.score is not None and self.parameters is interactions:
-            single = sum(self._complexity(mask & part) for part in self.domain.attribute_masks if mask & part)
-            return self._complexity(mask) - single
-        return self._complexity(mask)
+            complexity -= sum(self._complexity(mask & part) for part in self.domain.attribute_masks if mask & part)
+        return complexity
 
     def _complexity(self, mask: Mask) -> float:
-        complexity = self._complexities.get(mask)
-        if complexity is None:
+        if (complexity := self._complexities.get(mask)) is None:
             complexity = self.cell_count(mask) - 1 if self.score is None else self._lacking(self.score, mask)
             self._complexities[mask] = complexity
         return complexity
 
     def _lacking(self, score: Score, mask: Mask) -> float:
         """What a score lacks of the log-likelihood. Raises ExtensionError for a score that is no number."""
+        if not mask:
+            return 0.0
         scores = []
-        for counts, cells in (
-            (np.array([self.total], dtype=np.int64), 1),
-            (self.counts(mask), self.domain.cell_count(mask)),
-        ):
+        for counts, cells in ((np.array([self.total]), 1), (self.counts(mask), self.domain.cell_count(mask))):
             number = score(counts, cells)
             is_number = isinstance(number, int | float | np.number)
             if not is_number or not np.isfinite(number):
@@ -253,7 +230,7 @@ class DataCube:
                     f"{'one that is not finite' if is_number else type(number).__name__}"
                 )
             scores.append(float(number))
-        return (scores[0] - scores[1]) / max(self.total, 1) - self.entropy(mask) if mask else 0.0
+        return (scores[0] - scores[1]) / max(self.total, 1) - self.entropy(mask)
 
     @property
     def is_bounded_by_divergence(self) -> bool:
@@ -267,18 +244,16 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
-            places = list(self.domain.places(mask))
-            if (
-                self._pairs is not None
-                and len(places) == 2
-                and mask == sum(self.domain.attribute_masks[i] for i in places)
-            ):
-                self._entropies[mask] = float(self._pairs[places[1], places[0]])
-            elif (source := self._source_of_more(mask)) is not None:
-                self._entropies[mask] = source.entropy(self.domain.margin(mask))
-            else:
-                self._entropies[mask] = entropy(self.counts(mask))
+            self._entropies[mask] = self._computed_entropy(mask)
         return self._entropies[mask]
+
+    def _computed_entropy(self, mask: Mask) -> float:
+        if self._pairs is not None:
+            places = list(self.domain.places(mask))
+            if len(places) == 2 and mask == sum([self.domain.attribute_masks[place] for place in places]):
+                return float(self._pairs[places[1], places[0]])
+        source = self._source_of_more(mask)
+        return entropy(self.counts(mask)) if source is None else source.entropy(self.domain.margin(mask))
 
     def least_count(self, mask: Mask) -> int:
         """The least count of the nonempty cells of a margin; 0 where there are none."""
@@ -294,23 +269,21 @@ class DataCube:
         return source if mask == self._base or not source.can_hold(self.domain.margin(mask)) else None
 
     def learn_pairs(self) -> None:
-        """Compute and keep the entropies of all pairs of attributes at base values, where doing so at once is faster: when
-        few rows are equal and attributes have few values.
+        """Compute and keep the entropies of all pairs of attributes at base values, if that is faster at once: few rows
+        are equal, and attributes have few values.
         """
-        domain = self.domain
-        sizes = [hierarchy.size(0) for hierarchy in domain.hierarchies]
-        pairs = len(sizes) * (len(sizes) - 1) // 2
-        if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * pairs:
+        sizes = [hierarchy.size(0) for hierarchy in self.domain.hierarchies]
+        if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * len(sizes) * (len(sizes) - 1) // 2:
             return
         table = self.table(self._base)
         if self.total <= _ROWS_PER_CELL * len(table):
             self._pairs = pair_entropies([np.repeat(column, table.counts) for column in table.codes], sizes, self.total)
 
     def independent_pairs(self) -> tuple[FloatArray, IndexArray] | None:
-        """For each two attributes at base values that are independent, what a margin of both saves of the KL divergence, in
-        nats, and its free parameters: arrays of shape (attributes, attributes), to be read at i, j with j below i.
+        """For each two attributes at base values what a margin of both saves of the KL divergence, in nats, if they are
+        independent, and its free parameters: arrays of shape (attributes, attributes), to be read below the diagonal.
 
-        None where the pairs have not been learned, or free parameters are not those of all cells.
+        None unless pairs have been learned and the free parameters are those of all cells.
         """
         if self._pairs is None or self.parameters is not nominal or self.score is not None:
             return None
@@ -334,31 +307,19 @@ class DataCube:
         return self._log_leaves[mask]
 
 
-_WORD = 64
-
-
 def pair_entropies(columns: Sequence[CodeArray], sizes: Sequence[int], length: int) -> FloatArray:
-    """Entropies in nats of each two columns together, shape (columns, columns).
+    """Return the entropies in nats of each two columns together, shape (columns, columns).
 
     columns: codes of shape (length,), below the size of each; every row counts once. Takes length / 64 * sum(sizes)^2 / 2
     operations, so it pays for many columns of few values.
     """
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    values = _bit_sets(columns, starts, length)
-    together: npt.NDArray[np.float64] = np.zeros((starts[-1], starts[-1]))
-    for i, rows in enumerate(values):
-        together[i, i:] = np.bitwise_count(rows & values[i:]).sum(axis=1, dtype=np.uint32)
+    holds = [np.packbits(column == np.arange(size)[:, None], axis=1) for column, size in zip(columns, sizes)]
+    sets = np.concatenate(holds)  # for each value of each column the rows that hold it, one bit each
+    words = np.pad(sets, ((0, 0), (0, -sets.shape[1] % 8))).view(np.uint64)
+    together = np.zeros((len(words), len(words)))
+    for i, rows in enumerate(words):
+        together[i, i:] = np.bitwise_count(rows & words[i:]).sum(axis=1, dtype=np.uint32)
     together += np.triu(together, 1).T
-    sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts[:-1], axis=0), starts[:-1], axis=1)
+    starts = np.cumsum([0, *sizes[:-1]])
+    sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts, axis=0), starts, axis=1)
     return np.asarray(np.log(max(length, 1)) - sums / max(length, 1))
-
-
-def _bit_sets(columns: Sequence[CodeArray], starts: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
-    """For each value of each column the rows that hold it, one bit each: shape (values, words)."""
-    padded = -(-length // _WORD) * _WORD
-    sets = np.empty((starts[-1], padded // _WORD), dtype=np.uint64)
-    for start, end, column in zip(starts, starts[1:], columns):
-        holds = np.zeros((end - start, padded), dtype=np.bool_)
-        holds[:, :length] = column == np.arange(end - start)[:, None]
-        sets[start:end] = np.packbits(holds, axis=1).view(np.uint64)
-    return sets
