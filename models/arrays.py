@@ -20,17 +20,17 @@ IndexArray: TypeAlias = NDArray[np.intp]
 
 
 def smallest_code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned dtype that holds the codes 0 .. size - 1."""
+    """Return the smallest unsigned dtype that holds the codes 0 .. size - 1."""
     return np.min_scalar_type(max(size - 1, 0))
 
 
 def read_only_copy(array: NDArray[Any], dtype: npt.DTypeLike | None = None) -> NDArray[Any]:
-    """A copy that nobody can write to, of another dtype if one is given."""
+    """Return a copy that nobody can write to, of another dtype if one is given."""
     return read_only(np.array(array, dtype=dtype))
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view of the array that nobody can write to; the array itself stays as it is."""
+    """Return a view of the array that nobody can write to; the array itself stays as it is."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -41,7 +41,7 @@ _MOST_ROWS = 2**53
 
 
 def whole_counts(values: npt.ArrayLike) -> CountArray:
-    """Counts of rows, one for each cell, as int64; not copied where they are that already.
+    """Return counts of rows, one for each cell, as int64; a copy only if they are of another dtype.
 
     Raises DomainMismatchError unless they are whole numbers in one dimension, none negative, that add up to less than 2^53.
 
@@ -59,7 +59,7 @@ def whole_counts(values: npt.ArrayLike) -> CountArray:
 
 
 def value_codes(values: npt.ArrayLike, attribute: str, size: int) -> CodeArray:
-    """Codes of an attribute with `size` values, one for each cell; not copied where they have an integer dtype.
+    """Return codes of an attribute with `size` values, one for each cell; a copy only if they have no integer dtype.
 
     Raises DomainMismatchError unless they are whole numbers in 0 .. size - 1, in one dimension.
 
@@ -75,9 +75,9 @@ def value_codes(values: npt.ArrayLike, attribute: str, size: int) -> CodeArray:
 
 
 def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Values as an array of an integer dtype, not copied where they are one already.
+    """Return values as an array of an integer dtype, a copy only if they are none.
 
-    Raises DomainMismatchError, naming the first that is no whole number, or none that int64 holds.
+    Raises DomainMismatchError with the first that is no whole number, or that int64 does not hold.
     """
     array = np.asarray(values)
     if array.dtype.kind in "iu" and array.dtype != np.uint64:
@@ -93,16 +93,15 @@ def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 
 
 def effective_values(vectors: FloatArray) -> FloatArray:
-    """Of each row: shape (classes,)."""
+    """Return the effective number of values, exp(entropy), of each row: shape (classes,)."""
     shares = vectors / vectors.sum(axis=1, keepdims=True)
     return np.asarray(np.exp(-x_log_x(shares).sum(axis=1)), dtype=np.float64)
 
 
 def effective_values_of_products(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Of each product of a row of `first` and one of `second`, value by value: shape (first, second).
+    """Return `effective_values` of each product of a row of `first` and one of `second`: shape (first, second).
 
-    Infinite where it is 0 throughout. From three products of matrices: with v = a b the sum of v ln v is that of
-    (a ln a) b + a (b ln b).
+    Infinite if the product is 0. With v = a b the sum of v ln v is that of (a ln a) b + a (b ln b).
     """
     totals = first @ second.T
     logs = x_log_x(first) @ second.T
@@ -118,10 +117,9 @@ def effective_values_of_products(first: FloatArray, second: FloatArray) -> Float
 
 
 def x_log_x(values: npt.ArrayLike) -> FloatArray:
-    """The product of each value and its natural logarithm, 0 where the value is 0; any shape, the same comes back.
+    """Return the product of each value and its natural logarithm, 0 for 0, in the same shape.
 
-    What `scipy.special.xlogy(x, x)` gives, to the last bit or the one before it, without the import of SciPy, which takes
-    longer than most queries. Of a negative value it is NaN, and NumPy warns.
+    As `scipy.special.xlogy(x, x)`, without the import of SciPy, which takes longer than most queries. NaN below 0.
 
     >>> x_log_x([0, 1, 4]).round(3).tolist()
     [0.0, 0.0, 5.545]

@@ -1,4 +1,4 @@
-"""Deadlines: when work must end, passed down to whatever may take long. Only the floor above knows what time it is."""
+"""Deadlines: when work must end, passed down to all work that may take long. Only the floor above knows the time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,7 @@ def _standing_still() -> float:
 
 @dataclass(frozen=True)
 class Deadline:
-    """When work must end. at: in seconds of the clock. clock: tells the seconds that it is now.
-
-    Whatever asks a function whether it is to stop may be given a deadline instead.
+    """When work must end: `at` in seconds of the clock. As a function, it says whether no time is left.
 
     >>> ten = Deadline(10.0, lambda: 7.0)
     >>> ten.left, ten.is_over, ten(), ten.share(3).left, ten.later(1).left
@@ -51,8 +49,6 @@ class Deadline:
 
     def share(self, parts: float) -> "Deadline":
         """The end of the first of so many parts that have as much time each."""
-        if self.at == inf:
-            return self
         now = self.clock()
         return Deadline(now + max(self.at - now, 0.0) / parts, self.clock)
 
@@ -66,4 +62,4 @@ class Deadline:
 
 
 NEVER = Deadline()
-"""As much time as it takes."""
+"""No deadline."""

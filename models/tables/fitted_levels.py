@@ -1,20 +1,18 @@
-"""Partitions of the values of an attribute that grow coarser step by step, until their groups have rows enough.
+"""Partitions of the values of an attribute that grow coarser step by step, until their groups have enough rows.
 
-For thresholds t_1 < t_2 < ...: as long as the smallest group that has rows has fewer than t_i, it is merged with its
-nearest; what stands then is the partition at t_i. So is a group of several values that has hardly more than t_1 rows, since
-each of them then has fewer (`SEVERAL`, `WITH_APART`). A value without rows needs no merging. It goes along with groups
-that are merged around it, so that a label does not tell by what it lacks which values have rows; it blurs no value that is
-large enough by itself. Equal sizes are told apart by the order of the values, never by that of rows. Each partition nests in
-the next one.
+For thresholds t_1 < t_2 < ...: as long as the smallest group with rows has fewer than t_i, it is merged with its nearest;
+the result is the partition at t_i. A group of several values that has hardly more than t_1 rows is merged, too, since each
+of its values has fewer (`SEVERAL`, `WITH_APART`). A value without rows needs no merging, and joins groups that are merged
+around it, so that a label does not tell by what it lacks which values have rows. Ties are broken by the order of the values,
+never by that of rows. Each partition nests in the next one.
 
 Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
-smallest (by induction: what was merged for a lower threshold holds a value that is rarer still).
+smallest (by induction: a group that was merged for a lower threshold holds a value that is rarer still).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -27,18 +25,18 @@ Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
 SEVERAL, WITH_APART = 1, 4
-"""Rows that a group of several values has beyond the first size at least, and one of some and those without a value.
+"""The least rows beyond the first size of a group of several values, and of a group of some values and missing ones.
 
 Of m values that occur with n rows together none has more than n - m + 1. Two could always be named, and so could missing
-values beside three others; of more none is named, so that missing ones are known to be among five at least.
+values beside three others; of more none is named, so that missing ones are among five at least.
 """
 
 
 def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
-    """One partition for each size, of values that stand in an order: merged with the smaller neighbour, the lower of two.
+    """Return a partition for each size, of values in an order: a group is merged with its smaller neighbour, or the lower.
 
-    counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value that has no
-    place in the order, such as `missing`; where it is too small it is merged with the smallest group.
+    counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value without a
+    place in the order, such as `missing`; if it is too small it is merged with the smallest group.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
@@ -54,12 +52,12 @@ def partitions_in_tree(
     profiles: NDArray[np.number[Any]] | None = None,
     apart: int | None = None,
 ) -> Iterator[Partition]:
-    """One partition for each size, of values in a tree: merged with the group of the deepest common node, the smallest such.
+    """Return a partition for each size, of values in a tree: a group is merged with the smallest of the deepest common node.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
-    columns); with them, of the groups of the deepest common node that is taken which is most alike: with which merged
-    these tables lose least in total variation. apart: a value of rows without one.
+    columns); with them a group is merged with the most alike of the deepest common node, with which these tables lose
+    least in total variation. apart: the value of rows without one.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -74,7 +72,7 @@ def partitions_in_tree(
 class _Groups:
     """Groups of values with rows, each called by the number of its first value.
 
-    outside: a value that has no place among the others, and joins the smallest group where one of the two is too small.
+    outside: a value that has no place among the others, and joins the smallest group if one of the two is too small.
     """
 
     def __init__(self, counts: CountArray, outside: int | None = None, missing: int | None = None) -> None:
@@ -85,15 +83,12 @@ class _Groups:
         self._outside = outside if outside is not None and counts[outside] else None
         self._rows_outside = 0 if outside is None else int(counts[outside])
         self._missing = missing if missing is not None and counts[missing] else None
-        self._smallest = [(rows, name) for name, rows in self.rows.items()]
-        heapify(self._smallest)
+        self._smallest = sorted((rows, name) for name, rows in self.rows.items())  # a heap, since it ascends
 
     def nearest(self, name: int) -> int:
-        """The group that one is merged with."""
         raise NotImplementedError
 
     def absorb(self, name: int, gone: int) -> None:
-        """Note that a group is part of another one now."""
         raise NotImplementedError
 
     def take_along(self) -> None:
@@ -101,7 +96,6 @@ class _Groups:
         raise NotImplementedError
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
-        """The groups once the smallest has so many rows, for each size."""
         for size in sizes:
             # How small the value outside is must follow from no merging: if it joined last, every group would be known
             # to be large enough without it.
@@ -119,7 +113,7 @@ class _Groups:
             yield np.argsort(np.argsort(first))[group]  # numbered by their first values
 
     def _merge_scarce(self, size: int) -> None:
-        """Merge groups of several values that have little more rows than that once more, the last with what is outside."""
+        """Merge groups of several values that have little more rows than `size`, the last one with the value outside."""
         most = size + WITH_APART
         while scarce := [name for name, rows in self.rows.items() if rows < most and rows < size + self._spare(name)]:
             if len(self.rows) == 1:
@@ -163,11 +157,8 @@ class _InOrder(_Groups):
         }
 
     def nearest(self, name: int) -> int:
-        low, high = self._before.get(name), self._after.get(name)
-        if high is None or (low is not None and self.rows[low] <= self.rows[high]):
-            low, high = high, low
-        assert high is not None
-        return high
+        beside = [other for other in (self._before.get(name), self._after.get(name)) if other is not None]
+        return min(beside, key=self.rows.__getitem__)
 
     def absorb(self, name: int, gone: int) -> None:
         del self._before[gone]
@@ -180,20 +171,19 @@ class _InOrder(_Groups):
     def take_along(self) -> None:
         """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
 
-        So where a group begins or ends tells least of its rarest values, which are mostly far from the others.
+        So the ends of a group tell least of its rarest values, which are mostly far from the others.
         """
         names = sorted(self._stretch)
         merged = {name for name in names if len(self.members[name]) - (self._missing in self.members[name]) > 1}
         for low, high in pairwise(names):
             (first, last), (follows, end) = self._stretch[low], self._stretch[high]
-            takers = [name for name in (high, low) if name in merged]
-            if takers and follows > last + 1:
+            if takers := [name for name in (high, low) if name in merged]:
                 taker = min(takers, key=self.rows.__getitem__)
                 self._stretch[taker] = (last + 1, end) if taker == high else (first, follows - 1)
-        if names and names[0] in merged:
-            self._stretch[names[0]] = 0, self._stretch[names[0]][1]
-        if names and names[-1] in merged:
-            self._stretch[names[-1]] = self._stretch[names[-1]][0], len(self._order) - 1
+        for name in {*names[:1], *names[-1:]} & merged:
+            first, last = self._stretch[name]
+            is_last = name == names[-1]
+            self._stretch[name] = 0 if name == names[0] else first, len(self._order) - 1 if is_last else last
         for name, (first, last) in self._stretch.items():
             self.owner[self._order[first : last + 1]] = name
             if self._missing in self.members[name]:
@@ -212,13 +202,11 @@ class _InTree(_Groups):
     ) -> None:
         super().__init__(counts, missing=apart)
         self._empty = np.flatnonzero(counts == 0).tolist()
-        # Of each level the node that all of a group lie under, -1 where they lie under several or the group is gone.
+        # The node of each level that all of a group lie under, -1 if they lie under several or the group is gone.
         self._paths = np.where(counts > 0, paths, -1)
         self._own_paths = paths
         names = np.flatnonzero(counts)
-        self._nobody = names[:0]
-        self._under: dict[tuple[int, int], NDArray[np.intp]] = {}
-        """The groups under each node of each level, and some that are no longer there."""
+        self._under: dict[tuple[int, int], NDArray[np.intp]] = {}  # groups, and some that are no longer there
         for level, nodes in enumerate(paths[:, names]):
             order = np.argsort(nodes, kind="stable")
             found, starts = np.unique(nodes[order], return_index=True)
@@ -229,21 +217,16 @@ class _InTree(_Groups):
 
     def nearest(self, name: int) -> int:
         for node in enumerate(self._paths[:, name].tolist()):
-            under = self._under.get(node, self._nobody)
+            under = self._under.get(node, np.zeros(0, dtype=np.intp))
             under = self._under[node] = under[self._paths[node[0], under] == node[1]]
             others = under[under != name]
             if len(others):
-                sizes = self._sizes[others]
-                lost = np.zeros(len(others)) if self._profiles is None else self._lost(name, others, sizes)
-                return int(others[np.lexsort((others, sizes, np.round(lost, 9)))[0]])
+                sizes, rows, lost = self._sizes[others], self.rows[name], np.zeros(len(others))
+                if self._profiles is not None:
+                    difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
+                    lost = np.round(difference.sum(axis=1) / (rows + sizes), 9)
+                return int(others[np.lexsort((others, sizes, lost))[0]])
         raise AssertionError("all values lie under the root")
-
-    def _lost(self, name: int, others: NDArray[np.intp], sizes: CountArray) -> NDArray[np.float64]:
-        """What the tables of a group and of each other one lose when they are merged."""
-        assert self._profiles is not None
-        rows = self.rows[name]
-        difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
-        return np.asarray(difference.sum(axis=1) / (rows + sizes))
 
     def absorb(self, name: int, gone: int) -> None:
         if self._profiles is not None:
@@ -253,7 +236,7 @@ class _InTree(_Groups):
         self._paths[:, gone] = -1
 
     def take_along(self) -> None:
-        """Put each value without rows into the nearest of the merged groups that it has a node below the root with."""
+        """Put each value without rows into the nearest of the merged groups with which it shares a node below the root."""
         merged = [name for name, members in self.members.items() if len(members) > 1]
         below_root = range(1, max(len(self._paths) - 1, 2))
         smallest: dict[tuple[int, int], int] = {}
@@ -270,12 +253,10 @@ class _InTree(_Groups):
         self._empty = [value for value in self._empty if self.owner[value] == value]
 
 
-FACTOR = Fraction(3, 2)
-"""Each threshold is about so many times the one before; with 45,000 rows and k = 10 that gives some twenty levels."""
-
-
 def thresholds(k: int, rows: int) -> tuple[int, ...]:
-    """Ascending sizes in rows that groups must reach, from k on, at most that of all rows together.
+    """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before.
+
+    With 45,000 rows and k = 10 they are some twenty.
 
     >>> thresholds(10, 100)
     (10, 15, 23, 35, 53, 80)
@@ -286,16 +267,13 @@ def thresholds(k: int, rows: int) -> tuple[int, ...]:
     size = max(k, 1)
     while size <= rows:
         sizes.append(size)
-        size = -(-size * FACTOR.numerator // FACTOR.denominator)
+        size = -(-size * 3 // 2)
     return tuple(sizes)
 
 
 @dataclass(frozen=True)
 class FittedLadder:
-    """How levels of an attribute were fitted to the rows of a table.
-
-    start: the level whose values were merged. k: the first of the thresholds.
-    """
+    """How levels of an attribute were fitted: the level whose values were merged, and the first of the thresholds."""
 
     start: int
     k: int

@@ -1,7 +1,6 @@
 """Generalized cells: counts of rows where each cell has levels of its own, as local recoding leaves them (TZ09).
 
-A contingency table shows an attribute at one level throughout. Here one cell may say `age 23` and another `age 20-29`,
-and the second holds rows that the first could have held: cells may overlap.
+One cell may say `age 23` and another `age 20-29`. The second holds rows that the first could have held: cells may overlap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,15 +26,12 @@ from models.errors import DomainMismatchError
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack, tally
 from models.tables.hierarchy import Domain, Hierarchy
 
-# Taxonomies: the values of a hierarchy at all of its levels, as the numbered nodes of one tree (TZ09 section II).
-#
-# Local recoding gives the rows of one table values of different levels, so a value alone must say its level: its
-# *node* number does. Nodes are numbered level by level, base values first and `*` last.
-
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """The nodes of a hierarchy. Each node is a level and a code; the leaves, its base values, are the nodes 0, 1, ...
+    """The values of a hierarchy at all of its levels, as the nodes of one tree (TZ09 section II).
+
+    Nodes are numbered level by level: the leaves, which are the base values, are the nodes 0, 1, ..., and `*` is the last.
 
     >>> taxonomy = Taxonomy(Hierarchy.from_rows([("flu", "lung", "*"), ("cold", "lung", "*"), ("cyst", "skin", "*")]))
     >>> taxonomy.labels
@@ -97,29 +93,23 @@ class Taxonomy:
         """For each base value its node at a level: shape (leaves,)."""
         return np.asarray(self.hierarchy.lift(0, level), dtype=np.intp) + self.offsets[level]
 
-    @cached_property
-    def _leaves(self) -> tuple[IndexArray, IndexArray]:
-        """The leaves under each node, one node after the other, and where those of each node begin."""
-        levels = range(self.hierarchy.height + 1)
-        leaves = [np.argsort(self.hierarchy.lift(0, level), kind="stable") for level in levels]
-        return np.concatenate(leaves), np.cumsum(self.leaf_counts) - self.leaf_counts
-
     def random_leaves(self, nodes: IndexArray, rng: "np.random.Generator") -> IndexArray:
-        """For each of some nodes a leaf under it, all as likely: shape (n,)."""
-        leaves, starts = self._leaves
+        """A leaf under each of some nodes, all as likely: shape (n,)."""
+        levels = range(self.hierarchy.height + 1)
+        leaves = np.concatenate([np.argsort(self.hierarchy.lift(0, level), kind="stable") for level in levels])
+        starts = np.cumsum(self.leaf_counts) - self.leaf_counts
         drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]
         return drawn
 
     def shares_under(self, node: int) -> FloatArray:
-        """For each node which share of its leaves lies under a given one: shape (nodes,)."""
+        """The share of the leaves of each node that lies under a given one: shape (nodes,)."""
         inside = self.at_level(int(self.levels[node])) == node
-        levels = ((self.hierarchy.lift(0, level)[inside], len(own)) for level, own in enumerate(self.hierarchy.labels))
-        under = [np.bincount(codes, minlength=size) for codes, size in levels]
-        return np.asarray(np.concatenate(under) / self.leaf_counts)
+        under = [self.at_level(level)[inside] for level in range(self.hierarchy.height + 1)]
+        return np.asarray(np.bincount(np.concatenate(under), minlength=self.size) / self.leaf_counts)
 
 
 def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> IndexArray:
-    """Nodes, one column for each taxonomy: a read-only copy, shape (n, taxonomies).
+    """Return a read-only copy of nodes, one column for each taxonomy: shape (n, taxonomies).
 
     Raises DomainMismatchError for another shape, for what is no whole number, and for a node outside its taxonomy.
     """
@@ -146,10 +136,10 @@ def _leaf_counts(taxonomies: Sequence[Taxonomy], nodes: IndexArray) -> CountArra
 
 
 def information(leaf_counts: CountArray, counts: CountArray) -> float:
-    """I(G): the information of all rows of a table, whose values may be generalized row by row (TZ09 Def. 5).
+    """Return I(G), the information of all rows, whose values may be generalized row by row (TZ09 Def. 5).
 
-    A value that stands for n base values retains 1/n of what a base value says. leaf_counts: how many base values each
-    value stands for, shape (cells, attributes). counts: rows, shape (cells,).
+    A value that stands for n base values retains 1/n of what a base value says. leaf_counts: the n of each value, shape
+    (cells, attributes). counts: rows, shape (cells,).
     """
     return float((counts[:, None] / leaf_counts).sum())
 
@@ -216,11 +206,6 @@ class GeneralizedCells:
         return int(self.counts.sum())
 
     @cached_property
-    def levels(self) -> IndexArray:
-        """The level of each value: shape (cells, attributes)."""
-        return np.stack([t.levels[column] for t, column in zip(self.taxonomies, self.nodes.T)], axis=1)
-
-    @cached_property
     def leaf_counts(self) -> CountArray:
         """How many base values each value covers: shape (cells, attributes)."""
         return _leaf_counts(self.taxonomies, self.nodes)
@@ -237,12 +222,12 @@ class GeneralizedCells:
     def _recodings(self) -> Iterator[Cells]:
         """For each combination of levels that occurs the probability of each base cell under its cells."""
         density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
-        keys, space = pack(list(self.levels.T), [h.height + 1 for h in self.domain.hierarchies], len(self))
-        first, number = group(keys, space)
+        columns = [taxonomy.levels[nodes] for taxonomy, nodes in zip(self.taxonomies, self.nodes.T)]
+        first, number = group(*pack(columns, [h.height + 1 for h in self.domain.hierarchies], len(self)))
         parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
-        for levels, cells in zip(self.levels[first].tolist(), parts):
-            columns = zip(self.taxonomies, levels, self.nodes[cells].T)
-            codes = tuple(nodes - taxonomy.offsets[level] for taxonomy, level, nodes in columns)
+        for levels, cells in zip(np.stack(columns, axis=1)[first].tolist(), parts):
+            nodes = zip(self.taxonomies, levels, self.nodes[cells].T)
+            codes = tuple(column - taxonomy.offsets[level] for taxonomy, level, column in nodes)
             yield Cells(self.domain, dict(zip(self.domain.attributes, levels)), codes, density[cells])
 
     def probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
@@ -272,26 +257,22 @@ class GeneralizedCells:
 
 
 def nodes_of(table: ContingencyTable) -> IndexArray:
-    """The nodes that the cells of a table show, in the order of the table: shape (cells, attributes of the domain).
-
-    Attributes that it does not show are suppressed.
-    """
+    """Return the nodes that each cell of a table shows, suppressed ones for other attributes: shape (cells, attributes)."""
     nodes = np.empty((len(table), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
-        taxonomy, level = Taxonomy(hierarchy), table.margin.get(attribute)
-        nodes[:, axis] = (
-            taxonomy.root if level is None else table.column(attribute).astype(np.intp) + taxonomy.offsets[level]
-        )
+        level = table.margin.get(attribute, hierarchy.height)
+        nodes[:, axis] = table.column(attribute) if attribute in table.margin else 0
+        nodes[:, axis] += Taxonomy(hierarchy).offsets[level]
     return nodes
 
 
 def information_utility(
     table: ContingencyTable, attributes: Iterable[str] | None = None, row_count: int | None = None
 ) -> float:
-    """`um` = I(G) / I(O): the share of the information of the original rows that a table retains (TZ09 Def. 5).
+    """Return `um` = I(G) / I(O), the share of the information of the original rows that a table retains (TZ09 Def. 5).
 
     attributes: those that count, by default all of the domain; one that the table does not show is suppressed.
-    row_count: rows of the original table where some were dropped. 0 for an empty table.
+    row_count: rows of the original table, if some were dropped. 0 for an empty table.
     """
     counted = list(map(table.domain.index, table.domain.attributes if attributes is None else attributes))
     leaf_counts = _leaf_counts(list(map(Taxonomy, table.domain.hierarchies)), nodes_of(table))[:, counted]

@@ -1,6 +1,7 @@
 """Hierarchies, domains and margins: how values merge level by level, and which levels a table shows."""
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -17,17 +18,16 @@ from models.errors import DomainMismatchError, HierarchyError
 SUPPRESSED = "*"
 
 MISSING = "missing"
-"""What a value is called that stands for none."""
+"""The value of rows that have none."""
 
 _MAX_GRID = 1_000_000
 """Integer ranges longer than this are not filled up with the integers that nobody has."""
 _MAX_INT64 = np.iinfo(np.int64).max
-MAX_LABELS = 4_000_000
-"""Of all levels; of a million whole numbers four times as many, with half as many at each level as at the one below."""
 
-
-MAX_LEVELS = 1000
-"""Of one hierarchy; nobody tells more steps of generalization apart."""
+MAX_LEVELS, MAX_LABELS = 1000, 4_000_000
+"""Most levels of a hierarchy, and most labels of all its levels: four times as many as a million whole numbers have, if
+each level has half as many as the one below.
+"""
 
 
 def check_widths(widths: Sequence[int | Decimal]) -> None:
@@ -37,10 +37,8 @@ def check_widths(widths: Sequence[int | Decimal]) -> None:
     >>> check_widths([Decimal("0.1"), Decimal("0.5")])
     """
     exact = list(map(Fraction, widths))
-    if any(width <= 0 for width in exact) or any(wide <= fine or wide % fine for fine, wide in pairwise(exact)):
-        listed = ", ".join(map(str, widths))
-        raise HierarchyError(f"each interval width must be a proper multiple of the one before, got [{_short(listed)}]")
-    _check_height(len(exact))
+    nest = all(width > 0 for width in exact) and not any(wide <= fine or wide % fine for fine, wide in pairwise(exact))
+    _check_steps(widths, nest, "each interval width must be a proper multiple of the one before")
 
 
 def check_lengths(lengths: Sequence[int]) -> None:
@@ -48,10 +46,15 @@ def check_lengths(lengths: Sequence[int]) -> None:
 
     >>> check_lengths([3, 2])
     """
-    if any(length < 1 for length in lengths) or any(long <= short for long, short in pairwise(lengths)):
-        listed = ", ".join(map(str, lengths))
-        raise HierarchyError(f"prefix lengths must be positive and fall from level to level, got [{_short(listed)}]")
-    _check_height(len(lengths))
+    fall = all(length > 0 for length in lengths) and all(long > short for long, short in pairwise(lengths))
+    _check_steps(lengths, fall, "prefix lengths must be positive and fall from level to level")
+
+
+def _check_steps(steps: Sequence[int | Decimal], are_valid: bool, rule: str) -> None:
+    if not are_valid:
+        listed = ", ".join(map(str, steps))
+        raise HierarchyError(f"{rule}, got [{listed if len(listed) <= 200 else listed[:200] + '...'}]")
+    _check_height(len(steps))
 
 
 def _check_height(levels: int) -> None:
@@ -59,30 +62,16 @@ def _check_height(levels: int) -> None:
         raise HierarchyError(f"a hierarchy has at most {MAX_LEVELS:,} levels, not {levels:,}; leave some out")
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
-def _exponent(number: Decimal) -> int:
-    """Of ten in the last digit of a number that is not zero. Raises HierarchyError for what is no number."""
-    exponent = number.normalize(Context(prec=400)).as_tuple().exponent
-    if not isinstance(exponent, int):
-        raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
-    return exponent
-
-
 @dataclass(frozen=True)
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
 
-    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`. Of height 0
-    is the hierarchy of an attribute of which nothing is told.
-    `parents[level][code]` is the code of that value at `level + 1`. Codes follow the order of first appearance.
-    `order`: the codes of the base values that lie on a line, lowest first; a value that is not among them, such as one that
-    stands for none, has no place there. None where the values have no order. `has_names`: the labels are plain names, even
-    where they look like numbers or intervals.
-    Raises HierarchyError when a level repeats a label or has one that is no text, when a parent is missing, or when the
-    order is none of base values.
+    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`. A hierarchy
+    of height 0 tells nothing of its attribute. `parents[level][code]` is the code of that value at `level + 1`. Codes
+    follow the order of first appearance. `order`: the codes of the base values that lie on a line, lowest first, without
+    values such as "missing"; None if the values have no order. `has_names`: the labels are plain names, even if they look
+    like numbers or intervals. Raises HierarchyError if a level repeats a label or has one that is no text, if a parent is
+    missing, and for an order of anything but base values.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
     ('Germany', 'England')
@@ -106,17 +95,21 @@ class Hierarchy:
                 raise HierarchyError(f"level {level} names a value twice")
             if len(parents) != len(children) or set(parents) != set(range(len(above))):
                 raise HierarchyError(f"the values of level {level} do not cover those of level {level + 1}")
-        if self.order is not None and not set(self.order) <= set(range(self.size(0))):
+        self._check_order()
+
+    def _check_order(self) -> None:
+        codes = set(self.order or ())
+        if not codes <= set(range(self.size(0))):
             raise HierarchyError("an order is one of base values")
-        if self.order is not None and len(set(self.order)) < len(self.order):
+        if len(codes) < len(self.order or ()):
             raise HierarchyError("an order has a base value twice")
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
         """From one row a base value, `value, level1, ..., *`: the content of an ARX hierarchy file.
 
-        Raises HierarchyError naming the number (from 1) of the first row that is ragged, repeated, not nested or not
-        closed by `*`, and for more labels, those of all levels counted, than are asked for.
+        Raises HierarchyError with the number, from 1, of the first row that is ragged, repeated, not nested or not closed
+        by `*`, and for more than `most_labels` labels at all levels together.
 
         >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Ely", "England", "*")]).height
         2
@@ -131,8 +124,9 @@ class Hierarchy:
                 raise HierarchyError(f'row {number} is no row of labels such as ("Ulm", "Germany", "*")')
             if not codes:
                 if len(row) < 2 and list(row) != [SUPPRESSED]:
-                    problem = f"row 1 has {len(row)} column; a row is a value, its generalizations, and {SUPPRESSED}"
-                    raise HierarchyError(problem)
+                    raise HierarchyError(
+                        f"row 1 has {len(row)} column; a row is a value, its generalizations, and {SUPPRESSED}"
+                    )
                 _check_height(len(row) - 1)
                 codes, parents = [{} for _ in row], [[] for _ in row[1:]]
             if len(row) != len(codes):
@@ -168,7 +162,7 @@ class Hierarchy:
 
     @classmethod
     def from_prefixes(cls, values: Iterable[str], lengths: Sequence[int]) -> "Hierarchy":
-        """Strings (postcodes, ICD codes) cut to ever shorter prefixes; what is cut off shows as `*`.
+        """Strings (postcodes, ICD codes) cut to ever shorter prefixes; `*` stands for each character that is cut off.
 
         Raises HierarchyError for lengths that do not fall.
 
@@ -187,11 +181,11 @@ class Hierarchy:
     ) -> "Hierarchy":
         """Whole numbers binned into intervals of growing width, counted from `start`.
 
-        apart: numbers by themselves at the first width, which divide the interval that they lie in.
-
-        The base values are all whole numbers of the outermost intervals that the given values touch, so that the
-        hierarchy reveals no more about the data than those intervals do.
-        Raises HierarchyError when a width does not divide the next or the n-th given value is no whole number.
+        apart: numbers that are intervals by themselves at the first width, and divide the interval that they lie in. The
+        base values are all whole numbers of the outermost intervals that the given values touch, so that the hierarchy
+        reveals no more about the data than those intervals do. If no number is below 0, and intervals are counted from
+        above it, none reaches below 0. Raises HierarchyError if a width does not divide the next, or a value is no whole
+        number.
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
@@ -218,10 +212,8 @@ class Hierarchy:
     ) -> "Hierarchy":
         """Numbers binned into intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and not 25.
 
-        The base values are all numbers of the outermost intervals that the given numbers touch, with as many decimals as
-        these, the widths and the start have; where that are too many, the given numbers only. All is decided in whole
-        numbers of that last decimal. apart: numbers by themselves at the first width. Raises HierarchyError when a width
-        does not divide the next, or there is no number.
+        As `from_intervals`; the base values have as many decimals as the numbers, widths and start. If these are too many,
+        the base values are the given numbers.
 
         >>> bands = Hierarchy.from_decimal_intervals([Decimal("18.5"), Decimal("21")], [Decimal("2.5"), Decimal("5")])
         >>> bands.labels[1:3]
@@ -230,8 +222,11 @@ class Hierarchy:
         ('0-<0.5', '0.5-<0.6', '0.6-<1')
         """
         given = set(numbers)
-        decimals = max((-_exponent(number) for number in (*given, *widths, start, *apart)), default=0)
-        return cls._binned(given, widths, start, apart, max(decimals, 0))
+        last_digits = [number.normalize(Context(prec=400)).as_tuple() for number in (*given, *widths, start, *apart)]
+        exponents = [digits.exponent for digits in last_digits if isinstance(digits.exponent, int)]
+        if len(exponents) < len(last_digits):
+            raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
+        return cls._binned(given, widths, start, apart, max(-min(exponents), 0))
 
     @classmethod
     def _binned(
@@ -242,12 +237,7 @@ class Hierarchy:
         apart: Sequence[int | Decimal],
         decimals: int | None,
     ) -> "Hierarchy":
-        """Numbers in intervals of growing width; with decimals, `a-<b` says that b is outside, else `a-b` that it is inside.
-
-        The base values are all numbers of the outermost intervals; where these are too many, only those given. Where no
-        number is below 0, and intervals are counted from above it, none reaches below 0. Numbers apart are intervals by
-        themselves at the first width, and so is what they leave of others.
-        """
+        """Calculates in units of the last decimal; without decimals, the end of an interval is inside, and else outside."""
         check_widths(widths)
         unit = 10 ** (decimals or 0)
         given, steps, single, (first,) = (
@@ -266,14 +256,13 @@ class Hierarchy:
                 return f"{low}-{end - 1}" if end - low > 1 else str(low)
             return f"{spelled(low)}-<{spelled(end)}"
 
-        offsets = np.unique(np.array(given, dtype=object) - first)
+        offsets = np.array(sorted({number - first for number in given}), dtype=object)
         low, high = offsets[0] // steps[-1] * steps[-1], (offsets[-1] // steps[-1] + 1) * steps[-1]
         if first > 0 and offsets[0] >= -first > low:
             low = -first
-        lower = low + np.arange(high - low, dtype=object) if high - low <= _MAX_GRID else offsets
-        if low > -_MAX_INT64 and high < _MAX_INT64:
-            lower = lower.astype(np.int64)
-        labels, parents = [tuple(map(spelled, (lower + first).tolist()))], []
+        dtype = np.int64 if low > -_MAX_INT64 and high < _MAX_INT64 else object
+        lower = np.arange(high - low, dtype=dtype) + low if high - low <= _MAX_GRID else offsets.astype(dtype)
+        labels, parents = [tuple(map(str if decimals is None else spelled, (lower + first).tolist()))], []
         cuts = sorted({end for number in single for end in (number - first, number - first + 1) if low < end < high})
         for step in steps:
             bounds = np.array([low, *cuts, high], dtype=lower.dtype)
@@ -332,17 +321,13 @@ class Hierarchy:
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
         """
-        if tuple(labels) == self.labels[0]:
-            return replace(self, order=tuple(range(len(labels))))
-        codes = [self.code(label, 0) for label in labels]
-        if None in codes:
-            raise HierarchyError("an order is one of base values")
-        return replace(self, order=tuple(code for code in codes if code is not None))
+        is_ascending, ordered = tuple(labels) == self.labels[0], copy(self)
+        vars(ordered)["order"] = tuple(range(len(labels)) if is_ascending else map(self._codes[0].get, labels))
+        ordered._check_order()
+        return ordered
 
     def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
-        """Some values of a level, lowest first, as their base values lie.
-
-        None where they have no order: a base value has no place, or those of one value lie between those of another.
+        """Some values of a level, lowest first; None if a base value of one has no place, or lies among those of another.
 
         >>> ages = Hierarchy.from_rows([("1", "odd", "*"), ("2", "even", "*"), ("3", "odd", "*")]).ordered_by("123")
         >>> ages.order_among(0, [2, 0]), ages.order_among(1, [0, 1])
@@ -350,19 +335,12 @@ class Hierarchy:
         """
         if self.order is None:
             return None
-        ranks = np.full(self.size(0), -1, dtype=np.int64)
-        ranks[list(self.order)] = np.arange(len(self.order))
         above, chosen = self._generalizations[level], np.unique(np.fromiter(codes, dtype=np.intp))
-        inside = np.isin(above, chosen)
-        if (ranks[inside] < 0).any():
-            return None
-        lowest, highest = np.full((2, self.size(level)), self.size(0), dtype=np.int64) * np.array([[1], [-1]])
-        np.minimum.at(lowest, above[inside], ranks[inside])
-        np.maximum.at(highest, above[inside], ranks[inside])
-        ascending = chosen[np.argsort(lowest[chosen])]
-        if (highest[ascending[:-1]] > lowest[ascending[1:]]).any():
-            return None
-        return tuple(ascending.tolist())
+        line = above[np.fromiter(self.order, dtype=np.intp)].astype(np.intp)
+        line = line[np.isin(line, chosen)]
+        ascending = line[np.diff(line, prepend=-1) != 0]
+        is_line = len(ascending) == len(chosen) and len(line) == np.isin(above, chosen).sum()
+        return tuple(ascending.tolist()) if is_line else None
 
     def rows(self) -> list[tuple[str, ...]]:
         """One row a base value, `value, level1, ..., *`: what `from_rows` reads.
@@ -381,44 +359,37 @@ class Hierarchy:
         """
         base = np.unique(np.fromiter(base_codes, dtype=np.intp))
         codes = [np.unique(generalization[base]) for generalization in self._generalizations]
-        labels = tuple(
-            tuple(level_labels[code] for code in level_codes.tolist())
-            for level_labels, level_codes in zip(self.labels, codes)
-        )
+        labels = tuple(tuple(own[code] for code in some.tolist()) for own, some in zip(self.labels, codes))
         parents = tuple(
-            tuple(np.searchsorted(above, np.array(parents)[code]).tolist())
-            for parents, code, above in zip(self.parents, codes, codes[1:])
+            tuple(np.searchsorted(above, np.array(own)[some]).tolist())
+            for own, some, above in zip(self.parents, codes, codes[1:])
         )
         places = {code: place for place, code in enumerate(base.tolist())}
         order = None if self.order is None else tuple(places[code] for code in self.order if code in places)
         return Hierarchy(labels, parents, order, self.has_names)
 
     def with_value_apart(self, label: str) -> "Hierarchy":
-        """The hierarchy with one more base value, the last, like no other: its name is the same at all levels below `*`.
+        """The hierarchy with one more base value, the last, whose name is the same at all levels below `*`.
 
-        A base value of this name stays where it is. Where a higher level has a value of this name, the new one is under it.
+        A base value of this name stays where it is. If a higher level has a value of this name, the new one is under it.
 
         >>> Hierarchy.from_intervals(["23"], [10]).with_value_apart("missing").labels[1]
         ('20-29', 'missing')
         """
-        if self.code(label, 0) is not None:
-            return self
         labels, parents = list(self.labels), list(self.parents)
         for level in range(self.height):
-            code = self.code(label, level)
-            if code is not None:  # a value of this name is there, or what it is under: the new one joins it
+            if self.code(label, level) is not None:
                 break
+            above = self.code(label, level + 1) if level + 1 < self.height else 0
             labels[level] = (*labels[level], label)
-            above = None if level + 1 == self.height else self.code(label, level + 1)
-            top = 0 if level + 1 == self.height else len(self.labels[level + 1]) if above is None else above
-            parents[level] = (*parents[level], top)
+            parents[level] = (*parents[level], self.size(level + 1) if above is None else above)
         return replace(self, labels=tuple(labels), parents=tuple(parents))
 
     def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
-        """The hierarchy with some values of one level as its base values, and of the levels from there on only some.
+        """The hierarchy with some values of one level as its base values, of which only some levels stay, and `*`.
 
-        levels: ascending, of `*` or below, which stays; without any below `*`, nothing else is left. codes: of the values at
-        the first of them, which stay in their order. Raises HierarchyError for levels that do not ascend.
+        levels: ascending; without any below `*`, nothing else is left. codes: of the values at the first of the levels,
+        which stay in their order. Raises HierarchyError for levels that do not ascend.
 
         >>> towns = Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2])
         >>> towns.over_levels([1], [0, 1]).rows()
@@ -426,19 +397,18 @@ class Hierarchy:
         >>> towns.over_levels([], []).rows()
         [('*',)]
         """
-        kept_levels = [level for level in levels if level != self.height]
-        if any(not 0 <= fine < coarse for fine, coarse in pairwise([*kept_levels, self.height])):
+        shown = [*(level for level in levels if level != self.height), self.height]
+        if any(not 0 <= fine < coarse for fine, coarse in pairwise(shown)):
             raise HierarchyError(f"levels of a hierarchy of height {self.height} must ascend, got {list(levels)}")
-        if not kept_levels:
+        if len(shown) == 1:
             return Hierarchy(((SUPPRESSED,),), ())
         finest = sorted(set(codes))
-        paths = zip(*(self.lift(kept_levels[0], level)[finest].tolist() for level in [*kept_levels, self.height]))
-        labels = [self.labels[level] for level in [*kept_levels, self.height]]
-        part = Hierarchy.from_rows([tuple(label[code] for label, code in zip(labels, path)) for path in paths])
-        return replace(part, order=self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
+        columns = ([self.labels[level][code] for code in self.lift(shown[0], level)[finest]] for level in shown)
+        part = Hierarchy.from_rows(list(zip(*columns)))
+        return replace(part, order=self._order_of_some(shown[0], finest), has_names=self.has_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
-        """The order of some values of a level by their places among these; those of no base value in the order have none."""
+        """The order of some values of a level by their places among these, without those of base values without a place."""
         if self.order is None:
             return None
         without = set(self.lift(0, level)[sorted(set(range(self.size(0))) - set(self.order))].tolist())
@@ -451,7 +421,7 @@ class Hierarchy:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
     def code(self, label: str, level: int) -> int | None:
-        """The code of a label at a level, or None where the level has no such value.
+        """The code of a label at a level, or None if the level has no such value.
 
         >>> Hierarchy.flat(["no", "yes"]).code("yes", 0)
         1
@@ -476,9 +446,8 @@ class Margin(Mapping[str, int]):
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._levels  # Mapping's own way, by an exception, is ten times slower
 
-    # The views of the dictionary itself are several times as fast as Mapping's.
     def items(self) -> ItemsView[str, int]:
-        """Attributes with their levels, by name."""
+        """Attributes with their levels, by name; several times as fast as Mapping's."""
         return self._levels.items()
 
     def keys(self) -> KeysView[str]:
@@ -544,9 +513,8 @@ class Domain:
     def __post_init__(self) -> None:
         if len(set(self.attributes)) != len(self.attributes):
             raise DomainMismatchError("an attribute is named twice in a domain")
-        if len(self.attributes) != len(self.hierarchies):
-            hierarchy_count = len(self.hierarchies)
-            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {hierarchy_count} hierarchies")
+        if len(self.attributes) != (hierarchies := len(self.hierarchies)):
+            raise DomainMismatchError(f"{len(self.attributes)} attributes came with {hierarchies} hierarchies")
 
     @classmethod
     def of(cls, hierarchies: Mapping[str, Hierarchy]) -> "Domain":
@@ -658,22 +626,18 @@ class Domain:
         )
 
     @cached_property
-    def _own_masks(self) -> tuple[Mask, ...]:
-        return tuple(attribute_mask for attribute_mask in self.attribute_masks for _ in vertices_of(attribute_mask))
-
-    @cached_property
     def later_steps(self) -> Mask:
         """The induced attributes that are not the first step of their attribute."""
         return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
 
     def all_steps(self, vertex: int) -> Mask:
         """The steps of the attribute of an induced attribute."""
-        return self._own_masks[vertex]
+        return self.attribute_masks[self._attribute_of[vertex]]
 
     def coarser_steps(self, vertex: int) -> Mask:
         """The steps of the same attribute that come before an induced attribute: L_1 .. L_{i-1} for L_i."""
-        return self._own_masks[vertex] & ((1 << vertex) - 1)
+        return self.attribute_masks[self._attribute_of[vertex]] & ((1 << vertex) - 1)
 
     def finer_steps(self, vertex: int) -> Mask:
         """The steps of the same attribute that come after an induced attribute: L_{i+1} .. L_h for L_i."""
-        return self._own_masks[vertex] >> (vertex + 1) << (vertex + 1)
+        return self.attribute_masks[self._attribute_of[vertex]] >> (vertex + 1) << (vertex + 1)
