@@ -1,4 +1,4 @@
-"""What installed packages add to a program, by name: their entry points, each loaded only when its name is asked for.
+"""Entry points of installed packages, by name, each loaded only when its name is asked for.
 
 A package declares them in its `pyproject.toml`, a group for each kind of thing:
 
@@ -9,7 +9,7 @@ Names of the program itself come first and are never looked for here.
 """
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.errors import ExtensionError
 
@@ -27,7 +27,7 @@ def installed_names(group: str) -> tuple[str, ...]:
 
 
 @cache
-def installed(group: str, name: str) -> object | None:
+def installed(group: str, name: str) -> Any:
     """Return the object that an installed package declares in a group under a name; None if none does.
 
     Raises ExtensionError if it cannot be loaded, or two packages declare different things under the name.
@@ -42,11 +42,10 @@ def installed(group: str, name: str) -> object | None:
         )
     for entry in entries.values():
         try:
-            thing: object = entry.load()
+            return entry.load()
         except Exception as error:  # whatever somebody else's module does while it is imported
             why = f"cannot be loaded ({type(error).__name__}): repair or remove that package"
             raise ExtensionError(_declared(entry, why)) from error
-        return thing
     return None
 
 

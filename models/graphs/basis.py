@@ -49,10 +49,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Distinction:
-    """How finely an answer tells the values of one attribute apart.
+    """The coarsest level of which each value lies in one group of an answer, and the coarsest one that tells two apart.
 
-    constant_level: the coarsest level of which each value lies in one group. separating_level: the coarsest level that tells
-    two groups apart, as coarse or coarser. Either may be `NO_LEVEL`.
+    The second is as coarse or coarser. Either may be `NO_LEVEL`.
     """
 
     constant_level: int
@@ -114,9 +113,9 @@ def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
 class Basis:
     """What an answer rests on.
 
-    shown: the finest margins of the attributes asked about that published tables show and that tell of all of them; empty
-    where the answer is assumed, or needs no table. assumed: the smallest groups of attributes that no margin tells of
-    together, where the answer is assumed: mostly pairs, and single attributes of which nothing of use is published.
+    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or needs
+    no table. assumed: of an assumed answer the smallest groups of attributes that no margin tells of together, mostly
+    single attributes and pairs.
     """
 
     kind: Kind
@@ -142,7 +141,7 @@ class Basis:
 
 
 CERTAIN = Basis(Kind.PUBLISHED)
-"""That of an answer which the published counts leave no other for, whether or not one table shows it."""
+"""The basis of an answer that follows from the published counts, whether or not one table shows it."""
 
 
 def basis_of(margins: Iterable[Margin], asked: Mapping[str, Distinction]) -> Basis:
@@ -162,19 +161,13 @@ def bases_of_pairs(
     margins: Iterable[Margin], asked: Mapping[str, Distinction]
 ) -> Iterator[tuple[tuple[str, str], Basis]]:
     """For each two attributes, in the order of `asked`, what an answer about the two of them rests on."""
-    telling: dict[tuple[str, str], list[Margin]] = {}
-    alone: set[str] = set(asked)
-    place = {attribute: number for number, attribute in enumerate(asked)}
-    for margin in margins:
-        told = [a for a, level in margin.items() if a in place and level <= asked[a].separating_level]
-        alone.difference_update(told)
-        for pair in combinations(sorted(told, key=place.__getitem__), 2):
-            telling.setdefault(pair, []).append(margin)
+    known = list(margins)
+    telling = {a: [m for m in known if a in m and m[a] <= d.separating_level] for a, d in asked.items()}
     for a, b in combinations(asked, 2):
-        if (a, b) in telling:
-            yield (a, b), basis_of(telling[a, b], {a: asked[a], b: asked[b]})
+        if both := [m for m in telling[a] if b in m and m[b] <= asked[b].separating_level]:
+            yield (a, b), basis_of(both, {a: asked[a], b: asked[b]})
         else:
-            untold = tuple((attribute,) for attribute in (a, b) if attribute in alone)
+            untold = tuple((attribute,) for attribute in (a, b) if not telling[attribute])
             yield (a, b), Basis(Kind.ASSUMED, (), untold or ((a, b),))
 
 

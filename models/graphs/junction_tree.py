@@ -173,16 +173,14 @@ def _linked(masks: Iterable[Mask], without: Mask = 0) -> Iterator[list[Mask]]:
         yield group
 
 
-# Collapsing: the smallest part of a decomposable collection that still has the distribution of some attributes.
-#
-# A vertex that lies in one maximal clique only is joined to nothing else, so that the sum over its values leaves the
-# other cliques of the maximum-entropy distribution as they are. Vertices that are not asked about are taken away as
-# long as there is such a one; what is left is the smallest set onto which the model is collapsible (Asmussen and
-# Edwards, Biometrika 70, 1983; Frydenberg, Biometrika 77, 1990), and so does not depend on the order.
+# Collapsing. A vertex that lies in one maximal clique only is joined to nothing else, so that the sum over its values
+# leaves the other cliques of the maximum-entropy distribution as they are. Such vertices are removed as long as there is
+# one that is not asked about. What remains is the smallest set onto which the model is collapsible (Asmussen and Edwards,
+# Biometrika 70, 1983; Frydenberg, Biometrika 77, 1990), and so does not depend on the order.
 
 
 def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
-    """The maximal cliques of the smallest part whose maximum-entropy distribution of `onto` is that of the whole tree.
+    """Return the maximal cliques of the smallest part with the same maximum-entropy distribution of `onto` as the tree.
 
     onto: induced attributes, of which those that no clique holds count for nothing.
     """
@@ -199,35 +197,27 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
-    """What is connected with each of two vertices once the other and their common neighbours are gone."""
+    """Return the vertices connected with each of two once the other and their common neighbours are gone."""
     shared = graph.neighbors[first] & graph.neighbors[second]
     return graph.reached(first, shared | 1 << second), graph.reached(second, shared | 1 << first)
 
 
-# The conditional independences that a decomposable collection assumes, by its separators.
-#
-# For a separator S of the junction tree, let C_1 .. C_m be what remains connected of the interaction graph once S is
-# gone. Then C_1 .. C_m are mutually independent given S (global Markov property: Lauritzen, Graphical Models, Prop.
-# 3.19). These statements together are the whole model: along a perfect sequence, what a clique adds is independent of
-# what came before it given their separator, which follows from the statement of that separator, and these make up the
-# factorization.
+# Independences. For a separator S of the junction tree, let C_1 .. C_m be the connected parts of the interaction graph
+# without S. They are mutually independent given S (global Markov property: Lauritzen, Graphical Models, Prop. 3.19).
+# These statements are the whole model: along a perfect sequence, what a clique adds is independent of what came before it
+# given their separator, and these independences make up the factorization.
 
 
 @dataclass(frozen=True)
 class Independence:
-    """Sets of induced attributes that are mutually independent given others.
-
-    parts: at least two, disjoint, ascending by their first vertex. given: 0 where they are independent outright.
-    """
+    """At least two disjoint sets of induced attributes, by their first vertex, mutually independent given others or 0."""
 
     parts: tuple[Mask, ...]
     given: Mask
 
 
 def independences(tree: JunctionTree) -> tuple[Independence, ...]:
-    """One statement for each different separator, smaller separators first; none for a single clique.
-
-    They do not depend on which junction tree of the collection is given.
+    """Return one statement for each different separator, smaller ones first, whichever junction tree is given.
 
     >>> from models.tables.hierarchy import Domain
     >>> from models.tables.hierarchy import Hierarchy
@@ -249,10 +239,9 @@ def _parts(cliques: Sequence[Mask], without: Mask) -> tuple[Mask, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The cells of a margin that can be occupied, distinct and ascending, others being known to be impossible.
+    """The cells of a margin that can be occupied, distinct and ascending, and how many base cells each stands for.
 
-    weights: for each cell how many combinations of base values it stands for, shape (len(cells),); copied in. Raises
-    DomainMismatchError for another shape, and where a weight is not a positive number.
+    weights: shape (len(cells),); copied in. Raises DomainMismatchError unless they are as many positive numbers.
     """
 
     cells: Cells
@@ -266,18 +255,15 @@ class Support:
         object.__setattr__(self, "weights", read_only_copy(self.weights))
 
     def weights_of(self, cells: Cells) -> FloatArray:
-        """For each of some cells, none coarser, the weight of the cell that it falls into: shape (len(cells),).
-
-        Raises ContradictionError for a cell that is impossible.
-        """
+        """The weight of the cell that each of some finer cells falls into. Raises ContradictionError if it is impossible."""
         return np.asarray(self.weights[cells.positions_in(self.cells)])
 
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A generating class of margins over a cube that can count them. Empty margins are left out, repeats too.
+    """A generating class of margins over a cube that can count them, without empty margins and repeats.
 
-    supports: for some attributes the combinations of values that there can be; others are known to be impossible.
+    supports: the combinations of values of some attributes that are possible.
     """
 
     cube: DataCube
@@ -350,18 +336,16 @@ class Collection:
         return self.finest_level(attribute) < self.domain.hierarchy(attribute).height
 
 
-# Cyclic parts: what is left of a collection without the margins that hang on a single other one.
-#
-# A margin hangs on another when that holds all that it shares with the rest. Taking such margins away, one after
-# another, leaves nothing exactly where there is a junction tree (Graham 1979; Beeri, Fagin, Maier and Yannakakis, On
+# Cyclic parts. A margin is a leaf if another one holds all that it shares with the rest. Removing leaves, one after
+# another, removes all margins exactly if there is a junction tree (Graham 1979; Beeri, Fagin, Maier and Yannakakis, On
 # the Desirability of Acyclic Database Schemes, JACM 30(3) 1983, Theorem 3.4).
 
 
 def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
-    """The parts that share no attribute, with their supports; none where the margins form a junction tree by themselves.
+    """Return the parts of a collection without its leaves that share no attribute, with their supports.
 
-    Tables with the marginals of each part, and of the margins that were taken away, can be glued to one with all of them:
-    they agree on what they share, which a margin of the rest shows.
+    There are none if the margins form a junction tree. Tables with the marginals of each part, and of the leaves, can be
+    glued to one with all of them: they agree on what they share, which a margin of the rest shows.
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
@@ -382,7 +366,7 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
 
 
 def triangulated_tree(collection: Collection) -> JunctionTree:
-    """A junction tree whose cliques cover every margin and support, each attribute at its finest published level throughout.
+    """Return a junction tree whose cliques cover every margin and support, each attribute at its finest published level.
 
     Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
     """

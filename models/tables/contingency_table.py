@@ -151,7 +151,7 @@ def _matches(keys: CodeArray, ordered: CodeArray) -> tuple[IndexArray, IndexArra
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells of a margin, in any order, with a number each: rows, expected rows or weights. Other cells have none.
+    """Cells of a margin, in any order, with a number each: rows, expected rows or weights.
 
     codes: for each of `attributes`, in the domain's order, the codes at the margin's level, in range, shape (cells,).
     counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises DomainMismatchError for
@@ -326,8 +326,8 @@ _REMEMBERED = 1 << 26
 class ContingencyTable(Cells):
     """The nonempty cells of a margin with their counts of rows.
 
-    Cells are distinct and ascend lexicographically, counts are positive whole numbers. Arrays are copied in. Raises
-    DomainMismatchError where this is not so; `from_cells` takes cells in any order.
+    Arrays are copied in. Raises DomainMismatchError unless cells are distinct and ascend lexicographically, and counts are
+    positive whole numbers; `from_cells` takes cells in any order.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
@@ -346,7 +346,7 @@ class ContingencyTable(Cells):
         table = self.from_cells(self.domain, self.margin, dict(zip(self.attributes, self.codes)), self.counts)
         if not np.all(self.counts):
             raise DomainMismatchError("a cell has no rows; ContingencyTable.from_cells leaves such cells out")
-        if not all(map(np.array_equal, table.codes, self.codes)) or not np.array_equal(table.counts, self.counts):
+        if not all(map(np.array_equal, (*table.codes, table.counts), (*self.codes, self.counts))):
             raise DomainMismatchError(
                 "cells must be distinct and ascend; ContingencyTable.from_cells puts them in order"
             )
@@ -487,9 +487,5 @@ class ContingencyTable(Cells):
 
 def equal_cells(tables: Sequence[ContingencyTable]) -> bool:
     """Whether tables of one margin have the same cells and counts."""
-    first = tables[0]
-    return all(
-        np.array_equal(first.counts, other.counts)
-        and all(np.array_equal(a, b) for a, b in zip(first.codes, other.codes))
-        for other in tables[1:]
-    )
+    one, *others = [(*table.codes, table.counts) for table in tables]
+    return all(all(map(np.array_equal, one, other)) for other in others)

@@ -430,9 +430,9 @@ class Hierarchy:
 
 
 class Margin(Mapping[str, int]):
-    """What one marginal shows: `{"age": 1, "occupation": 0}`. Immutable, hashable, equal to the same mapping.
+    """The level of each attribute of a marginal: `{"age": 1, "occupation": 0}`. Immutable, hashable, equal to the mapping.
 
-    Level 0 is the base value; the level of `*` says the same as leaving the attribute out.
+    Level 0 is the base value. Leaving an attribute out means the same as the level of `*`.
     """
 
     __slots__ = ("_levels",)
@@ -470,11 +470,9 @@ class Margin(Mapping[str, int]):
         return ", ".join(f"{attribute}:{level}" for attribute, level in self.items()) or "(empty)"
 
 
-# Domains: the attributes of a table with their hierarchies, and the induced attributes that graphs are drawn on.
-#
-# KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down to a
-# base value. Inside `models` a set of induced attributes is a *mask*, an integer with one bit for each; an attribute's
-# bits lie together, L_1 lowest, so resolution r of an attribute is a run of r bits.
+# Domains. KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down
+# to a base value. A *mask* has one bit for each. An attribute's bits lie together, L_1 lowest, so resolution r of an
+# attribute is a run of r bits.
 
 
 Mask: TypeAlias = int
@@ -482,7 +480,7 @@ Mask: TypeAlias = int
 
 
 class InducedAttribute(NamedTuple):
-    """One step of refinement: what `attribute` says at `level` beyond what it says at `level + 1` (KG06 6.1)."""
+    """One step of refinement, from `level + 1` of an attribute to `level` (KG06 6.1)."""
 
     attribute: str
     level: int
@@ -582,7 +580,7 @@ class Domain:
         return Margin(levels)
 
     def levels(self, mask: Mask) -> dict[str, int]:
-        """For each attribute, in the domain's order, the level at which a valid mask shows it: that of `*` if not at all."""
+        """The level at which a valid mask shows each attribute, in the domain's order; that of `*` if not at all."""
         return {attribute: self._level(place, mask) for place, attribute in enumerate(self.attributes)}
 
     def _level(self, place: int, mask: Mask) -> int:
@@ -610,8 +608,7 @@ class Domain:
 
     def cell_count(self, mask: Mask) -> int:
         """Number of cells of the margin of a valid mask, empty ones included; remembered."""
-        cells = self._cell_counts.get(mask)
-        if cells is None:
+        if (cells := self._cell_counts.get(mask)) is None:
             cells = prod(self.hierarchies[place].size(self._level(place, mask)) for place in self.places(mask))
             self._cell_counts[mask] = cells
         return cells
@@ -627,7 +624,7 @@ class Domain:
 
     @cached_property
     def later_steps(self) -> Mask:
-        """The induced attributes that are not the first step of their attribute."""
+        """The induced attributes except the first step of each attribute."""
         return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
 
     def all_steps(self, vertex: int) -> Mask:
