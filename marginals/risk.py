@@ -24,7 +24,6 @@ from checks.risk.attackers import (
 from checks.risk.disclosure import (
     DecisionProblem,
     Frontier,
-    MeanOptimum,
     Optimum,
     Progress,
     best_of_each,
@@ -43,7 +42,6 @@ from checks.risk.harm import (
     MostUtility,
     Multiplicative,
     Objective,
-    PerPerson,
     Sensitivity,
     TradeOff,
     Weights,
@@ -382,7 +380,7 @@ class HarmModel:
 
     def harm(self, space: RecordSpace, people: PeopleTable) -> Harm:
         """The harm to some people, in the order of their rows. Raises InputError as `sensitivity` does."""
-        missed = PerPerson(self._own(self.missed, people)) if isinstance(self.missed, str) else Constant(self.missed)
+        missed = Constant(self._own(self.missed, people) if isinstance(self.missed, str) else self.missed)
         return Harm(self.sensitivity(space, people), missed)
 
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
@@ -526,7 +524,7 @@ def alike_values(
         nodes = [np.unique(r.nodes[r.levels[:, axis] == 0, axis]) for r in (records, dictionary.entries)]
         spellings = [[labels[node] for node in column.tolist()] for column in nodes]
         first, second = alike_labels(spellings[0], spellings[1], threshold)
-        alike[axis] = AlikeValues(nodes[0][first], nodes[1][second])
+        alike[axis] = nodes[0][first], nodes[1][second]
     return alike
 
 
@@ -929,7 +927,7 @@ class RiskAssessment:
         except DisclosureRuleError as error:
             raise InputError(str(error)) from None
 
-    def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> MeanOptimum:
+    def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
         """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
 
         progress: told of combinations of levels. Raises InputError where there are too many of them, where values agree that

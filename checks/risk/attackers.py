@@ -1,9 +1,9 @@
 """What attackers know of people, and whom a disclosed record may be about (LSFB09 section 3)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import group, look_up, match, pack, tally
-from models.tables.generalized_cells import Taxonomy
+from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
 # Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3).
@@ -59,7 +59,7 @@ class RecordSpace:
 
         A node above that level stays as it is.
         """
-        return tuple(read_only(_ancestors(taxonomy)) for taxonomy in self.taxonomies)
+        return tuple(map(_ancestors, self.taxonomies))
 
     def level_vectors(self) -> IndexArray:
         """All level vectors, the finest first: shape (vectors, attributes)."""
@@ -70,7 +70,7 @@ def _ancestors(taxonomy: Taxonomy) -> IndexArray:
     above = [np.arange(taxonomy.size)]
     for level in range(taxonomy.hierarchy.height):
         above.append(np.where(taxonomy.levels[above[-1]] <= level, taxonomy.parents[above[-1]], above[-1]))
-    return np.stack(above).astype(np.intp)
+    return read_only(np.stack(above).astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +84,7 @@ class Records:
     nodes: IndexArray
 
     def __post_init__(self) -> None:
-        nodes = np.array(whole_numbers(self.nodes, "nodes"), dtype=np.intp, order="F")
-        if nodes.ndim != 2 or nodes.shape[1] != len(self.space):
-            raise DomainMismatchError(f"records need one node for each of {len(self.space)} attributes")
-        if len(nodes) and (nodes.min() < 0 or np.any(nodes.max(axis=0) > self.space.roots)):
-            raise DomainMismatchError("a node lies outside its taxonomy")
+        nodes = np.asfortranarray(taxonomy_nodes(self.nodes, self.space.taxonomies))
         object.__setattr__(self, "nodes", read_only(nodes))
 
     @classmethod
@@ -105,11 +101,11 @@ class Records:
 
     @classmethod
     def _derived(cls, space: RecordSpace, nodes: IndexArray) -> "Records":
-        """What follows from records, which needs no second check: nodes with contiguous columns, kept as they are."""
-        made = object.__new__(cls)
-        object.__setattr__(made, "space", space)
-        object.__setattr__(made, "nodes", read_only(nodes))
-        return made
+        """Records without a check of their nodes, which are not copied. nodes: with contiguous columns."""
+        derived = object.__new__(cls)
+        object.__setattr__(derived, "space", space)
+        object.__setattr__(derived, "nodes", read_only(nodes))
+        return derived
 
     def __len__(self) -> int:
         """Number of records."""
@@ -131,12 +127,8 @@ class Records:
     @cached_property
     def level_vector(self) -> IndexArray | None:
         """The levels that all records have; None where they differ, or there is no record."""
-        if not len(self):
-            return None
-        # Nodes are numbered level by level, so that the levels of the first and of the last node bound all others.
-        ends = zip(self.space.taxonomies, self.nodes.min(axis=0), self.nodes.max(axis=0))
-        lowest, highest = np.array([taxonomy.levels[[first, last]] for taxonomy, first, last in ends]).T
-        return read_only(lowest) if np.array_equal(lowest, highest) else None
+        is_one = len(self) > 0 and np.array_equal(self.levels.min(axis=0), self.levels.max(axis=0))
+        return self.levels[0] if is_one else None
 
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
         """The records with values at these levels where they are finer.
@@ -182,20 +174,22 @@ class Records:
 
 
 def distance_from_root(records: Records, weights: Sequence[float] | None = None) -> FloatArray:
-    """The utility u(y) of each record: the steps from `*` down to its values, summed (LSFB09 7.2).
+    """Return the utility u(y) of each record: the steps from `*` down to its values, summed (LSFB09 7.2).
 
-    weights: what one step is worth in each attribute; 1 where nothing is said.
+    weights: the worth of one step in each attribute; 1 by default.
     """
-    steps = records.space.heights - records.levels
-    return np.asarray(
-        steps @ np.ones(len(records.space)) if weights is None else steps @ np.asarray(weights, dtype=float)
-    )
+    worth = np.ones(len(records.space)) if weights is None else np.asarray(weights, dtype=float)
+    return np.asarray((records.space.heights - records.levels) @ worth)
 
 
 # Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
 #
 # An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
 # suppressed agrees with everything.
+
+
+DictionaryPart: TypeAlias = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
+"""A level vector, and its different entries: nodes by attribute and how often each occurs, shape (cells,) each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,23 +222,16 @@ class Dictionary:
         return self.entries.space
 
     @cached_property
-    def parts(self) -> tuple["DictionaryPart", ...]:
+    def parts(self) -> tuple[DictionaryPart, ...]:
         """The entries by level vector."""
-        return tuple(_part(self.entries, levels, rows) for levels, rows in self.entries.by_levels())
+        return tuple(_part(self.entries[rows], levels) for levels, rows in self.entries.by_levels())
 
 
-class DictionaryPart(NamedTuple):
-    """The entries of one level vector, equal ones merged. columns: nodes by attribute, shape (cells,) each."""
-
-    levels: IndexArray
-    columns: tuple[CodeArray, ...]
-    counts: CountArray
-
-
-def _part(entries: Records, levels: IndexArray, rows: IndexArray) -> DictionaryPart:
-    columns = [column[rows].astype(np.int32) for column in entries.nodes.T]
-    first, counts = tally(*pack(columns, entries.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
-    return DictionaryPart(levels, tuple(read_only(column[first]) for column in columns), read_only(counts))
+def _part(entries: Records, levels: IndexArray) -> DictionaryPart:
+    columns = [column.astype(np.int32) for column in entries.nodes.T]
+    ones = np.ones(len(entries), dtype=np.int64)
+    first, counts = tally(*pack(columns, entries.space.sizes, len(entries)), ones)
+    return levels, tuple(column[first] for column in columns), counts
 
 
 def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
@@ -252,15 +239,19 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
 
     Raises DomainMismatchError for records of another space.
     """
-    if records.space != dictionary.space:
-        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+    _require_same_space(records, dictionary)
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
     for part in dictionary.parts:
         # A value below the entry's counts as the entry's own: more the entry does not say.
-        sought, place = distinct.generalized(part.levels).distinct()
-        counts += _equal_entries(sought, part)[place]
+        sought, place = distinct.generalized(part[0]).distinct()
+        counts += _count_equal_entries(sought, part)[place]
     return counts[number]
+
+
+def _require_same_space(records: Records, dictionary: Dictionary) -> None:
+    if records.space != dictionary.space:
+        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
 
 
 def identification_probability(counts: CountArray) -> FloatArray:
@@ -268,24 +259,25 @@ def identification_probability(counts: CountArray) -> FloatArray:
     return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
 
 
-def _equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
+def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
     """Count for each of some distinct records the entries that equal it at its levels: shape (records,).
 
     Attribute by attribute, records and entries that agree so far get the same number. Entries that agree with no record
     are dropped, and records that show the attribute at different levels are separated.
     """
     space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
+    _, part_columns, counts = part
     # After an attribute with many values few entries are left.
     axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
-    rows, cells = np.arange(len(sought)), np.arange(len(part.counts))
-    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, part.counts, axes)]
+    rows, cells = np.arange(len(sought)), np.arange(len(counts))
+    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, counts, axes)]
     while waiting:
         rows, number, numbers, cells, of_cells, counts, axes = waiting.pop()
         if not axes:
             occurrences[rows] = np.bincount(of_cells, counts, numbers)[number]
             continue
         axis, *axes = axes
-        size, column = space.sizes[axis], part.columns[axis][cells]
+        size, column = space.sizes[axis], part_columns[axis][cells]
         levels = sought.levels[rows, axis]
         for level in np.unique(levels).tolist():
             chosen = rows[levels == level]
@@ -294,95 +286,91 @@ def _equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
             left, places, left_counts = cells[found], place[found], counts[found]
             sizes = [len(keys), *(space.sizes[other] for other in axes)]
             if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all that is left
-                columns = [places, *(part.columns[other][left] for other in axes)]
+                columns = [places, *(part_columns[other][left] for other in axes)]
                 first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
                 left, places = left[first], places[first]
             waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
     return occurrences
 
 
-class CountWalk:
-    """The counts of consistent entries at one level vector of some records after the other, best in ascending order.
+# Counts at one level vector after the other: hundreds of vectors take about as long as one search of all entries.
+#
+# The cells of records and entries at a level vector are merged from those at a finer one, which are few already.
 
-    The cells of records and entries at a level vector are made of those at a finer one, which are few already. So a walk
-    through all level vectors costs little more than looking up, for each, the count of every record's cell.
+
+def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
+    """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
+
+    It is fastest for vectors in ascending order. Raises DomainMismatchError for records of another space.
     """
+    _require_same_space(records, dictionary)
+    walks = [
+        (rows, _CellWalk(records[rows], levels, part))
+        for levels, rows in records.by_levels()
+        for part in dictionary.parts
+    ]
 
-    def __init__(self, records: Records, dictionary: Dictionary) -> None:
-        if records.space != dictionary.space:
-            raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-        self._counts = np.zeros(len(records), dtype=np.int64)
-        self._walks = [
-            (rows, _PartWalk(records[rows], levels, part))
-            for levels, rows in records.by_levels()
-            for part in dictionary.parts
-        ]
-
-    def at(self, levels: IndexArray) -> CountArray:
-        """Count the entries that are consistent with each record at a level vector: shape (records,)."""
-        counts = self._counts.copy()
-        for rows, walk in self._walks:
-            counts[rows] += walk.at(levels)
+    def count(levels: IndexArray) -> CountArray:
+        counts = np.zeros(len(records), dtype=np.int64)
+        for rows, walk in walks:
+            counts[rows] += walk.count(levels)
         return counts
 
-
-class _Cells(NamedTuple):
-    """Records and entries that agree at some levels. columns: codes of the attributes that entries show, shape (cells,).
-
-    counts: of entries by cell. cell_of: the cell of each record.
-    """
-
-    levels: list[int]
-    columns: tuple[CodeArray, ...]
-    counts: CountArray
-    cell_of: IndexArray
+    return count
 
 
-class _PartWalk:
-    """The cells of records of one level vector and a part, after each attribute was rolled up to the levels last asked."""
+_Cells: TypeAlias = tuple[list[CodeArray], CountArray, IndexArray]
+"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
+
+
+class _CellWalk:
+    """Cells of the records of one level vector and the entries of another, at the levels that were asked last."""
 
     def __init__(self, records: Records, levels: IndexArray, part: DictionaryPart) -> None:
-        self._space = records.space
-        self._finest = np.maximum(levels, part.levels)
-        self._axes = np.flatnonzero(self._finest < self._space.heights).tolist()
+        space, (entry_levels, entry_columns, counts) = records.space, part
+        finest = np.maximum(levels, entry_levels)
+        self._axes = np.flatnonzero(finest < space.heights)
+        self._hierarchies = [space.domain.hierarchies[axis] for axis in self._axes]
+        self._finest = finest[self._axes].tolist()
         columns = []
-        for axis in self._axes:
-            level = self._finest[axis]
-            offset = self._space.taxonomies[axis].offsets[level]
-            above = (self._space.ancestors[axis][level] - offset).astype(np.int32)
-            columns.append(np.concatenate([above[records.nodes[:, axis]], above[part.columns[axis]]]))
-        counts = np.concatenate([np.zeros(len(records), dtype=np.int64), part.counts])
-        self._path = [self._merged(self._finest.tolist(), tuple(columns), counts, np.arange(len(records)))]
+        for axis, level in zip(self._axes.tolist(), self._finest):
+            above = (space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]).astype(np.int32)
+            columns.append(np.concatenate([above[records.nodes[:, axis]], above[entry_columns[axis]]]))
+        counts = np.concatenate([np.zeros(len(records), dtype=np.int64), counts])
+        cells = self._merged(self._finest, (columns, counts, np.arange(len(records))))
+        # For each number of attributes that are lifted already the levels of these, and the cells.
+        self._known: dict[int, tuple[list[int], _Cells]] = {0: ([], cells)}
 
-    def _merged(
-        self, levels: list[int], columns: tuple[CodeArray, ...], counts: CountArray, cell_of: IndexArray
-    ) -> _Cells:
-        radices = [self._space.domain.hierarchies[axis].size(levels[axis]) for axis in self._axes]
-        first, number = group(*pack(columns, radices, len(counts)))
-        if len(first) == len(counts):
-            return _Cells(levels, columns, counts, cell_of)
-        sums = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
-        return _Cells(levels, tuple(column[first] for column in columns), sums, number[cell_of])
+    def count(self, levels: IndexArray) -> CountArray:
+        _, counts, cell_of = self._at(np.maximum(levels[self._axes], self._finest).tolist())
+        return counts[cell_of]
 
-    def at(self, levels: IndexArray) -> CountArray:
-        wanted = np.maximum(self._finest, levels).tolist()
-        for place, axis in enumerate(self._axes):
-            reached = self._path[place + 1] if place + 1 < len(self._path) else self._path[place]
-            if place + 1 == len(self._path) or reached.levels[axis] != wanted[axis]:
-                below = reached if reached.levels[axis] <= wanted[axis] else self._path[place]
-                del self._path[place + 1 :]
-                self._path.append(self._rolled_up(below, place, axis, wanted[axis]))
-        cells = self._path[-1]
-        return cells.counts[cells.cell_of]
-
-    def _rolled_up(self, cells: _Cells, place: int, axis: int, level: int) -> _Cells:
-        """The cells with one attribute, the one at this place, at a coarser level or the same."""
-        if level == cells.levels[axis]:
+    def _at(self, levels: list[int]) -> _Cells:
+        """The cells with the first attributes at some levels, made of the nearest finer ones that are known."""
+        number = len(levels)
+        known, cells = self._known.get(number, ([], None))
+        if known == levels and cells is not None:
             return cells
-        lifted = self._space.domain.hierarchies[axis].lift(cells.levels[axis], level).astype(np.int32)
-        columns = (*cells.columns[:place], lifted[cells.columns[place]], *cells.columns[place + 1 :])
-        levels = [*cells.levels[:axis], level, *cells.levels[axis + 1 :]]
-        return self._merged(levels, columns, cells.counts, cells.cell_of)
+        if cells is not None and known[:-1] == levels[:-1] and known[-1] < levels[-1]:
+            start = known[-1]
+        else:
+            start, cells = self._finest[number - 1], self._at(levels[:-1])
+        if start < levels[-1]:
+            columns, counts, cell_of = cells
+            lifted = self._hierarchies[number - 1].lift(start, levels[-1]).astype(np.int32)
+            columns = [*columns[: number - 1], lifted[columns[number - 1]], *columns[number:]]
+            cells = self._merged([*levels, *self._finest[number:]], (columns, counts, cell_of))
+        self._known[number] = levels, cells
+        return cells
+
+    def _merged(self, levels: list[int], cells: _Cells) -> _Cells:
+        columns, counts, cell_of = cells
+        sizes = [hierarchy.size(level) for hierarchy, level in zip(self._hierarchies, levels)]
+        first, number = group(*pack(columns, sizes, len(counts)))
+        if len(first) == len(counts):
+            return cells
+        sums = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
+        return [column[first] for column in columns], sums, number[cell_of]
 
 
 # Consistency that forgives misspelling: entries whose base values are similar, not equal (LSFB09 section 7.2).
@@ -391,16 +379,12 @@ class _PartWalk:
 # may lose entries that were similar, and eq. 6 does not hold: optimal disclosures are for exact consistency.
 
 
-@dataclass(frozen=True, eq=False)
-class AlikeValues:
-    """Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""
-
-    disclosed: IndexArray
-    entered: IndexArray
+AlikeValues: TypeAlias = tuple[IndexArray, IndexArray]
+"""Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""
 
 
 def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[int, AlikeValues]) -> CountArray:
-    """How many entries are consistent with each record when some values agree that are only similar: shape (records,).
+    """Count the entries that are consistent with each record if similar values agree too: shape (records,).
 
     alike: by position of the attribute, the values that agree. Each record is looked up once with each combination of
     similar values, so there should be few of them.
@@ -409,8 +393,7 @@ def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[
         return consistent_counts(records, dictionary)
     counts = np.zeros(len(records), dtype=np.int64)
     axes = sorted(alike)
-    is_base = dictionary.entries.levels[:, axes] == 0
-    patterns, number = np.unique(is_base, axis=0, return_inverse=True)
+    patterns, number = np.unique(dictionary.entries.levels[:, axes] == 0, axis=0, return_inverse=True)
     for number_of_pattern, bases in enumerate(patterns):
         entries = dictionary.entries[number.ravel() == number_of_pattern]
         # An entry with a base value is counted through that one value; any other would be counted several times.
@@ -423,10 +406,9 @@ def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[
 def _spelled(records: Records, alike: Mapping[int, AlikeValues]) -> tuple[Records, IndexArray]:
     """Each record with each combination of similar values, and for each result the number of its record."""
     nodes, owner = records.nodes, np.arange(len(records))
-    for axis, values in alike.items():
-        others = np.setdiff1d(nodes[:, axis], values.disclosed)
-        left, right = np.append(values.disclosed, others), np.append(values.entered, others)
-        row, pair = match(nodes[:, axis], left)
+    for axis, (disclosed, entered) in alike.items():
+        others = np.setdiff1d(nodes[:, axis], disclosed)
+        row, pair = match(nodes[:, axis], np.append(disclosed, others))
         nodes, owner = nodes[row].copy(), owner[row]
-        nodes[:, axis] = right[pair]
+        nodes[:, axis] = np.append(entered, others)[pair]
     return Records(records.space, nodes), owner

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from checks.errors import DisclosureRuleError, IncomparableError
-from checks.risk.attackers import CountWalk, Dictionary, Records, consistent_counts, distance_from_root
+from checks.risk.attackers import Dictionary, Records, consistent_counts, distance_from_root, walk_counts
 from checks.risk.harm import (
-    Constant,
     Harm,
     LeastRisk,
     MostUtility,
@@ -20,14 +18,11 @@ from checks.risk.harm import (
     Sensitivity,
     as_distribution,
     expected_harm,
-    is_better,
     losses,
     product,
-    record_weights,
-    risk,
     weighted_mean,
 )
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, whole_numbers
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 
 # Disclosures: original records with the level at which each of their values is shown (LSFB09 section 7.1).
 #
@@ -106,10 +101,10 @@ def unwatched(done: int, total: int) -> None:
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary; losses are expected over it. Where it is None the loss of a record is the
+    prior: the probability of each dictionary; losses are expected over it. If it is None the loss of a record is the
     largest over the dictionaries, each record facing the one that is worst for it; `least_worst_risk` is about all together.
-    steps: what a step from the root is worth in each attribute; 1 where nothing is said. weights: how often each record
-    counts in means over the records, shape (records,); once where nothing is said. Raises DisclosureRuleError.
+    steps: the worth of a step from the root in each attribute; 1 by default. weights: how often each record counts in
+    means over the records, shape (records,); once by default. Raises DisclosureRuleError.
     """
 
     originals: Records
@@ -120,14 +115,20 @@ class DecisionProblem:
     weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.originals):
+        length = len(self.originals)
+        if not length:
             raise DisclosureRuleError("there are no records to disclose")
         if self.prior is not None:
             as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")
         elif not self.dictionaries:
             raise DisclosureRuleError("a worst case needs at least one dictionary")
         if self.weights is not None:
-            object.__setattr__(self, "weights", record_weights(self.weights, len(self.originals)))
+            weights = read_only_copy(self.weights, np.float64)
+            if weights.shape != (length,) or not (np.isfinite(weights).all() and min(weights) >= 0 and weights.any()):
+                raise DisclosureRuleError(
+                    f"{length} weights were expected, one for each record, finite, none negative, not all 0"
+                )
+            object.__setattr__(self, "weights", weights)
         if self.steps is not None and (len(self.steps) != len(self.originals.space) or min(self.steps) < 0):
             raise DisclosureRuleError("a step is worth a number that is not negative, one for each attribute")
 
@@ -149,34 +150,37 @@ class DecisionProblem:
 
     def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,)."""
-        worth = np.ones(len(self.originals.space)) if self.steps is None else np.array(self.steps)
-        return self._worth(rows, levels, worth)
+        return self._worth(rows, levels, self.steps or np.ones(len(self.originals.space)))
 
     def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """How many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
         return self._worth(rows, levels, np.ones(len(self.originals.space)))
 
-    def _worth(self, rows: IndexArray, levels: IndexArray, worth: FloatArray) -> FloatArray:
+    def _worth(self, rows: IndexArray, levels: IndexArray, worth: FloatArray | Sequence[float]) -> FloatArray:
         of_all = self.originals.level_vector
-        if of_all is not None:
-            return np.full(len(rows), (self.originals.space.heights - np.maximum(of_all, levels)) @ worth)
-        disclosed = np.maximum(self.originals.levels[rows], levels)
-        return np.asarray((self.originals.space.heights - disclosed) @ worth, dtype=np.float64)
+        shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
+        return np.broadcast_to((self.originals.space.heights - shown) @ worth, len(rows))
 
     def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
-        """What an objective makes of a level vector of all records with some losses: shape (4, records)."""
+        """The scores of a level vector of all records with some losses by an objective: shape (4, records)."""
         rows = np.arange(len(loss))
         utility = self.utility(rows, levels)
         return objective.score(loss, utility, utility if self.steps is None else self.step_count(rows, levels))
 
+    def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
+        """The losses of some records under each dictionary: shape (dictionaries, rows).
+
+        levels: one level vector, or one for each record.
+        """
+        shown = self.originals[rows].generalized(levels)
+        return np.stack([self.harm.loss(shown, rows, consistent_counts(shown, each)) for each in self.dictionaries])
+
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The loss of some records at a level vector, expected over the dictionaries or the largest: shape (rows,)."""
-        shown = self.originals[rows].generalized(levels)
-        parts = [self.harm.loss(shown, rows, consistent_counts(shown, each)) for each in self.dictionaries]
-        return self.averaged(np.stack(parts))
+        return self.averaged(self.losses(rows, levels))
 
     def averaged(self, parts: FloatArray) -> FloatArray:
-        """The expectation, or the maximum, of what is so under each dictionary: shape (rows,) of (dictionaries, rows)."""
+        """The expectation over the dictionaries, or the maximum: shape (rows,) of parts of shape (dictionaries, rows)."""
         if len(parts) == 1:
             return np.asarray(parts[0])
         if self.prior is None:
@@ -192,36 +196,29 @@ def losses_by_vector(
     vectors: shape (vectors, attributes). They come in the order of their levels in the dictionaries' attributes.
     """
     originals, people = problem.originals, np.arange(len(problem.originals))
-    is_told = _told(problem)
-    # What no dictionary has tells no entries apart.
-    cells, cell_of = Records(originals.space, np.where(is_told, originals.nodes, originals.space.roots)).distinct()
-    walks = [CountWalk(cells, dictionary) for dictionary in problem.dictionaries]
-    remembered: dict[tuple[str, tuple[int, ...]], FloatArray] = {}
+    heights = originals.space.heights
+    held = [levels < heights for dictionary in problem.dictionaries for levels, *_ in dictionary.parts]
+    is_held = np.broadcast_to(np.any(held, axis=0), heights.shape)
+    # Attributes that no dictionary has tell no entries apart.
+    cells, cell_of = Records(originals.space, np.where(is_held, originals.nodes, originals.space.roots)).distinct()
+    counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
 
-    def harm_at(name: str, sensitivity: Sensitivity, levels: list[int]) -> FloatArray:
-        key = name, tuple(level if axis in sensitivity.axes else 0 for axis, level in enumerate(levels))
-        if key not in remembered:
-            if len(remembered) * len(people) * 8 > REMEMBERED:
-                remembered.clear()
-            remembered[key] = sensitivity(originals.generalized(key[1]), people)
-        return remembered[key]
+    sensitivities = [
+        (each, np.isin(np.arange(len(heights)), list(each.weights.axes)))
+        for each in (problem.harm.identified, problem.harm.missed)
+    ]
 
-    order = np.lexsort(vectors[:, is_told].T[::-1]) if is_told.any() else np.arange(len(vectors))
+    @lru_cache(max(REMEMBERED // (8 * len(people)), 1))
+    def harm_at(sensitivity: Sensitivity, levels: tuple[int, ...]) -> FloatArray:
+        return sensitivity(originals.generalized(levels), people)
+
+    order = np.lexsort(vectors[:, is_held].T[::-1]) if is_held.any() else np.arange(len(vectors))
     for done, number in enumerate(order.tolist()):
         progress(done, len(vectors))
         levels = vectors[number]
-        identified = harm_at("identified", problem.harm.identified, levels.tolist())
-        missed = harm_at("missed", problem.harm.missed, levels.tolist())
-        parts = [expected_harm(identified, missed, walk.at(levels)[cell_of]) for walk in walks]
-        yield number, np.stack(parts)
+        identified, missed = (harm_at(each, tuple((levels * weighs).tolist())) for each, weighs in sensitivities)
+        yield number, np.stack([expected_harm(identified, missed, count(levels)[cell_of]) for count in counts])
     progress(len(vectors), len(vectors))
-
-
-def _told(problem: DecisionProblem) -> BoolArray:
-    """Which attributes any dictionary has: shape (attributes,)."""
-    heights = problem.originals.space.heights
-    told = np.any([part.levels < heights for dictionary in problem.dictionaries for part in dictionary.parts], axis=0)
-    return np.broadcast_to(told, heights.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +227,8 @@ class Optimum:
 
     disclosure: with everything suppressed where nothing is allowed. allowed: whether something is, shape (records,).
     loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: how
-    often each record counts in means, shape (records,); once where it is None. bound: what no disclosure can beat, where
-    this one is not proven to be best.
+    often each record counts in means, shape (records,); once if it is None. bound: the value that no disclosure can beat,
+    if this one is not proven to be best.
     """
 
     disclosure: Disclosure
@@ -241,6 +238,15 @@ class Optimum:
     evaluated: int
     weights: FloatArray | None = None
     bound: float | None = None
+
+    @classmethod
+    def of(
+        cls, problem: DecisionProblem, levels: IndexArray, loss: FloatArray, evaluated: int, bound: float | None = None
+    ) -> "Optimum":
+        """The disclosure of all records at some levels, which are allowed. levels: one vector for each record."""
+        disclosure = Disclosure(problem.originals, levels)
+        utility = distance_from_root(disclosure.records, problem.steps)
+        return cls(disclosure, np.ones(len(loss), dtype=bool), loss, utility, evaluated, problem.weights, bound)
 
     @property
     def risk(self) -> float:
@@ -258,23 +264,44 @@ def best_of_each(problem: DecisionProblem, objective: Objective, progress: Progr
 
     Level vectors at which no record has the utility that is asked are left out.
     """
-    own, number = problem.distinct()
-    rows, heights = np.arange(len(own.originals)), own.originals.space.heights
-    vectors = own.originals.space.level_vectors()
-    vectors = vectors[[bool(np.any(own.scores(objective, levels, np.zeros(len(rows)))[0] == 0)) for levels in vectors]]
-    best, chosen = np.full((4, len(rows)), np.inf), np.tile(heights, (len(rows), 1))
-    loss = own.loss(rows, heights)
-    for place, parts in losses_by_vector(own, vectors, progress):
-        of_vector = own.averaged(parts)
-        scores = own.scores(objective, vectors[place], of_vector)
-        better = (scores[0] == 0) & is_better(scores, best)
-        np.copyto(best, scores, where=better)
-        np.copyto(loss, of_vector, where=better)
-        chosen[better] = vectors[place]
-    disclosure = Disclosure(problem.originals, chosen[number])
-    utility = distance_from_root(disclosure.records, problem.steps)
-    evaluated = len(vectors) * len(rows)
-    return Optimum(disclosure, best[0, number] == 0, loss[number], utility, evaluated, problem.weights)
+    distinct, number = problem.distinct()
+    records, vectors = len(distinct.originals), distinct.originals.space.level_vectors()
+    is_useful = [(distinct.scores(objective, levels, np.zeros(records))[0] == 0).any() for levels in vectors]
+    vectors = vectors[np.array(is_useful, dtype=bool)]
+    places = np.zeros((len(vectors), 1), dtype=np.intp)
+    best, vector = _best_vectors(distinct, vectors, places, partial(distinct.scores, objective), progress)
+    allowed = best[0, 0] == 0
+    levels = np.vstack([vectors, distinct.originals.space.heights])[np.where(allowed, vector[0], -1)]
+    loss = distinct.loss(np.arange(records), levels)
+    optimum = Optimum.of(problem, levels[number], loss[number], len(vectors) * records)
+    return replace(optimum, allowed=allowed[number])
+
+
+def _best_vectors(
+    problem: DecisionProblem,
+    vectors: IndexArray,
+    places: IndexArray,
+    scores: Callable[[IndexArray, FloatArray], FloatArray],
+    progress: Progress,
+) -> tuple[FloatArray, IndexArray]:
+    """Return the least scores of each record at each place, lexicographically, and the numbers of their level vectors.
+
+    places: of each vector, for all records or for each; shape (vectors, 1 or records). scores: of a vector and losses, shape
+    (scores, records). Shapes (scores, places, records) and (places, records); infinite and -1 where there is no vector.
+    """
+    records, shape = len(problem.originals), (int(places.max(initial=0)) + 1, len(problem.originals))
+    best: FloatArray = np.full((scores(problem.originals.space.heights, np.zeros(records)).shape[0], *shape), np.inf)
+    chosen = np.full(shape, -1)
+    for number, parts in losses_by_vector(problem, vectors, progress):
+        at = (places[number, 0],) if places.shape[1] == 1 else (places[number], np.arange(records))
+        of_vector = scores(vectors[number], problem.averaged(parts))
+        known = best[:, *at]
+        better: BoolArray = np.zeros(records, dtype=bool)
+        for value, other in zip(of_vector[::-1], known[::-1]):
+            better = (value < other) | ((value == other) & better)
+        best[:, *at] = np.where(better, of_vector, known)
+        chosen[at] = np.where(better, number, chosen[at])
+    return best, chosen
 
 
 # Each record's own trade-offs of loss against utility: the lower convex hull, step by step, the cheapest step first.
@@ -284,110 +311,76 @@ def best_of_each(problem: DecisionProblem, objective: Objective, progress: Progr
 # no disclosure has less risk at as much utility.
 
 
-class Steps(NamedTuple):
-    """Steps of single records along their hulls, by rising price: shape (steps,) each.
+def _climb(
+    problem: DecisionProblem, progress: Progress
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray, Callable[[int, float], Optimum]]:
+    """Return the steps of all records along their hulls, by rising price.
 
-    row: of which record. to: the utility that it reaches, by number. gain: in utility. price: the loss for each of it.
+    The mean utility and the risk at the start and after each step, shape (steps + 1,); the price of each step and whether it
+    moves the means, shape (steps,); and a function that returns the disclosure after so many steps, with a bound.
     """
-
-    row: IndexArray
-    to: IndexArray
-    gain: FloatArray
-    price: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Ladder:
-    """The least loss of each record by utility, and how it is reached.
-
-    utilities: those that occur, ascending. loss, vector: by record and utility the least loss, infinite where there is
-    none, and the number of the level vector that has it, of several the one with most steps; shape (records, utilities).
-    vectors: all level vectors. shares: of each record in means, 1 in all; shape (records,).
-    """
-
-    utilities: FloatArray
-    loss: FloatArray
-    vector: IndexArray
-    vectors: IndexArray
-    shares: FloatArray
-
-    @classmethod
-    def of(cls, problem: DecisionProblem, progress: Progress = unwatched) -> "Ladder":
-        """The ladder of a problem, from all level vectors."""
-        own, number = problem.distinct()
-        rows, vectors = np.arange(len(own.originals)), own.originals.space.level_vectors()
-        # Rounded, since sums of the same step weights in another order are the same utility.
-        different = rows if own.originals.level_vector is None else rows[:1]
-        worth = np.stack([own.utility(different, levels).round(9) for levels in vectors])
-        utilities, place = np.unique(worth, return_inverse=True)
-        place = place.reshape(worth.shape)
-        loss = np.full((len(utilities), len(rows)), np.inf)
-        vector, shown_steps = np.zeros(loss.shape, dtype=np.intp), np.zeros(loss.shape)
-        for this, parts in losses_by_vector(own, vectors, progress):
-            of_vector = own.averaged(parts)
-            at = place[this, 0] if len(different) == 1 else (place[this], rows)
-            better = of_vector < loss[at]
-            if own.steps is not None:  # else as much utility is as many steps
-                steps = own.step_count(rows, vectors[this])
-                better |= (of_vector == loss[at]) & (steps > shown_steps[at])
-                shown_steps[at] = np.where(better, steps, shown_steps[at])
-            loss[at] = np.where(better, of_vector, loss[at])
-            vector[at] = np.where(better, this, vector[at])
-        return cls(utilities, loss.T[number], vector.T[number], vectors, problem.shares)
-
-    @cached_property
-    def place(self) -> IndexArray:
-        """Where each record begins: the most useful among its least losses, as the number of a utility."""
-        last = self.loss.shape[1] - 1
-        return np.asarray(last - np.argmin(self.loss[:, ::-1], axis=1))
-
-    def loss_at(self, place: IndexArray) -> FloatArray:
-        """The loss of each record at a utility of its own, given by number."""
-        return np.asarray(self.loss[np.arange(len(place)), place])
-
-    @cached_property
-    def steps(self) -> Steps:
-        """All steps of all records, by rising price, those of one record in its order."""
-        place, rows = self.place.copy(), np.arange(len(self.loss))
-        parts: list[tuple[IndexArray, IndexArray, FloatArray, FloatArray]] = [(rows[:0], rows[:0], *np.zeros((2, 0)))]
-        while len(rows):
-            step, price = self._next(rows, place)
-            moved = step >= 0
-            rows, place, step = rows[moved], place[moved], step[moved]
-            parts.append((rows, step, self.utilities[step] - self.utilities[place], price[moved]))
-            place = step
-        row, to, gain, price = map(np.concatenate, zip(*parts))
-        order = np.argsort(price, kind="stable")
-        return Steps(row[order], to[order], gain[order], price[order])
-
-    def means(self, place: IndexArray) -> tuple[float, float]:
-        """The mean utility and the risk when each record is at a utility of its own, given by number."""
-        return float(self.shares @ self.utilities[place]), float(product(self.shares, self.loss_at(place)).sum())
-
-    @cached_property
-    def path(self) -> tuple[FloatArray, FloatArray]:
-        """Mean utility and risk at the start and after each step: shape (steps + 1,) each."""
-        gain = self.steps.gain * self.shares[self.steps.row]
-        utility, risk = self.means(self.place)
-        return utility + np.r_[0.0, np.cumsum(gain)], risk + np.r_[0.0, np.cumsum(gain * self.steps.price)]
-
-    def after(self, count: int) -> IndexArray:
-        """Where each record is after so many steps, as the number of a utility."""
-        place = self.place.copy()
-        # Of several steps of a record the last is assigned last, and reaches the most.
-        place[self.steps.row[:count]] = self.steps.to[:count]
-        return place
-
-    def _next(self, rows: IndexArray, place: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """For each record the next vertex of its hull, -1 at the last, and the price of going there."""
-        loss, record = self.loss[rows], np.arange(len(rows))
-        gained = self.utilities[None, :] - self.utilities[place][:, None]
+    utilities, loss, vector, vectors = _least_losses(problem, progress)
+    every = np.arange(len(loss))
+    # Each record begins with the most useful of its least losses.
+    start: IndexArray = len(utilities) - 1 - np.argmin(loss[:, ::-1], axis=1)
+    rows, place = every, start
+    steps: list[tuple[IndexArray, IndexArray, FloatArray, FloatArray]] = [(every[:0], every[:0], *np.zeros((2, 0)))]
+    while len(rows):
+        # The next vertex of each record's hull: the cheapest utility, of several as cheap the largest.
+        gain = utilities[None, :] - utilities[place][:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            price = np.where(gained > 0, (loss - loss[record, place][:, None]) / gained, np.inf)
+            price = np.where(gain > 0, (loss[rows] - loss[rows, place][:, None]) / gain, np.inf)
         price = np.where(np.isnan(price), np.inf, price)
-        step = price.shape[1] - 1 - np.argmin(price[:, ::-1], axis=1)
-        least = price[record, step]
-        return np.where(np.isfinite(least), step, -1), least
+        step = len(utilities) - 1 - np.argmin(price[:, ::-1], axis=1)
+        least = price[np.arange(len(rows)), step]
+        moved = np.isfinite(least)
+        rows, place, step = rows[moved], place[moved], step[moved]
+        steps.append((rows, step, utilities[step] - utilities[place], least[moved]))
+        place = step
+    record, reached, gained, prices = map(np.concatenate, zip(*steps))
+    order = np.argsort(prices, kind="stable")
+    record, reached, gained, prices = record[order], reached[order], gained[order], prices[order]
+
+    def places(count: int) -> IndexArray:
+        after = start.copy()
+        # Of several steps of a record the last is assigned last, and reaches the most.
+        after[record[:count]] = reached[:count]
+        return after
+
+    def optimum(count: int, bound: float) -> Optimum:
+        place = places(count)
+        levels = vectors[vector[every, place]]
+        return Optimum.of(problem, levels, loss[every, place], len(vectors) * len(every), bound)
+
+    shares = problem.shares
+    ends = [(shares @ utilities[p], product(shares, loss[every, p]).sum()) for p in (start, places(len(prices)))]
+    gained = gained * shares[record]
+    utility, risk = (first + np.r_[0.0, np.cumsum(steps)] for first, steps in zip(ends[0], (gained, gained * prices)))
+    # Exactly what everybody's last step reaches, without the rounding of the sums.
+    utility[-1], risk[-1] = ends[1]
+    return utility, risk, prices, shares[record] > 0, optimum
+
+
+def _least_losses(
+    problem: DecisionProblem, progress: Progress
+) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
+    """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all vectors.
+
+    A loss is infinite if there is none. Of several vectors with the least loss the one with most steps is chosen.
+    """
+    distinct, number = problem.distinct()
+    rows, vectors = np.arange(len(distinct.originals)), distinct.originals.space.level_vectors()
+    different = rows if distinct.originals.level_vector is None else rows[:1]
+    # Rounded, since sums of the same step weights in another order are the same utility.
+    worth = np.stack([distinct.utility(different, levels).round(9) for levels in vectors])
+    utilities, places = np.unique(worth, return_inverse=True)
+
+    def scores(levels: IndexArray, loss: FloatArray) -> FloatArray:
+        # Without the worth of steps as much utility is as many steps.
+        return np.stack([loss] if distinct.steps is None else [loss, -distinct.step_count(rows, levels)])
+
+    best, vector = _best_vectors(distinct, vectors, places.reshape(worth.shape), scores, progress)
+    return utilities, best[0].T[number], vector.T[number], vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,18 +441,14 @@ def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Fronti
 
     Records that have only infinite losses make it infinite.
     """
-    ladder = Ladder.of(problem, progress)
-    utility, risk = ladder.path
+    utility, risk, price, moves, _ = _climb(problem, progress)
     # The last of the steps of a price is a point; records that count for nothing move no mean.
-    moving = np.flatnonzero(ladder.shares[ladder.steps.row] > 0)
-    price = ladder.steps.price[moving]
-    is_last = np.diff(price, append=np.inf) > 0
+    moving = np.flatnonzero(moves)
+    is_last = np.diff(price[moving], append=np.inf) > 0
     points = np.r_[0, moving[is_last] + 1]
-    utility, risk = utility[points], risk[points]
-    if len(moving):
-        # Exactly what everybody's last step reaches, without the rounding of the sums.
-        utility[-1], risk[-1] = ladder.means(ladder.after(len(ladder.steps.price)))
-    return Frontier(read_only(utility), read_only(risk), read_only(np.r_[price[is_last], np.inf]))
+    return Frontier(
+        read_only(utility[points]), read_only(risk[points]), read_only(np.r_[price[moving][is_last], np.inf])
+    )
 
 
 # The rule of means: disclosures whose mean loss and mean utility are what is asked for (LSFB09 eqs. 7 and 8, section 8).
@@ -469,28 +458,16 @@ def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Fronti
 # first, so that less than one step of one record is missing to the best.
 
 
-@dataclass(frozen=True, eq=False)
-class MeanOptimum:
-    """A disclosure that is best on average over the records, but for less than a step of one record.
-
-    objective: what was asked of the means. bound: what no disclosure can beat: the least risk with that mean utility, or
-    the most mean utility with that risk.
-    """
-
-    optimum: Optimum
-    objective: LeastRisk | MostUtility
-    bound: float
-
-
 def best_on_average(
     problem: DecisionProblem, objective: LeastRisk | MostUtility, progress: Progress = unwatched
-) -> MeanOptimum:
-    """The least risk with a mean utility of at least so much (eq. 8), or the most mean utility with so much risk (eq. 7).
+) -> Optimum:
+    """Return the least risk with a mean utility of at least so much (eq. 8), or the most mean utility with so much risk.
 
-    Raises DisclosureRuleError where no disclosure with a finite risk is allowed.
+    Less than a step of one record is missing to the best. The bound is the least risk that any disclosure with that mean
+    utility can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no disclosure with a
+    finite risk is allowed.
     """
-    ladder = Ladder.of(problem, progress)
-    utility, risk = ladder.path
+    utility, risk, _, _, optimum = _climb(problem, progress)
     if not np.isfinite(risk[0]):
         raise DisclosureRuleError("every disclosure of the records has an infinite risk")
     if isinstance(objective, LeastRisk):
@@ -508,12 +485,7 @@ def best_on_average(
                 f"no disclosure has a mean loss of at most {objective.loss:g}; the least is {risk[0]:g}"
             )
         bound = float(np.interp(objective.loss, risk, utility))
-    place, rows = ladder.after(count), np.arange(len(problem.originals))
-    disclosure = Disclosure(problem.originals, ladder.vectors[ladder.vector[rows, place]])
-    reached = ladder.loss_at(place), ladder.utilities[place]
-    evaluated = len(ladder.vectors) * len(rows)
-    optimum = Optimum(disclosure, np.ones(len(rows), dtype=bool), *reached, evaluated, problem.weights)
-    return MeanOptimum(optimum, objective, bound)
+    return optimum(count, bound)
 
 
 # Which attributes to disclose when attributes are taken to be independent in the dictionary (LSFB09 section 4.2).
@@ -547,33 +519,33 @@ def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[in
         raise DisclosureRuleError("clusters must hold each attribute once")
     if not 0 <= disclosed <= len(attributes):
         raise DisclosureRuleError(f"between 0 and {len(attributes)} attributes can be disclosed, not {disclosed}")
-    chosen = _selected(problem, exponents, partition, disclosed)
-    disclosure = Disclosure(originals, np.where(chosen, 0, originals.space.heights))
-    loss = losses(disclosure.records, problem.dictionaries[0], problem.harm)
-    utility = distance_from_root(disclosure.records, problem.steps)
-    return Optimum(disclosure, np.ones(len(loss), dtype=bool), loss, utility, len(loss), problem.weights)
+    levels = np.where(_selected(problem, exponents, partition, disclosed), 0, originals.space.heights)
+    loss = losses(originals.generalized(levels), problem.dictionaries[0], problem.harm)
+    return Optimum.of(problem, levels, loss, len(loss))
 
 
 def _exponents(problem: DecisionProblem) -> FloatArray:
-    """What e is raised to for each value of each record: shape (records, attributes)."""
+    """The exponent of e for each value of each record: shape (records, attributes)."""
     harm, originals = problem.harm, problem.originals
-    if harm.missed.is_personal or harm.missed(originals, np.arange(len(originals))).any():
+    weights, people = harm.identified.weights, np.arange(len(originals))
+    if harm.missed.weights.is_personal or harm.missed(originals, people).any():
         raise DisclosureRuleError(
             "attributes are chosen as independent ones only where a person who is missed has no harm"
         )
-    if isinstance(harm.identified, Constant):
-        return np.zeros(originals.nodes.shape)
-    if not isinstance(harm.identified, Multiplicative):
+    if weights.axes and not isinstance(harm.identified, Multiplicative):
         raise DisclosureRuleError("attributes are chosen as independent ones only by a multiplicative sensitivity")
-    weights = harm.identified.weights
     exponents = np.zeros(originals.nodes.shape)
     for number, term in enumerate(weights.terms):
-        of_term = weights.of_terms[..., number]
-        if len(term) > 1 and np.any(of_term):
+        of_term = replace(weights, terms=(term,), of_terms=weights.of_terms[..., [number]])
+        if len(term) > 1 and of_term.axes:
             raise DisclosureRuleError("attributes are chosen as independent ones only without interactions")
         if len(term) == 1:
-            exponents[:, term[0]] += product(of_term, weights.shares[term[0]][originals.nodes[:, term[0]]])
-    return exponents
+            exponents[:, term[0]] += of_term.total(originals, people)
+    return np.minimum(exponents, _FORBIDDEN)
+
+
+_FORBIDDEN = 1e300
+"""Exponent of a value that must not be disclosed: so much more than others that it is disclosed last."""
 
 
 def _selected(
@@ -581,45 +553,37 @@ def _selected(
 ) -> BoolArray:
     """The best choice of so many attributes for each record, the first ones of equally good: shape (records, attributes).
 
-    The clusters share out the number by dynamic programming: `best` has the least score by record and number of attributes,
-    NaN where so many cannot be chosen yet. O(sum over clusters of 2^size).
+    The clusters share out the number by dynamic programming over the least score by record and number of attributes: a
+    score is the exponent plus ln(alpha(*) / alpha(y)), -inf if nobody agrees. O(sum over clusters of 2^size).
     """
     originals, dictionary = problem.originals, problem.dictionaries[0]
-    best = np.full((len(originals), disclosed + 1), np.nan)
-    best[:, 0] = 0.0
-    chosen = np.zeros((*best.shape, len(originals.space)), dtype=bool)
+    records, attributes = originals.nodes.shape
+    best, chosen = np.zeros((records, 1)), np.zeros((records, 1, attributes), dtype=bool)
     for cluster in clusters:
         before, chosen_before = best, chosen
-        best, chosen = np.full_like(best, np.nan), np.zeros_like(chosen)
+        width = min(before.shape[1] + len(cluster), disclosed + 1)
+        best, chosen = np.full((records, width), np.inf), np.zeros((records, width, attributes), dtype=bool)
         for size in range(min(len(cluster), disclosed) + 1):
             for subset in combinations(cluster, size):
                 levels = originals.space.heights.copy()
                 levels[list(subset)] = 0
                 counts = consistent_counts(originals.generalized(levels), dictionary)
-                score = _score(exponents[:, subset].sum(axis=1), counts, len(dictionary))[:, None]
-                smaller = before[:, : disclosed + 1 - size]
-                # A part that rules out every entry identifies nobody, whatever the others weigh.
-                with np.errstate(invalid="ignore"):
-                    sums = np.where(np.isneginf(smaller) | np.isneginf(score), -np.inf, smaller + score)
-                better = ~np.isnan(smaller) & ~(best[:, size:] <= sums)
-                best[:, size:][better] = sums[better]
-                chosen[:, size:][better] = chosen_before[:, : disclosed + 1 - size][better] | np.isin(
-                    np.arange(len(originals.space)), subset
-                )
+                with np.errstate(divide="ignore"):
+                    score = exponents[:, subset].sum(axis=1) + np.log(len(dictionary)) - np.log(counts)
+                score = np.where(counts == 0, -np.inf, score)
+                sums = (before + score[:, None])[:, : width - size]
+                ways, chosen_ways = best[:, size : size + sums.shape[1]], chosen[:, size : size + sums.shape[1]]
+                better = sums < ways
+                ways[better] = sums[better]
+                chosen_ways[better] = chosen_before[:, : sums.shape[1]][better] | np.isin(range(attributes), subset)
     return np.asarray(chosen[:, disclosed])
-
-
-def _score(exponents: FloatArray, counts: CountArray, entries: int) -> FloatArray:
-    """The exponent plus ln(alpha(*) / alpha(y)): -inf where nobody agrees, since then nobody is found."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts == 0, -np.inf, exponents + np.log(entries) - np.log(counts))
 
 
 # A partial order of dictionaries, and the bound that it gives (LSFB09 Definition 5 and Proposition 1).
 
 
 def precedes(specific: Dictionary, general: Dictionary) -> bool:
-    """Whether specific << general: each of its people has an entry in the other, as general or more (Definition 5).
+    """Return whether specific << general: each of its people has an entry in the other, as general or more (Definition 5).
 
     Raises IncomparableError where entries have no identifiers.
     """
@@ -637,21 +601,10 @@ def _holds(dictionary: Dictionary, records: Records, identifiers: CountArray) ->
     return bool(np.all(rows >= 0)) and bool(records.is_below(dictionary.entries[rows]).all())
 
 
-def upper_bound(
-    disclosed: Records, originals: Records, identifiers: CountArray, estimated: Dictionary, harm: Harm
-) -> float:
-    """Return the risk under an estimated dictionary, which no dictionary that it precedes can exceed (Proposition 1).
-
-    Arguments and errors as for `require_bound`.
-    """
-    require_bound(disclosed, originals, identifiers, estimated, harm)
-    return risk(disclosed, estimated, harm)
-
-
 def require_bound(
     disclosed: Records, originals: Records, identifiers: CountArray, estimated: Dictionary, harm: Harm
 ) -> None:
-    """Raise IncomparableError unless the risk under a dictionary bounds that under any which it precedes.
+    """Raise IncomparableError unless the risk under a dictionary bounds that under any which it precedes (Proposition 1).
 
     disclosed: generalizations of the originals, which are about the people with these identifiers. The proposition
     needs each of them in the estimated dictionary, and that being identified is no less harmful than being missed, as with

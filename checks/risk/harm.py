@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
 from types import MappingProxyType
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from checks.risk.attackers import (
     consistent_counts,
     identification_probability,
 )
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CellExpectations, Factor
@@ -34,73 +34,14 @@ from models.tables.generalized_cells import Taxonomy
 # of people and of interactions multiply it.
 
 
-class Sensitivity(Protocol):
-    """Phi or Psi: a sensitivity for each record, shape (records,), in [0, inf].
-
-    people: for each record the number of the person it is about, where weights are personal.
-    """
-
-    @property
-    def axes(self) -> frozenset[int]:
-        """The positions of the attributes whose values it depends on; of none, unless it says otherwise."""
-        return frozenset()
-
-    @property
-    def is_personal(self) -> bool:
-        """Whether it depends on whom a record is about; not, unless it says otherwise."""
-        return False
-
-    def __call__(self, records: Records, people: IndexArray) -> FloatArray:
-        """The sensitivity of each record."""
-
-
-@dataclass(frozen=True)
-class Constant(Sensitivity):
-    """The same harm whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi = 0."""
-
-    value: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not self.value >= 0:
-            raise SensitivityError(f"a sensitivity must not be negative, got {self.value}")
-
-    def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
-        """The value, for each record."""
-        return np.full(len(records), float(self.value))
-
-
-@dataclass(frozen=True, eq=False)
-class PerPerson(Sensitivity):
-    """A harm of each person's own, whatever is disclosed: Psi of people to whom it matters differently to be missed.
-
-    values: by person, shape (people,), copied in. Raises SensitivityError for a missing or negative one.
-    """
-
-    values: FloatArray
-
-    def __post_init__(self) -> None:
-        if not np.all(np.asarray(self.values) >= 0):
-            raise SensitivityError("the harm to a person is missing or negative")
-        object.__setattr__(self, "values", read_only_copy(self.values, np.float64))
-
-    @property
-    def is_personal(self) -> bool:
-        """It is."""
-        return True
-
-    def __call__(self, records: Records, people: IndexArray) -> FloatArray:  # noqa: ARG002  (part of the protocol)
-        """The value of each record's person."""
-        return np.asarray(self.values[people])
-
-
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What it weighs to disclose values: for each term, a set of attributes, the sum or exponent that it contributes.
+    """The weights of disclosed values: for each term, a set of attributes, what it adds to the sum or the exponent.
 
     shares: for each attribute the share of each node of its taxonomy, shape (nodes,), 0 for `*` and nowhere above that
-    of a node below. terms: sets of attribute positions; one attribute each for Phi1, Phi2 and Phi4, up to k for Phi3.
-    of_terms: shape (terms,), or (people, terms) where they are personal. A term contributes its weight times the shares
-    of its attributes; 0 times infinity is 0. Raises SensitivityError.
+    of a node below. terms: sets of attribute positions; one attribute each for Phi1, Phi2 and Phi4, up to k for Phi3;
+    the empty set for what is added whatever is disclosed. of_terms: shape (terms,), or (people, terms) if they are
+    personal. A term adds its weight times the shares of its attributes; 0 times infinity is 0. Raises SensitivityError.
     """
 
     shares: tuple[FloatArray, ...]
@@ -108,28 +49,24 @@ class Weights:
     of_terms: FloatArray
 
     def __post_init__(self) -> None:
-        for share in self.shares:
-            if not np.all(share >= 0):
-                raise SensitivityError("the weight of a value is missing or negative")
-        object.__setattr__(self, "shares", tuple(map(read_only_copy, self.shares)))
-        weights = np.array(self.of_terms, dtype=np.float64)
+        if not all(np.all(share >= 0) for share in self.shares):
+            raise SensitivityError("the weight of a value is missing or negative")
+        weights = read_only_copy(self.of_terms, np.float64)
         if weights.ndim not in (1, 2) or weights.shape[-1] != len(self.terms):
             raise SensitivityError(f"{len(self.terms)} weights were expected for everybody, or for each person")
         if not np.all(weights >= 0):
             raise SensitivityError("a weight is missing or negative")
-        if any(not term or not all(0 <= axis < len(self.shares) for axis in term) for term in self.terms):
-            raise SensitivityError("a weight is for one or several attributes of the records")
-        object.__setattr__(self, "of_terms", read_only(weights))
+        if not all(0 <= axis < len(self.shares) for term in self.terms for axis in term):
+            raise SensitivityError("a weight is for attributes of the records")
+        object.__setattr__(self, "shares", tuple(map(read_only_copy, self.shares)))
+        object.__setattr__(self, "of_terms", weights)
 
     @classmethod
     def linear(cls, shares: Iterable[FloatArray], of_attributes: FloatArray | Sequence[float]) -> "Weights":
         """One term for each attribute. of_attributes: shape (attributes,) or (people, attributes)."""
         attribute_shares = tuple(shares)
-        return cls(
-            attribute_shares,
-            tuple((axis,) for axis in range(len(attribute_shares))),
-            np.asarray(of_attributes, dtype=np.float64),
-        )
+        terms = tuple((axis,) for axis in range(len(attribute_shares)))
+        return cls(attribute_shares, terms, np.asarray(of_attributes, dtype=np.float64))
 
     def normalized(self, total: float) -> "Weights":
         """The weights scaled so that those of each person sum to a total (LSFB09 section 3.3).
@@ -155,21 +92,24 @@ class Weights:
         return np.asarray(sums)
 
     def total(self, records: Records, people: IndexArray) -> FloatArray:
-        """The contributions of all terms to each record, summed: shape (records,)."""
+        """The sum of all terms for each record: shape (records,). people: the person of each, if weights are personal."""
         total = np.zeros(len(records))
         for number in self._weighing:
-            weight = self.of_terms[number] if self.of_terms.ndim == 1 else self.of_terms[people, number]
-            first, *others = self.terms[number]
-            # One weight for everybody is multiplied with the share of each node, not of each record.
-            shared = self.of_terms.ndim == 1
-            nodes = records.nodes[:, first]
-            weight = (
-                product(weight, self.shares[first])[nodes] if shared else product(weight, self.shares[first][nodes])
-            )
-            for axis in others:
+            term, weight = self.terms[number], self.of_terms[..., number]
+            if self.is_personal:
+                weight = weight[people]
+            elif term:  # one weight for everybody is multiplied with the share of each node, not of each record
+                weight = product(weight, self.shares[term[0]])[records.nodes[:, term[0]]]
+                term = term[1:]
+            for axis in term:
                 weight = product(weight, self.shares[axis][records.nodes[:, axis]])
             total += weight
         return total
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether they depend on whom a record is about."""
+        return self.of_terms.ndim == 2
 
     @property
     def axes(self) -> frozenset[int]:
@@ -179,67 +119,76 @@ class Weights:
     @cached_property
     def _weighing(self) -> tuple[int, ...]:
         """The terms with a weight that is not 0."""
-        return tuple(np.flatnonzero(self.of_terms.reshape(-1, len(self.terms)).any(axis=0)).tolist())
+        return tuple(np.flatnonzero(np.atleast_2d(self.of_terms).any(axis=0)).tolist())
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed(Sensitivity):
-    """What depends on the weights of what is disclosed, and on nothing else."""
+class Linear:
+    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
 
     weights: Weights
 
-    @property
-    def axes(self) -> frozenset[int]:
-        """Those of the weights."""
-        return self.weights.axes
-
-    @property
-    def is_personal(self) -> bool:
-        """Whether the weights are."""
-        return self.weights.of_terms.ndim == 2
-
-
-@dataclass(frozen=True, eq=False)
-class Linear(_Weighed):
-    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
-
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
-        """The sum for each record."""
+        """The sum for each record. people: the number of the person that each is about."""
         return self.weights.total(records, people)
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplicative(_Weighed):
+class Multiplicative:
     """The exponential of that sum, Phi4 (eq. 5). A wholly suppressed record has sensitivity 1."""
+
+    weights: Weights
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The product for each record; infinite where it is too large for a float."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.weights.total(records, people))
+        return _exponential(self.weights.total(records, people))
+
+
+Sensitivity: TypeAlias = Linear | Multiplicative
+"""Phi or Psi: a sensitivity in [0, inf] for each record."""
+
+
+def Constant(value: float | FloatArray) -> Linear:  # noqa: N802  (a sensitivity, named like the others)
+    """Return the same harm whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi = 0.
+
+    value: for everybody, or for each person, shape (people,). Raises SensitivityError for a missing or negative one.
+    """
+    if not np.all(np.asarray(value) >= 0):
+        raise SensitivityError(f"a sensitivity must not be negative, got {np.min(value)}")
+    return Linear(Weights((), ((),), np.asarray(value, dtype=np.float64)[..., None]))
+
+
+HARMLESS = Constant(0.0)
+"""Psi of an attacker whose wrong guesses harm nobody."""
+
+
+def _exponential(exponents: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.exp(exponents)
 
 
 def product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """The product where 0 times infinity is 0: nothing disclosed, or no chance of identification, does no harm."""
+    """Multiply so that 0 times infinity is 0: nothing disclosed, or no chance of identification, does no harm."""
     with np.errstate(invalid="ignore"):
         return np.where((one == 0) | (other == 0), 0.0, one * other)
 
 
 def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> FloatArray:
-    """The modified harmonic mean up the hierarchy: a parent weighs 1 / sum(1 / w_i) over its children, the root 0.
+    """Return the modified harmonic mean up the hierarchy: a parent weighs 1 / sum(1 / w_i) over its children, `*` 0.
 
-    So w / l over l children of weight w (LSFB09 section 8). base: the weights of the base values, shape (leaves,), each
-    1 where nothing is said. Returns shape (nodes,).
+    So w / l over l children of weight w (LSFB09 section 8). base: the weights of the base values, shape (leaves,); 1 each
+    by default. Returns shape (nodes,).
     """
-    weights = np.ones(taxonomy.hierarchy.size(0)) if base is None else np.asarray(base, dtype=np.float64)
-    if weights.shape != (taxonomy.hierarchy.size(0),):
-        raise SensitivityError(f"an attribute of {taxonomy.hierarchy.size(0)} values came with other weights")
+    hierarchy = taxonomy.hierarchy
+    weights = np.ones(hierarchy.size(0)) if base is None else np.asarray(base, dtype=np.float64)
+    if weights.shape != (hierarchy.size(0),):
+        raise SensitivityError(f"an attribute of {hierarchy.size(0)} values came with other weights")
     if not np.all(weights >= 0):
         raise SensitivityError("the weight of a value is missing or negative")
     # Reciprocals add up level by level, so those of the base values under a node are all that counts.
     with np.errstate(divide="ignore"):
-        reciprocals = 1.0 / weights
-        levels = range(taxonomy.hierarchy.height + 1)
-        sums = [np.bincount(taxonomy.hierarchy.lift(0, level), reciprocals) for level in levels]
+        levels = range(hierarchy.height + 1)
+        sums = [np.bincount(hierarchy.lift(0, level), 1.0 / weights) for level in levels]
         shares = 1.0 / np.concatenate(sums)
     shares[taxonomy.root] = 0.0
     return read_only(shares)
@@ -251,13 +200,9 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
 # p(Z = 1) Phi(y) + p(Z = 0) Psi(y), with 0 times infinity 0. The risk is the mean loss over the records.
 
 
-HARMLESS = Constant(0.0)
-"""Psi of an attacker whose wrong guesses harm nobody."""
-
-
 @dataclass(frozen=True)
 class Harm:
-    """Phi, when the attacker finds the person, and Psi, when not."""
+    """Phi, when the attacker finds the person, and Psi, when not: by default no harm."""
 
     identified: Sensitivity
     missed: Sensitivity = HARMLESS
@@ -265,7 +210,7 @@ class Harm:
     @property
     def is_personal(self) -> bool:
         """Whether it depends on whom a record is about."""
-        return self.identified.is_personal or self.missed.is_personal
+        return self.identified.weights.is_personal or self.missed.weights.is_personal
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
         """The loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0, inf]."""
@@ -273,7 +218,7 @@ class Harm:
 
 
 def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
-    """The expected harm of a guess among `counts` entries; certainly missed where there are none: shape (records,)."""
+    """Return the expected harm of a guess among `counts` entries; certainly missed if there are none: shape (records,)."""
     # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
     if counts.all():
         shared = identified / counts
@@ -285,39 +230,27 @@ def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray
 
 
 def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:
-    """The loss of each disclosed record, shape (records,); record i is about person i."""
+    """Return the loss of each disclosed record, shape (records,); record i is about person i."""
     return harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, dictionary))
 
 
 def risk(disclosed: Records, dictionary: Dictionary, harm: Harm) -> float:
-    """R(delta, theta): the mean loss (Definition 3). Raises DisclosureRuleError for no records."""
-    return expected(losses(disclosed, dictionary, harm))
+    """Return R(delta, theta): the mean loss (Definition 3). Raises DisclosureRuleError for no records."""
+    return weighted_mean(losses(disclosed, dictionary, harm))
 
 
-def expected(loss: FloatArray) -> float:
-    """The mean loss. Raises DisclosureRuleError for no records."""
-    if not len(loss):
+def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> float:
+    """Return the mean over records, each counted as often as its weight says, or once; 0 times infinity is 0.
+
+    Raises DisclosureRuleError for no records.
+    """
+    if not len(values):
         raise DisclosureRuleError("risk is a mean over records, and there are none")
-    return float(loss.mean())
-
-
-def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float:
-    """The mean over records of which each counts as often as its weight says, once without weights; 0 * inf is 0."""
     return float(values.mean()) if weights is None else float(product(weights / weights.sum(), values).sum())
 
 
-def record_weights(weights: FloatArray, length: int) -> FloatArray:
-    """The weights, if there are `length` of them, finite and none negative, not all 0. Raises DisclosureRuleError."""
-    checked = read_only_copy(np.asarray(weights, dtype=np.float64))
-    if checked.shape != (length,) or not np.all((checked >= 0) & np.isfinite(checked)) or not checked.any():
-        raise DisclosureRuleError(
-            f"{length} weights were expected, one for each record, finite, none negative, not all 0"
-        )
-    return checked
-
-
 def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArray:
-    """The probabilities, if there are `length` of them, which sum to 1. Raises DisclosureRuleError otherwise."""
+    """Return the probabilities if there are `length` of them, which sum to 1. Raises DisclosureRuleError otherwise."""
     if probabilities.shape != (length,) or not length or not np.all(probabilities >= 0):
         raise DisclosureRuleError(f"{length} probabilities were expected, one for each {of}, none negative")
     if not np.isclose(probabilities.sum(), 1.0):
@@ -337,21 +270,19 @@ MAX_LINKS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """What an attacker links: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
+    """The links of an attacker: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
 
-    right: whether both are about one person (the paper's W); taken for granted where nothing is said. Raises
-    DisclosureRuleError where the probabilities of a record are negative or exceed 1 in all.
+    right: whether both are about one person (the paper's W); None if all are. Raises DisclosureRuleError if the
+    probabilities of a record are negative or sum to more than 1.
     """
 
     disclosed: IndexArray
     public: IndexArray
     probability: FloatArray
-    right: BoolArray = field(default_factory=lambda: np.ones(0, dtype=bool))
+    right: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.right):
-            object.__setattr__(self, "right", np.ones(len(self.disclosed), dtype=bool))
-        if not len(self.disclosed) == len(self.public) == len(self.probability) == len(self.right):
+        if len({len(part) for part in vars(self).values() if part is not None}) > 1:
             raise DisclosureRuleError("links need a disclosed and a public record and a probability each")
         totals = np.bincount(self.disclosed, self.probability)
         if np.any(self.probability < 0) or np.any(totals > 1 + 1e-9):
@@ -359,40 +290,32 @@ class Links:
 
 
 def uniform_links(disclosed: Records, public: Records) -> Links:
-    """Each disclosed record linked with each consistent public one, all equally likely.
+    """Link each disclosed record with each consistent public one, all equally likely.
 
     Raises DisclosureRuleError for more than MAX_LINKS pairs.
     """
-    disclosed_rows, dictionary_rows, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
-    radices = (disclosed.space.roots + 1).tolist()
+    records, others, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
     for levels, rows in disclosed.by_levels():
-        for other, entries in public.by_levels():
-            shared = np.maximum(levels, other)
-            both = np.concatenate(
-                [disclosed[rows].generalized(shared).nodes, public[entries].generalized(shared).nodes]
-            )
-            keys, _ = pack(list(both.T), radices, len(both))
-            ours, theirs = keys[: len(rows)], keys[len(rows) :]
-            size += match_size(ours, theirs)
+        for other_levels, entries in public.by_levels():
+            sides = [(disclosed, rows), (public, entries)]
+            shown = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
+            keys, _ = pack(list(np.concatenate(shown).T), disclosed.space.sizes, len(rows) + len(entries))
+            size += match_size(keys[: len(rows)], keys[len(rows) :])
             if size > MAX_LINKS:
                 raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
-            first, second = match(ours, theirs)
-            disclosed_rows.append(rows[first])
-            dictionary_rows.append(entries[second])
-    record = np.concatenate(disclosed_rows)
+            first, second = match(keys[: len(rows)], keys[len(rows) :])
+            records.append(rows[first])
+            others.append(entries[second])
+    record = np.concatenate(records)
     fitting = np.bincount(record, minlength=len(disclosed))
-    return Links(record, np.concatenate(dictionary_rows), 1.0 / fitting[record])
+    return Links(record, np.concatenate(others), 1.0 / fitting[record])
 
 
 def enlarged(disclosed: Records, public: Records) -> Records:
-    """The finer value of each pair, record by record. Raises DisclosureRuleError where two contradict each other."""
+    """Return the finer value of each pair, record by record. Raises DisclosureRuleError if two contradict each other."""
     if not disclosed.is_consistent_with(public).all():
         raise DisclosureRuleError("a disclosed record is linked with a public one that contradicts it")
     return Records(disclosed.space, np.where(disclosed.levels <= public.levels, disclosed.nodes, public.nodes))
-
-
-NOTHING_ALIKE: Mapping[int, AlikeValues] = MappingProxyType({})
-"""Values agree when they are equal or one is over the other."""
 
 
 def linkage_losses(
@@ -401,25 +324,25 @@ def linkage_losses(
     links: Links,
     dictionary: Dictionary,
     harm: Harm,
-    alike: Mapping[int, AlikeValues] = NOTHING_ALIKE,
+    alike: Mapping[int, AlikeValues] = MappingProxyType({}),
 ) -> FloatArray:
-    """The expected loss of each disclosed record: over its links, as it is where it is not linked: shape (records,).
+    """Return the expected loss of each disclosed record over its links, and without one if it has none: shape (records,).
 
     A link that is not right misses the person. alike: by position of the attribute, values of records, disclosed or
     public, and of the dictionary that agree when the person is looked for.
     """
     people = np.arange(len(disclosed))
     joined = enlarged(disclosed[links.disclosed], public[links.public])
-    of_right_links = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
-    missed = harm.missed(disclosed, people)[links.disclosed]
-    of_links = product(links.probability, np.where(links.right, of_right_links, missed))
+    of_links = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
+    if links.right is not None:
+        of_links = np.where(links.right, of_links, harm.missed(disclosed, people)[links.disclosed])
+    expected = np.bincount(links.disclosed, product(links.probability, of_links), minlength=len(disclosed))
     linked = np.bincount(links.disclosed, links.probability, minlength=len(disclosed))
     unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
-    alone = harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike))
-    return np.bincount(links.disclosed, of_links, minlength=len(disclosed)) + product(unlinked, alone)
+    return expected + product(unlinked, harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike)))
 
 
-# What the best disclosure of a record is: the three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).
+# The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).
 #
 # Each asks every record by itself, as the paper's feasible set of section 4 does; for the trade-off, and only for it,
 # that is the same as asking the means.
@@ -429,7 +352,7 @@ def linkage_losses(
 class Objective(ABC):
     """An order of disclosures in which less loss, more utility and more disclosed steps are never worse.
 
-    What disclosures are chosen by must be a finite number; else DisclosureRuleError is raised.
+    Raises DisclosureRuleError for a number that is not finite.
     """
 
     def __post_init__(self) -> None:
@@ -482,14 +405,6 @@ class TradeOff(Objective):
         return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility, -steps])
 
 
-def is_better(score: FloatArray, than: FloatArray) -> BoolArray:
-    """Whether scores come before others, column by column: shape (n,), bool."""
-    better: BoolArray = np.less(score[-1], than[-1])
-    for value, other in zip(score[-2::-1], than[-2::-1]):
-        better = np.less(value, other) | (np.equal(value, other) & better)
-    return better
-
-
 # The risk of a release: what people in a dictionary lose to an attacker who also holds some published marginals.
 #
 # A release discloses no records. Its attacker draws, from the rows that the maxent distribution expects to fit what is
@@ -507,7 +422,7 @@ def is_better(score: FloatArray, than: FloatArray) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRisk:
-    """What each person of a dictionary risks: shape (people,) each.
+    """The risk of each person of a dictionary: shape (people,) each.
 
     fitting: expected number of rows that fit the person, between the bounds that the marginals prove.
     identification_probability, loss: expected. least_loss, most_loss: where the number of rows that fit lies at its upper
@@ -532,39 +447,50 @@ class ReleaseRisk:
 
 
 def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Sensitivity) -> ReleaseRisk:
-    """The risk of a release for the people of a dictionary over its attributes; entry i is about person i.
+    """Return the risk of a release for the people of a dictionary over its attributes; entry i is about person i.
 
-    Attributes of the dictionary that the release lacks must be suppressed. Raises DomainMismatchError where the
+    Attributes of the dictionary that the release lacks must be suppressed. Raises DomainMismatchError if the
     attributes or hierarchies differ, SensitivityError for a sensitivity whose expectation has no closed form.
     """
+    if not isinstance(sensitivity, Linear | Multiplicative):
+        raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
     if dictionary.space.domain != collection.domain:
         raise DomainMismatchError("the dictionary and the release have different attributes or hierarchies")
     if not len(dictionary):
         raise DisclosureRuleError("risk is a mean over people, and the dictionary has none")
     expectations = CellExpectations.of(collection)
+    squares = replace(expectations, power=2)
     space = dictionary.space
     finest = np.array([expectations.levels.get(a, h.height) for a, h in space.domain.items()], dtype=np.intp)
     published = dictionary.entries.generalized(finest)
     alike = consistent_counts(published, Dictionary(published))
-    length = len(dictionary)
-    fitting, lower, upper = np.zeros(length), np.zeros(length), np.zeros(length)
-    harm, guessed_harm, guessed = np.zeros(length), np.zeros(length), np.zeros(length)
-    squares = replace(expectations, power=2)
-    for group in _groups(published):
-        rows = group.rows
-        fitting[rows] = group.of_rows(expectations.expected_counts(group.levels, group.codes, group.size))
-        bounds = bounds_of_cells(collection, group.levels, group.codes, group.size)
-        lower[rows], upper[rows] = (group.of_rows(bound.astype(np.float64)) for bound in bounds)
-        harm[rows] = _per_row(_summed_harm(expectations, group, sensitivity), fitting[rows])
-        guessed_harm[rows] = _per_row(_summed_harm(squares, group, sensitivity), fitting[rows] ** 2)
-        guessed[rows] = _per_row(_summed_harm(squares, group, Constant(1.0)), fitting[rows] ** 2)
-    possible = (upper > 0) & (fitting > 0)
+    fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
+    for levels, rows in published.by_levels():
+        # Equal people are looked up once if their harm is the same.
+        people, person = (published[rows], np.arange(len(rows)))
+        if not sensitivity.weights.is_personal:
+            people, person = people.distinct()
+        margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
+        columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
+        codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}
+        fitting[rows] = expectations.expected_counts(margin, codes, len(people))[person]
+        guessed[rows] = squares.expected_counts(margin, codes, len(people))[person]
+        lower[rows], upper[rows] = (b[person] for b in bounds_of_cells(collection, margin, codes, len(people)))
+        for weight, factors in _products(sensitivity, dictionary, expectations.levels, rows):
+            harm[rows] += product(weight, expectations.expected_counts(margin, codes, len(people), factors))[person]
+            guessed_harm[rows] += product(weight, squares.expected_counts(margin, codes, len(people), factors))[person]
+    possible = fitting > 0
+    harm = np.divide(harm, fitting, out=np.zeros_like(harm), where=possible)
+    guessed, guessed_harm = (
+        np.divide(sums, fitting**2, out=np.zeros_like(sums), where=possible) for sums in (guessed, guessed_harm)
+    )
+    fitting = np.clip(fitting, lower, upper)
     linked, least, most = (
-        np.where(possible, 1.0 / np.maximum(np.maximum(count, alike), 1.0), 0.0)
-        for count in (np.clip(fitting, lower, upper), upper, lower)
+        np.where(possible & (upper > 0), 1.0 / np.maximum(np.maximum(count, alike), 1.0), 0.0)
+        for count in (fitting, upper, lower)
     )
     return ReleaseRisk(
-        fitting=np.clip(fitting, lower, upper),
+        fitting=fitting,
         identification_probability=np.minimum(linked, guessed),
         loss=np.minimum(product(linked, harm), guessed_harm),
         least_loss=np.minimum(product(least, harm), guessed_harm),
@@ -572,114 +498,37 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     )
 
 
-def _per_row(sums: FloatArray, rows: FloatArray) -> FloatArray:
-    """Means from sums, 0 where there is no row."""
-    with np.errstate(invalid="ignore"):
-        return np.where(rows > 0, sums / np.where(rows > 0, rows, 1.0), 0.0)
+def _products(
+    sensitivity: Sensitivity, dictionary: Dictionary, published: Mapping[str, int], rows: IndexArray
+) -> Iterator[tuple[FloatArray, dict[str, Factor]]]:
+    """Yield products of a weight and a factor by attribute, whose sum is the sensitivity at the published levels.
 
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """The people of one level vector, equal ones looked up once.
-
-    rows: their numbers. cell_of: for each of them its cell. levels, codes: of the cells' attributes, codes of shape
-    (size,) each. records: the cells.
+    rows: the people. A weight is for all of them, or of shape (rows,).
     """
-
-    rows: IndexArray
-    cell_of: IndexArray
-    levels: dict[str, int]
-    codes: dict[str, CodeArray]
-    records: Records
-
-    @property
-    def size(self) -> int:
-        return len(self.records)
-
-    def of_rows(self, values: FloatArray) -> FloatArray:
-        """The values of the cells, person by person."""
-        return np.asarray(values[self.cell_of], dtype=np.float64)
-
-
-def _groups(people: Records) -> Iterator[_Group]:
-    for levels, rows in people.by_levels():
-        cells, cell_of = people[rows].distinct()
-        yield _Group(rows, cell_of, *_coded(cells, levels), cells)
-
-
-def _coded(cells: Records, levels: IndexArray) -> tuple[dict[str, int], dict[str, CodeArray]]:
-    finer, codes = {}, {}
-    for axis, (attribute, hierarchy) in enumerate(cells.space.domain.items()):
-        if levels[axis] < hierarchy.height:
-            finer[attribute] = int(levels[axis])
-            codes[attribute] = cells.nodes[:, axis] - cells.space.taxonomies[axis].offsets[levels[axis]]
-    return finer, codes
-
-
-def _summed_harm(expectations: CellExpectations, group: _Group, sensitivity: Sensitivity) -> FloatArray:
-    """The sensitivities of all rows that fit each person of a group, summed: shape (people,)."""
-    if isinstance(sensitivity, Constant):
-        rows = expectations.expected_counts(group.levels, group.codes, group.size)
-        return product(np.array(sensitivity.value), group.of_rows(rows))
+    weights, space = sensitivity.weights, dictionary.space
+    of_terms = weights.of_terms[rows] if weights.is_personal else weights.of_terms
+    shares = {}
+    for axis, (attribute, share) in enumerate(zip(space.domain.attributes, weights.shares)):
+        if attribute in published:
+            shares[axis] = attribute, share[space.taxonomies[axis].offsets[published[attribute]] :]
     if isinstance(sensitivity, Linear):
-        return _expected_sum(expectations, group, sensitivity.weights)
-    if isinstance(sensitivity, Multiplicative):
-        return _expected_product(expectations, group, sensitivity.weights)
-    raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
+        for number, term in enumerate(weights.terms):
+            if set(term) <= set(shares):  # what is not published has no share
+                yield of_terms[..., number], {shares[axis][0]: _factor(shares[axis][1]) for axis in term}
+    else:
+        if any(len(term) != 1 for term in weights.terms):
+            raise SensitivityError(
+                "the expected sensitivity of a release has no closed form with multiplied interactions"
+            )
+        factors = {}
+        for axis, (attribute, share) in shares.items():
+            numbers = [number for number, term in enumerate(weights.terms) if term == (axis,)]
+            factors[attribute] = _factor(share, of_terms[..., numbers].sum(axis=-1))
+        yield np.ones(()), factors
 
 
-def _expected_sum(expectations: CellExpectations, group: _Group, weights: Weights) -> FloatArray:
-    """The expected sum of Phi1 to Phi3 over the rows that fit: linear, so each term by itself."""
-    total = np.zeros(len(group.rows))
-    for number, term in enumerate(weights.terms):
-        factors = _factors(expectations, group.records, weights, term)
-        if len(factors) < len(term):
-            continue
-        share = expectations.expected_counts(group.levels, group.codes, group.size, factors)
-        of_term = weights.of_terms[number] if weights.of_terms.ndim == 1 else weights.of_terms[group.rows, number]
-        total += product(of_term, group.of_rows(share))
-    return total
-
-
-def _factors(
-    expectations: CellExpectations, cells: Records, weights: Weights, term: tuple[int, ...]
-) -> dict[str, Factor]:
-    """The share of each published value of the attributes of a term; what is not published has none."""
-    factors: dict[str, Factor] = {}
-    for axis in term:
-        attribute = cells.space.domain.attributes[axis]
-        if attribute in expectations.levels:
-            offset = cells.space.taxonomies[axis].offsets[expectations.levels[attribute]]
-            share = weights.shares[axis]
-            factors[attribute] = lambda _, codes, share=share, offset=offset: share[offset + codes]  # type: ignore[misc]
-    return factors
-
-
-def _expected_product(expectations: CellExpectations, group: _Group, weights: Weights) -> FloatArray:
-    """The expected sum of Phi4 over the rows that fit: its factors are those of the attributes, person by person."""
-    if any(len(term) > 1 for term in weights.terms):
-        raise SensitivityError("the expected sensitivity of a release has no closed form with multiplied interactions")
-    personal = weights.of_terms.ndim == 2
-    people = np.arange(len(group.rows)) if personal else None
-    codes = {a: c[group.cell_of] for a, c in group.codes.items()} if personal else group.codes
-    factors: dict[str, Factor] = {}
-    for number, (axis,) in enumerate(weights.terms):
-        attribute = group.records.space.domain.attributes[axis]
-        for name, share in _factors(expectations, group.records, weights, (axis,)).items():
-            term_weight = weights.of_terms[group.rows, number] if personal else weights.of_terms[number]
-            before = factors.get(attribute)
-            factors[name] = _exponential(share, term_weight, before)
-    length = group.size if people is None else len(people)
-    sums = expectations.expected_counts(group.levels, codes, length, factors)
-    return sums if personal else group.of_rows(sums)
-
-
-def _exponential(share: Factor, weight: FloatArray, before: Factor | None) -> Factor:
-    """The factor e^(weight * share) of one term, times that of the terms before it."""
-
-    def factor(cells: IndexArray, codes: CodeArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            cell_factor = np.exp(product(weight[cells] if weight.ndim else weight, share(cells, codes)))
-        return cell_factor if before is None else cell_factor * before(cells, codes)
-
-    return factor
+def _factor(share: FloatArray, exponent: FloatArray | None = None) -> Factor:
+    """Return the share of each code, or e to the power of the exponent times it. exponent: for all, or by person."""
+    if exponent is None:
+        return lambda _, codes: np.asarray(share[codes])
+    return lambda cells, codes: _exponential(product(exponent[cells] if exponent.ndim else exponent, share[codes]))

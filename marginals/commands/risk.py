@@ -187,10 +187,8 @@ def _computed(
             edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
         best, mean = None, None
         if request.on_average and isinstance(objective, LeastRisk | MostUtility):
-            mean = assessment.optimum_on_average(
-                objective, lambda done, total: progress("best disclosure", done, total)
-            )
-            best = mean.optimum
+            mean = objective
+            best = assessment.optimum_on_average(mean, lambda done, total: progress("best disclosure", done, total))
         elif objective is not None:
             best = assessment.optimum(objective, lambda done, total: progress("best disclosure", done, total))
         elif request.attributes is not None:

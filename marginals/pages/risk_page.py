@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from checks.risk.disclosure import Disclosure, Frontier, MeanOptimum, Optimum
+from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
 from marginals.disclosure import selected
 from marginals.errors import InputError
@@ -225,8 +225,8 @@ _WRITTEN = 100
 class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
-    warnings: of what the config says, if it cannot be meant. on_average: where the best disclosure is the best on average,
-    how far it is from what no disclosure can beat. minimax: whether the best disclosure is chosen against the
+    warnings: of what the config says, if it cannot be meant. on_average: what was asked of the means, if the best disclosure
+    is the best on average. minimax: whether the best disclosure is chosen against the
     worst dictionary. attributes: where the best disclosure shows so many attributes of
     each row, how many.
     """
@@ -236,7 +236,7 @@ class RiskReport:
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
     warnings: Sequence[str] = ()
-    on_average: MeanOptimum | None = None
+    on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
     attributes: int | None = None
 
@@ -263,17 +263,11 @@ class RiskReport:
             "table": self.table.as_json(),
             "optimum": None
             if self.optimum is None
-            else _optimum(self.optimum) | {"bound": self._bound, "how": self.how},
+            else _optimum(self.optimum) | {"bound": self.optimum.bound, "how": self.how},
             "frontier": None if self.frontier is None else _frontier(self.frontier),
             "releases": [release.as_json() for release in self.releases],
             "warnings": list(self.warnings),
         }
-
-    @property
-    def _bound(self) -> float | None:
-        if self.on_average is not None:
-            return self.on_average.bound
-        return None if self.optimum is None else self.optimum.bound
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -334,14 +328,14 @@ def _optimum(optimum: Optimum) -> dict[str, Any]:
     }
 
 
-def _optimum_lines(optimum: Optimum, on_average: MeanOptimum | None) -> Iterator[str]:
+def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None) -> Iterator[str]:
     match on_average:
-        case MeanOptimum(objective=LeastRisk(utility), bound=bound):
-            yield f"  no disclosure with a mean utility of {utility:g} or more has a risk below {bound:.4g}"
-        case MeanOptimum(objective=MostUtility(loss), bound=bound):
-            yield f"  no disclosure with a risk of {loss:g} or less has a mean utility above {bound:.3f}"
-    if optimum.bound is not None:
-        yield f"  it may not be the best: what is minimized cannot be below {optimum.bound:.4g}"
+        case LeastRisk(utility):
+            yield f"  no disclosure with a mean utility of {utility:g} or more has a risk below {optimum.bound:.4g}"
+        case MostUtility(loss):
+            yield f"  no disclosure with a risk of {loss:g} or less has a mean utility above {optimum.bound:.3f}"
+        case None if optimum.bound is not None:
+            yield f"  it may not be the best: what is minimized cannot be below {optimum.bound:.4g}"
     domain = optimum.disclosure.records.space.domain
     for attribute, counts in optimum.disclosure.level_counts().items():
         hierarchy = domain.hierarchy(attribute)

@@ -61,7 +61,7 @@ _AMOUNTS = (0.0, 0.25, 1.0, 3.0, np.inf)
 
 
 @Thrown
-def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Constant | Linear | Multiplicative:
+def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Linear | Multiplicative:
     """Each parametric family, personal or not, with interactions or not, infinite weights included."""
     if dice.below(4) == 3:
         return Constant(dice.one_of([0.0, 1.0, 2.5]))
