@@ -9,17 +9,17 @@ cells. Answers about different attributes need not be margins of one distributio
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property, reduce
 from math import prod
+from operator import or_
 
 import numpy as np
 
-from models.arrays import CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
+from models.arrays import CodeArray, FloatArray, read_only, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, TreeMargins, drawn_leaves, leaf_shares, spread
+from models.inference.calibrated_tree import CalibratedTree, drawn_leaves, leaf_shares, spread
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, Target, fit, missed_rows
@@ -32,9 +32,6 @@ CELLS = 1 << 25
 _CELLS_OF_SOME = 1 << 22
 """Cells that are laid out to fit some attributes."""
 
-_BOX_CELLS = 1 << 16
-"""Cells of a margin that is fitted to answer for a box; for larger ones the core answers."""
-
 _SWEEPS = 5_000
 _SWEEPS_OF_ALL = 100
 _TOGETHER = 3
@@ -43,7 +40,6 @@ _TOGETHER = 3
 _CONVERGED = 1e-10
 _CONVERGED_OF_ALL = 1e-4
 """Largest misfit of a count, as a share of it, at which fitting ends."""
-
 
 _MOST_SWEEPS = 100
 """Times that the weights of candidates are fitted to every table."""
@@ -56,19 +52,6 @@ _CANDIDATES = 5
 
 _FEWEST, _MOST = 200_000, 5_000_000
 """Rows that are drawn from the core, at least and at most; of more rows than that each is a candidate."""
-
-
-class Kind(StrEnum):
-    """How an answer was reached.
-
-    PUBLISHED: a table shows it. TREE: by the core alone, since no further table says more of what was asked. SOME: fitted to
-    what the tables say of what was asked. ALL: fitted to all tables.
-    """
-
-    PUBLISHED = "published"
-    TREE = "junction tree"
-    SOME = "fitted to some"
-    ALL = "fitted to all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +68,11 @@ class Grid:
     @classmethod
     def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
         """The values that have rows by the tables of a collection, the attribute with the most values last."""
-        codes = {a: _occupied(collection, a, level) for a, level in levels.items()}
+        masks = {a: collection.domain.mask({a: level}) for a, level in levels.items()}
+        suppressed = np.zeros(1, dtype=np.intp)
+        codes = {
+            a: np.asarray(collection.cube.table(mask).codes[0]) if mask else suppressed for a, mask in masks.items()
+        }
         order = sorted(levels, key=lambda a: (len(codes[a]), collection.domain.index(a)))
         return cls(collection.domain, {a: levels[a] for a in order}, codes)
 
@@ -98,23 +85,22 @@ class Grid:
         """Copy the counts of all values, one axis each, without those of values that have no rows."""
         return counts[np.ix_(*(self.codes[a] for a in self.levels))]
 
+    def cells(self, weights: FloatArray, attributes: Iterable[str]) -> Cells:
+        """The cells of some of the axes with the sums of their weights, without those of weight 0."""
+        levels = {a: level for a, level in self.levels.items() if a in attributes}
+        sums = np.asarray(weights.sum(axis=tuple(axis for axis, a in enumerate(self.levels) if a not in levels)))
+        places = tuple(np.argwhere(sums).T)
+        codes = {a: self.codes[a][place] for a, place in zip(levels, places)}
+        return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
+
     def along(self, table: ContingencyTable) -> FloatArray:
         """The counts of a table that shows axes of the grid, no finer: an array that broadcasts along the others."""
         shown = [a for a in self.levels if a in table.margin]
-        counts = _dense(table, shown)[np.ix_(*(self.lifted(a, table.margin[a]) for a in shown))]
+        counts = _dense(table, shown)[np.ix_(*(self._lifted(a, table.margin[a]) for a in shown))]
         return counts.reshape([len(self.codes[a]) if a in table.margin else 1 for a in self.levels])
 
-    def lifted(self, attribute: str, level: int) -> CodeArray:
-        """The codes at a coarser level of the values along an axis."""
+    def _lifted(self, attribute: str, level: int) -> CodeArray:
         return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)[self.codes[attribute]]
-
-    def places(self, levels: Mapping[str, int]) -> IndexArray:
-        """The cell of a coarser margin for each cell of the axes of its attributes, in the order of the axes: flat."""
-        places = np.zeros(1, dtype=np.intp)
-        for a in (a for a in self.levels if a in levels):
-            size = self.domain.hierarchy(a).size(levels[a])
-            places = (places[:, None] * size + self.lifted(a, levels[a]).astype(np.intp)).reshape(-1)
-        return places
 
     def fit(
         self,
@@ -137,20 +123,18 @@ class Grid:
         fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
 
     def _target(self, table: ContingencyTable) -> Target:
-        counts = _dense(table, [a for a in self.levels if a in table.margin]).ravel()
+        shown = [a for a in self.levels if a in table.margin]
+        counts, places = _dense(table, shown), np.zeros(1, dtype=np.intp)
+        for a, size in zip(shown, counts.shape):
+            places = (places[:, None] * size + self._lifted(a, table.margin[a]).astype(np.intp)).reshape(-1)
         gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
-        return Sums(len(counts), self.places(table.margin), gone), counts
+        return Sums(counts.size, places, gone), counts.ravel()
 
 
-def _occupied(collection: Collection, attribute: str, level: int) -> CodeArray:
-    level_mask = collection.domain.mask({attribute: level})
-    return np.asarray(collection.cube.table(level_mask).codes[0]) if level_mask else np.zeros(1, dtype=np.intp)
-
-
-def _dense(table: ContingencyTable, names: Sequence[str]) -> FloatArray:
+def _dense(cells: Cells, names: Sequence[str]) -> FloatArray:
     """The counts of all cells, one axis an attribute in the order of the names."""
-    counts = np.zeros([table.domain.hierarchy(a).size(table.margin[a]) for a in names])
-    counts[tuple(table.column(a, table.margin[a]) for a in names)] = table.counts
+    counts = np.zeros([cells.domain.hierarchy(a).size(cells.margin[a]) for a in names])
+    counts[tuple(map(cells.column, names))] = cells.counts
     return counts
 
 
@@ -176,11 +160,6 @@ class ModelBesideCore(MarginalModel):
         return self.of_core.tree
 
     @property
-    def margins(self) -> TreeMargins:
-        """Expected margins of the core."""
-        return self.of_core.margins
-
-    @property
     def information(self) -> float:
         """Information of the core, nats: all tables tell as much at least."""
         return self.of_core.information
@@ -197,36 +176,29 @@ class ModelBesideCore(MarginalModel):
         too large to be laid out.
         """
         key = tuple(margin.items())
-        if key not in self._kept:
+        if key not in self._answers:
             try:
-                self._kept[key] = self.answer(margin)[0]
+                self._answers[key] = self.answer(margin)[0]
             except TooManyCellsError:
                 if self.collection.cube.holds(self.domain.mask(margin)):
                     raise
-                self._kept[key] = self.of_core.expected(margin)
-        return self._kept[key]
+                self._answers[key] = self.of_core.expected(margin)
+        return self._answers[key]
 
     @cached_property
-    def _kept(self) -> dict[tuple[tuple[str, int], ...], FloatArray]:
+    def _answers(self) -> dict[tuple[tuple[str, int], ...], FloatArray]:
         return {}
 
     def expected_in(self, box: Box) -> float:
-        """Expected number of rows in a box: of a published table their sum, else fitted.
-
-        By the core alone where the margin of the box is too large for that.
-        """
+        """Expected number of rows in a box: the sum of a published table, else fitted, or by the core if it is large."""
         if box.is_empty:
             return 0.0
         mask = self.domain.mask(box.margin)
-        if self.collection.cube.holds(mask):
-            table = self.collection.cube.table(mask)
-            shares = (
-                box.share(a, level)[table.column(a, level)] for a, level in box.margin.items() if a in table.margin
-            )
-            return float(reduce(np.multiply, shares, table.counts.astype(np.float64)).sum())
-        if self.domain.size(box.margin) > _BOX_CELLS:
-            return self.of_core.expected_in(box)
-        return super().expected_in(box)
+        if not self.collection.cube.holds(mask):
+            return super().expected_in(box)
+        table = self.collection.cube.table(mask)
+        shares = (box.share(a, level)[table.column(a, level)] for a, level in box.margin.items() if a in table.margin)
+        return float(reduce(np.multiply, shares, table.counts.astype(np.float64)).sum())
 
     @cached_property
     def _maximal(self) -> tuple[Mask, ...]:
@@ -235,19 +207,17 @@ class ModelBesideCore(MarginalModel):
     @cached_property
     def _hanging(self) -> Mapping[str, Mask]:
         """The attributes that one margin alone shows, with it: given its other attributes they depend on nothing else."""
-        holding = {}
-        for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks):
-            showing = [mask for mask in self._maximal if mask & attribute_mask]
-            if len(showing) == 1:
-                holding[name] = showing[0]
-        return holding
+        showing = {
+            name: [mask for mask in self._maximal if mask & attribute_mask]
+            for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks)
+        }
+        return {name: masks[0] for name, masks in showing.items() if len(masks) == 1}
 
-    def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, Kind]:
-        """Expected counts over a margin, read-only, and how they were reached. Values below the finest published one share
-        its count equally.
+    def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
+        """Expected counts over a margin, read-only, and whether all attributes were fitted together to reach them.
 
-        Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a margin too large to be laid
-        out, TimeOverError when the deadline comes first.
+        Values below the finest published one share its count equally. Raises DomainMismatchError for an unknown attribute or
+        level, TooManyCellsError for a margin too large to be laid out, TimeOverError when the deadline comes first.
         """
         domain = self.domain
         domain.mask(margin)
@@ -256,35 +226,32 @@ class ModelBesideCore(MarginalModel):
             raise TooManyCellsError(
                 f"a margin of {domain.size(margin):,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
             )
-        counts, kind = self._shown({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
-        return read_only(spread(domain, counts, levels, margin)), kind
+        counts, are_all = self._shown({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
+        return read_only(spread(domain, counts, levels, margin)), are_all
 
-    def _shown(self, margin: Mapping[str, int]) -> tuple[FloatArray, Kind]:
+    def _shown(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
         """Counts over a margin none of whose attributes is finer than published, or suppressed."""
         mask = self.domain.mask(margin)
         if not mask:
-            return np.full((), float(self.total)), Kind.PUBLISHED
+            return np.full((), float(self.total)), False
         if any(not mask & ~maximal for maximal in self._maximal):
-            return _dense(self.collection.cube.table(mask), list(margin)), Kind.PUBLISHED
+            return _dense(self.collection.cube.table(mask), list(margin)), False
         needed = self._needed(margin)
         if self._is_told_by_core({*needed, *margin}):
-            return self.of_core.expected(margin), Kind.TREE
+            return self.of_core.expected(margin), False
         if len(margin) >= _TOGETHER and self._all_fitted is not None:
-            return self._contracted(*self._all_fitted, margin), Kind.ALL
+            return self._contracted(*self._all_fitted, margin), True
         grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in needed})
         if prod(grid.shape) > _CELLS_OF_SOME:
-            return self.of_core.expected(margin), Kind.TREE
+            return self.of_core.expected(margin), False
         weights = grid.cut(self.of_core.expected(grid.levels))
         grid.fit(weights, self._tables_of(grid.levels), _SWEEPS, _CONVERGED, self.deadline)
-        return self._contracted(grid, weights, margin), Kind.SOME
+        return self._contracted(grid, weights, margin), False
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
         """The attributes that an answer is fitted over: not those that hang on a margin, but what else that shows."""
-        needed = []
-        for a in margin:
-            linked = self.domain.margin(self._hanging[a]) if a in self._hanging else (a,)
-            needed += [b for b in linked if b not in self._hanging]
-        return list(dict.fromkeys(needed))
+        linked = (self.domain.margin(self._hanging[a]) if a in self._hanging else (a,) for a in margin)
+        return list(dict.fromkeys(b for names in linked for b in names if b not in self._hanging))
 
     def _of(self, attributes: Iterable[str]) -> Mask:
         return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
@@ -295,7 +262,7 @@ class ModelBesideCore(MarginalModel):
         return all(any(not asked & mask & ~shown for shown in self.core.masks) for mask in self.collection.masks)
 
     def _tables_of(self, attributes: Iterable[str]) -> Iterable[ContingencyTable]:
-        """What all tables say of some attributes."""
+        """All tables, without other attributes than some."""
         part = self.collection.within(self._of(attributes))
         return map(part.cube.table, maximal_masks(part.masks))
 
@@ -330,41 +297,16 @@ class ModelBesideCore(MarginalModel):
 
     def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
         """Counts over a margin, from fitted weights of what is needed for it and the shares of attributes that hang."""
-        needed = set(self._needed(margin))
-        weights = weights.sum(axis=tuple(axis for axis, name in enumerate(grid.levels) if name not in needed))
-        grid = Grid(grid.domain, {a: level for a, level in grid.levels.items() if a in needed}, grid.codes)
-        direct = {a: margin[a] for a in grid.levels if a in margin}
-        keys = grid.places({a: margin.get(a, grid.domain.hierarchy(a).height) for a in grid.levels})
-        hanging: dict[Mask, list[str]] = {}
-        for a in margin:
-            if a in self._hanging:
-                hanging.setdefault(self._hanging[a], []).append(a)
-        sizes, shares = [grid.domain.size(direct)], []
-        for mask, names in hanging.items():
-            classes, share = self._shares(grid, mask, {a: margin[a] for a in names})
-            keys = keys * len(share) + classes
-            sizes.append(len(share))
-            shares.append(share)
-        counts: FloatArray = np.asarray(np.bincount(keys, weights.reshape(-1), minlength=prod(sizes)), dtype=np.float64)
-        counts = counts.reshape(sizes)
-        for share in shares:
-            counts = np.asarray(np.tensordot(counts, share, axes=(1, 0)), dtype=np.float64)
-        names = [*direct, *(name for leaves in hanging.values() for name in leaves)]
-        counts = counts.reshape([grid.domain.hierarchy(a).size(margin[a]) for a in names])
-        return counts.transpose([names.index(a) for a in margin])
-
-    def _shares(self, grid: Grid, mask: Mask, hanging: Mapping[str, int]) -> tuple[IndexArray, FloatArray]:
-        """The class of each cell of a grid in a margin, and the shares of attributes that hang on it in each class."""
-        margin = self.domain.margin(mask)
-        levels = {a: margin[a] for a in grid.levels if a in margin and a not in self._hanging}
-        known, classes = np.unique(
-            grid.places({a: levels.get(a, grid.domain.hierarchy(a).height) for a in grid.levels}), return_inverse=True
-        )
-        table = self.collection.cube.table(self.domain.mask({**levels, **hanging}))
-        share = np.zeros((len(known), grid.domain.size(hanging)))
-        share[np.searchsorted(known, _numbers(table, levels)), _numbers(table, hanging)] = table.counts
-        rows = share.sum(axis=1, keepdims=True)
-        return classes, np.divide(share, rows, out=share, where=rows > 0)
+        cells = grid.cells(weights, needed := set(self._needed(margin)))
+        groups = list(dict.fromkeys(self._hanging[a] for a in margin if a in self._hanging))
+        for place, mask in enumerate(groups):
+            linked = {a: level for a, level in self.domain.margin(mask).items() if a in needed}
+            hanging = {a: level for a, level in margin.items() if self._hanging.get(a) == mask}
+            table = self.collection.cube.table(self.domain.mask({**linked, **hanging}))
+            cells = cells * (table / table.rolled_up(linked))
+            later = self._of(margin) | reduce(or_, groups[place + 1 :], 0)
+            cells = cells.rolled_up({a: level for a, level in cells.margin.items() if self._of([a]) & later})
+        return _dense(cells.rolled_up(margin), list(margin))
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows, as `MarginalModel.draw`: from the core, so weighted that they have the counts of all published
@@ -387,14 +329,6 @@ class ModelBesideCore(MarginalModel):
         fit(weights, targets, _MOST_SWEEPS, _NEAR * self.total, missed_rows)
         chosen = rng.choice(number, size=rows, p=weights / weights.sum())
         return {a: code[chosen] for a, code in codes.items()}
-
-
-def _numbers(table: ContingencyTable, levels: Mapping[str, int]) -> IndexArray:
-    """The cell of a coarser margin, attributes in its order, for each cell of a table."""
-    numbers = np.zeros(len(table), dtype=np.intp)
-    for a, level in levels.items():
-        numbers = numbers * table.domain.hierarchy(a).size(level) + table.column(a, level)
-    return numbers
 
 
 def _target(table: ContingencyTable, candidates: Cells) -> Target:
