@@ -19,7 +19,6 @@ from marginals.tables.values import in_natural_order
 from models.accuracy import (
     LEAST_GROUP,
     IndependentModel,
-    TableModel,
     random_counts,
     random_tables,
     strongest_contrast,
@@ -30,7 +29,7 @@ from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
-from models.inference.two_by_two import FourCounts, odds_ratio
+from models.inference.two_by_two import odds_ratio
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 
@@ -383,13 +382,13 @@ def compare(release: Published, table: Table) -> Comparison:
     require_release(release, "release")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     over, named = over_table(release, table)
-    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel(named.cube)})
+    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel.of(named.cube)})
 
 
 def comparison(
     cube: DataCube,
     model: MarginalModel,
-    yardsticks: Mapping[str, TableModel],
+    yardsticks: Mapping[str, MarginalModel],
     wanted: Sequence[tuple[str, ...]] = (),
     stop: Stop = lambda: False,
 ) -> Comparison:
@@ -426,7 +425,7 @@ class _Comparing:
 
     cube: DataCube
     release: MarginalModel
-    yardsticks: Mapping[str, TableModel]
+    yardsticks: Mapping[str, MarginalModel]
     errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
     relative: dict[str, list[FloatArray]] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
@@ -434,7 +433,7 @@ class _Comparing:
     """Laid out so far, of tables of two attributes."""
 
     def __post_init__(self) -> None:
-        self.models: dict[str, TableModel] = {_RELEASE: self.release, **self.yardsticks}
+        self.models: dict[str, MarginalModel] = {_RELEASE: self.release, **self.yardsticks}
         self.places = {name: _places(hierarchy) for name, hierarchy in self.cube.domain.items()}
         self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
 
@@ -545,11 +544,11 @@ class _Comparing:
             pair_compared.cramers_v,
             pair_compared.cramers_v_released,
             (
-                self._condition(names[0], orders[0], contrast.row, in_order.sum(axis=1)),
-                self._condition(names[1], orders[1], contrast.column, in_order.sum(axis=0)),
+                self._condition(names[0], orders[0], contrast[0], in_order.sum(axis=1)),
+                self._condition(names[1], orders[1], contrast[1], in_order.sum(axis=0)),
             ),
-            odds_ratio(FourCounts(*cells.ravel().tolist())),
-            odds_ratio(FourCounts(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist())),
+            odds_ratio(*cells.ravel().tolist()),
+            odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
             float(np.sqrt((1 / cells).sum())),
         )
 

@@ -35,10 +35,11 @@ from models.inference.two_by_two import (
     RISK_DIFFERENCE,
     RISK_RATIO,
     Comparison,
-    FourCounts,
-    TwoByTwo,
+    are_sums_known,
+    extremes,
     ratio,
     shares,
+    tighten,
 )
 from models.programs.nested_counts import Range
 
@@ -113,40 +114,38 @@ class _Groups:
             return None
         return rows.and_of({attribute: ~meaning for attribute, meaning in self.outcome.items()})
 
-    def bounds(self) -> TwoByTwo:
-        """What is certain of the four counts."""
+    def bounds(self) -> FloatArray:
+        """The certain ranges of the four counts and their sums, as `models.inference.two_by_two` takes them."""
         first, second = _range(self.first), _range(self.second)
-        most = first.upper + second.upper
-        anything = Range(0, most)
+        anything = Range(0, first.upper + second.upper)
         is_split = self.against is None
-        return TwoByTwo(
-            a=_range(self.first.and_of(self.outcome)),
-            b=_range(self.without(self.first), first),
-            c=_range(self.second.and_of(self.outcome)),
-            d=_range(self.without(self.second), second),
-            first_row=first,
-            second_row=second,
-            first_column=_range(self.rows.and_of(self.outcome)) if is_split else anything,
-            second_column=_range(self.without(self.rows), anything) if is_split else anything,
-            total=_range(self.rows) if is_split else anything,
-        )
+        rows = [
+            (_range(self.first.and_of(self.outcome)), _range(self.without(self.first), first), first),
+            (_range(self.second.and_of(self.outcome)), _range(self.without(self.second), second), second),
+            (
+                _range(self.rows.and_of(self.outcome)) if is_split else anything,
+                _range(self.without(self.rows), anything) if is_split else anything,
+                _range(self.rows) if is_split else anything,
+            ),
+        ]
+        return np.array(rows, dtype=np.float64)
 
-    def expected(self) -> FourCounts:
+    def expected(self) -> list[float]:
         """The four counts as the model estimates them."""
         model, counts = self.rows.model, []
         for rows in (self.first, self.second):
             all_rows, with_outcome = (model.expected_in(part.estimated) for part in (rows, rows.and_of(self.outcome)))
             counts += [with_outcome, max(all_rows - with_outcome, 0.0)]
-        return FourCounts(*counts)
+        return counts
 
-    def is_sharp(self, bounds: TwoByTwo) -> bool:
+    def is_sharp(self, bounds: FloatArray) -> bool:
         """Whether the ends of a comparison are attained."""
         if self.leaves_out and self.rows.is_in_doubt:  # how many have no value: the ends may belong to different tables
             return False
         cell = self.first.and_of(self.outcome)
         if self.against is None and _are_shown(self.rows, self.first, self.rows.and_of(self.outcome), cell):
             return True
-        return bounds.tightened().is_decided_by_one and cell.bounds().sharp
+        return are_sums_known(tighten(bounds)) and cell.bounds().sharp
 
     def basis(self) -> Basis:
         """What a comparison of the expected counts rests on."""
@@ -222,10 +221,10 @@ def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Ca
 
     def certain() -> Certain:
         bounds = groups.bounds()
-        ends = bounds.extremes(comparison)
+        ends = extremes(bounds, comparison)
         return Certain(ends, ends.is_known or (ends != comparison.within and groups.is_sharp(bounds)))
 
-    expected = comparison.of(groups.expected())
+    expected = comparison.of(*groups.expected())
     if isnan(expected):
         known = certain()
         return expected, groups.basis(), lambda: known

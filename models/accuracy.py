@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, reduce
 from math import comb, prod
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.graphs.junction_tree import Collection
+from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
-from models.tables.hierarchy import Domain, Hierarchy
+from models.tables.hierarchy import Domain
 
 # Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
 #
@@ -42,7 +43,7 @@ class CountQueries:
 def random_count_queries(
     table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator
 ) -> CountQueries:
-    """Queries about a base table with so many conditions each.
+    """Draw queries about a base table with so many conditions each.
 
     Each picks attributes at random, and for each of them a level at random, below that of `*`, at which it asks for the
     value of one random row. So no query has the answer 0, of which no error is a share.
@@ -65,29 +66,26 @@ def random_count_queries(
 
 
 def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
-    """The expected count for each query: shape (queries,).
+    """Return the expected count for each query: shape (queries,).
 
     Raises DomainMismatchError when cells and queries are about different domains.
     """
     if cells.domain != queries.domain:
         raise DomainMismatchError("the queries are about another domain than the cells")
-    shares: list[dict[int, FloatArray]] = [
-        {int(node): taxonomy.shares_under(int(node)) for node in np.unique(nodes)}
-        for taxonomy, nodes in zip(cells.taxonomies, queries.nodes.T)
-    ]
-    columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
     counted = np.empty(len(queries))
+    shares_under = [cache(taxonomy.shares_under) for taxonomy in cells.taxonomies]
+    columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
     for position, query in enumerate(queries.nodes.tolist()):
         expected: FloatArray = cells.counts.astype(np.float64)
-        for taxonomy, shares_of, column, node in zip(cells.taxonomies, shares, columns, query):
+        for taxonomy, shares, column, node in zip(cells.taxonomies, shares_under, columns, query):
             if node != taxonomy.root:
-                expected *= shares_of[node][column]
+                expected *= shares(node)[column]
         counted[position] = expected.sum()
     return counted
 
 
 def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: CountQueries) -> float:
-    """Mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
+    """Return the mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
 
     Queries whose true answer is 0 are left out; 0 when no other is left.
     """
@@ -97,71 +95,20 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
     return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0
 
 
-_COARSE = "independence is compared at base values"
-
-
-class TableModel(Protocol):
-    """Expects so many rows in each cell of any table over a domain."""
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
-
-    @property
-    def total(self) -> int:
-        """Number of rows."""
-
-    @property
-    def finest_levels(self) -> Mapping[str, int]:
-        """For each attribute the level below which rows are spread evenly over base values."""
-
-    def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Expected counts over a margin, one axis an attribute in the order given."""
-
-    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
-
-
 @dataclass(frozen=True, eq=False)
-class IndependentModel:
-    """The exact counts of each attribute of a cube at base values; the attributes are taken to be independent."""
+class IndependentModel(MarginalModel):
+    """The model that has the counts of each attribute alone: the attributes are independent."""
 
-    cube: DataCube
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
-        return self.cube.domain
-
-    @property
-    def total(self) -> int:
-        """Number of rows."""
-        return self.cube.total
-
-    @cached_property
-    def finest_levels(self) -> Mapping[str, int]:
-        """Base values."""
-        return dict.fromkeys(self.domain.attributes, 0)
-
-    def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Expected counts over a margin at base values. Raises DomainMismatchError for coarser ones."""
-        if any(margin.values()):
-            raise DomainMismatchError(_COARSE)
-        product = reduce(np.multiply.outer, map(self._shares, margin), np.ones(()))
-        return np.asarray(product * self.total)
+    @classmethod
+    def of(cls, cube: DataCube) -> "IndependentModel":
+        """The exact counts of each attribute of a cube at base values."""
+        return cls(Collection.of(cube, cube.domain.attribute_masks))
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Expected counts of some cells of a margin, of which no table is laid out. Raises as `expected` does."""
-        if any(margin.values()):
-            raise DomainMismatchError(_COARSE)
-        shares = [self._shares(attribute)[code] for attribute, code in zip(margin, codes, strict=True)]
+        """Expected counts of some cells of a margin, of which no table is laid out."""
+        total = max(self.total, 1)
+        shares = [self.expected({a: level})[code] / total for (a, level), code in zip(margin.items(), codes)]
         return np.asarray(reduce(np.multiply, shares) * self.total)
-
-    def _shares(self, attribute: str) -> FloatArray:
-        table = self.cube.table(self.domain.mask({attribute: 0}))
-        shares = np.zeros(self.domain.hierarchy(attribute).size(0))
-        shares[table.codes[0]] = table.counts / max(self.total, 1)
-        return shares
 
 
 # Random counts: how many rows lie where two or three attributes have values like those of rows drawn at random.
@@ -176,10 +123,10 @@ _CELLS = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class RandomCounts:
-    """Numbers of rows that have, in each of some attributes, one of the base values that are meant.
+    """Counts of rows that have, in each of some attributes, one of some base values.
 
-    inside: for each attribute which base values each count means, shape (counts, base values). true: rows that have them,
-    shape (counts,), each at least 1.
+    inside: for each attribute whether a count is about a base value, shape (counts, base values). true: the counts, shape
+    (counts,), each at least 1.
     """
 
     inside: Mapping[str, BoolArray]
@@ -189,18 +136,24 @@ class RandomCounts:
         """Number of counts."""
         return len(self.true)
 
-    def relative_errors(self, model: TableModel) -> FloatArray:
-        """Of each count, `|expected - true| / true`, where the model spreads rows evenly over the base values of a group.
+    def relative_errors(self, model: MarginalModel) -> FloatArray:
+        """`|expected - true| / true` of each count; the model spreads rows evenly over the base values of a group.
 
-        Raises TooManyCellsError where the model's table of the attributes is too large to be laid out, and NotFittedError
-        where it has none.
+        Raises TooManyCellsError if the model's table of the attributes is too large to be laid out, NotFittedError if it has
+        none.
         """
         levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
         if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
             raise TooManyCellsError(f"the table of {', '.join(levels)} has more than {_CELLS} cells")
         expected = model.expected(levels)[None]
         for attribute, level in levels.items():
-            share = _shares_of_groups(model.domain.hierarchy(attribute), level, self.inside[attribute])
+            hierarchy, inside = model.domain.hierarchy(attribute), self.inside[attribute]
+            above = hierarchy.lift(0, level)
+            order = np.argsort(above, kind="stable")
+            # Counts are added up fastest where the values of a group lie side by side.
+            first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
+            ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
+            share = np.add.reduceat(ordered, first, axis=1, dtype=np.int32) / hierarchy.leaf_counts(level)
             expected = np.matmul(share[:, None, :], expected.reshape(len(expected), share.shape[1], -1))[:, 0]
         return np.asarray(np.abs(expected.reshape(-1) - self.true) / self.true)
 
@@ -208,12 +161,12 @@ class RandomCounts:
 def random_counts(
     table: ContingencyTable, number: int, places: Mapping[str, IndexArray], rng: np.random.Generator
 ) -> RandomCounts:
-    """So many counts of a table at base values, which has rows.
+    """Draw so many counts of a table at base values, which has rows.
 
     Each draws two rows, a row as likely as any other. places: for attributes whose values stand in an order the place of
-    each, shape (base values,); of these all values from that of the one row to that of the other are meant, of others the
-    value of the first row. So no true count is 0, of which no error is a share. Raises DomainMismatchError for a table that
-    is coarser, or without rows.
+    each, shape (base values,): the count is about all values from that of the one row to that of the other. Of other
+    attributes it is about the value of the first row. So no true count is 0, of which no error is a share. Raises
+    DomainMismatchError for a table that is coarser, or without rows.
     """
     if not len(table) or any(table.margin.values()):
         raise DomainMismatchError("counts are drawn from a table at base values that has rows")
@@ -224,17 +177,16 @@ def random_counts(
     for attribute, codes in zip(table.attributes, table.codes):
         place = places.get(attribute)
         if place is None:
-            meant = np.arange(table.domain.hierarchy(attribute).size(0)) == codes[first][:, None]
+            inside[attribute] = np.arange(table.domain.hierarchy(attribute).size(0)) == codes[first][:, None]
         else:
             ends = np.sort([place[codes[first]], place[codes[second]]], axis=0)
-            meant = (place >= ends[0][:, None]) & (place <= ends[1][:, None])
-        inside[attribute] = meant
-        matches &= meant[:, codes]
+            inside[attribute] = (place >= ends[0][:, None]) & (place <= ends[1][:, None])
+        matches &= inside[attribute][:, codes]
     return RandomCounts(inside, matches @ table.counts)
 
 
 def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
-    """Different pairs and triples of attributes, at most so many of each, all of them where there are no more."""
+    """Draw different pairs and triples of attributes, at most so many of each; all of them if there are no more."""
     chosen: list[tuple[str, ...]] = []
     for size in (2, 3):
         number = min(most, comb(len(attributes), size))
@@ -256,17 +208,6 @@ def _by_labels(table: ContingencyTable) -> IndexArray:
     return np.asarray(np.lexsort(columns[::-1]), dtype=np.intp)
 
 
-def _shares_of_groups(hierarchy: Hierarchy, level: int, inside: BoolArray) -> FloatArray:
-    """Of each group of a level, the share of its base values that each count means: shape (counts, groups)."""
-    above = hierarchy.lift(0, level)
-    order = np.argsort(above, kind="stable")
-    # Of counts, not of shares: adding them up is fastest where the values of a group lie side by side.
-    ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
-    first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
-    result = np.add.reduceat(ordered, first, axis=1, dtype=np.int32)
-    return np.asarray(result / hierarchy.leaf_counts(level))
-
-
 # Contrasts: the two-by-two table in which two attributes go together most.
 #
 # A contrast puts the values of each attribute into two groups: one value against all others, or, where values stand in
@@ -286,15 +227,12 @@ _TIED = 1e-9
 """Relative difference up to which two contrasts are as strong."""
 
 
-class Contrast(NamedTuple):
-    """The values that begin, or are, the first group of each of two attributes."""
-
-    row: int
-    column: int
+Contrast = tuple[int, int]
+"""The values that begin, or are, the first group of each of two attributes."""
 
 
 def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:
-    """The contrast with the largest phi coefficient, among those that have rows enough; None where none has.
+    """Return the contrast with the largest phi coefficient, among those that have rows enough; None if none has.
 
     counts: shape (values of one attribute, values of the other), in their order where they have one. Of contrasts that are
     as strong, as the two of a yes and a no are, the one with the smaller first groups is taken.
@@ -314,11 +252,11 @@ def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Con
     strength /= np.sqrt(row_group * (total - row_group) * beside * (total - beside))
     best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
     chosen = best[np.lexsort((at[1][best], at[0][best], beside[best], row_group[best]))[0]]
-    return Contrast(int(at[0][chosen]), int(at[1][chosen]))
+    return int(at[0][chosen]), int(at[1][chosen])
 
 
 def two_by_two(table: FloatArray, contrast: Contrast, is_ordered: tuple[bool, bool]) -> FloatArray:
-    """Counts or shares of the four cells: shape (2, 2), the first groups first."""
+    """Return counts or shares of the four cells: shape (2, 2), the first groups first."""
     for axis in (0, 1):
         values = np.arange(table.shape[axis])
         first = values >= contrast[axis] if is_ordered[axis] else values == contrast[axis]
@@ -331,8 +269,8 @@ def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
     return np.flip(np.flip(counts, 0).cumsum(axis=0), 0) if is_ordered else counts
 
 
-def total_variation(data: ContingencyTable, model: TableModel) -> float:
-    """Half the sum of abs(p - q) over the cells of a table, from 0 to 1: the largest error in the share of a set of cells.
+def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
+    """Return half the sum of abs(p - q) over the cells of a table: the largest error in the share of a set of cells.
 
     data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values
     below a published one are equally likely. Both sum to 1, so that where p is above q makes up for where it is below,

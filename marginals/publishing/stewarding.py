@@ -14,7 +14,7 @@ from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import BaseTables, Prepared, Search
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
-from models.accuracy import IndependentModel, TableModel, total_variation
+from models.accuracy import IndependentModel, total_variation
 from models.deadline import Deadline
 from models.graphs.basis import Kind
 from models.graphs.junction_tree import Collection
@@ -102,7 +102,7 @@ class _WhenAsked:
     def compare(self) -> Comparison:
         """How near the release comes to the data, beside yardsticks."""
         table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
-        yardsticks: dict[str, TableModel] = {INDEPENDENT: IndependentModel(cube)}
+        yardsticks: dict[str, MarginalModel] = {INDEPENDENT: IndependentModel.of(cube)}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
         elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
