@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 from math import prod
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +39,7 @@ CELL_LIMIT = 1 << 22
 
 
 def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, ...], FloatArray]:
-    """The terms by attributes, in the domain's order; those of fewer attributes first.
+    """Return the terms by attributes, in the domain's order; those of fewer attributes first.
 
     An array has an axis for each attribute, with its values at the finest published level. prior_rows: so many rows more
     are counted, spread evenly over all cells, as a prior that knows nothing. Raises NotFittedError where a clique has an
@@ -63,31 +65,25 @@ def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, .
 
 def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: float) -> FloatArray:
     """Logarithms of the counts of all cells of a margin, a share of the prior rows among them."""
-    sizes = [table.domain.hierarchy(attribute).size(table.margin[attribute]) for attribute in table.attributes]
-    if prod(sizes) > CELL_LIMIT:
-        raise TooManyCellsError(f"the margin {table.margin} has {prod(sizes)} cells; terms are made of {CELL_LIMIT}")
-    counts = np.full(sizes, 0.0 if sizes else float(table.total))
-    if sizes:
-        counts[table.codes] = table.counts
-    share = np.full((), prior_rows)
-    for attribute in table.attributes:
-        share = np.multiply.outer(share, _weights(table, finest, attribute))
-    counts += share
+    shares = [_weights(table, finest, attribute) for attribute in table.attributes]
+    cells = prod(map(len, shares))
+    if cells > CELL_LIMIT:
+        raise TooManyCellsError(f"the margin {table.margin} has {cells} cells; terms are made of {CELL_LIMIT}")
+    counts: FloatArray = np.asarray(reduce(np.multiply.outer, shares, np.full((), prior_rows)))
+    counts[table.codes] += table.counts if shares else table.total
     if not counts.all():
         raise NotFittedError(
             f"the marginal {table.margin} has empty cells, and the logarithm of nothing has no terms; give prior_rows, such "
             "as 1.0, which are then spread evenly over all cells"
         )
-    logs: FloatArray = np.log(counts)
-    return logs
+    return np.asarray(np.log(counts))
 
 
 def _weights(table: ContingencyTable, finest: Mapping[str, int], attribute: str) -> FloatArray:
     """The share of the finest published values of an attribute that each value of a margin stands for."""
-    hierarchy = table.domain.hierarchy(attribute)
-    lifted = hierarchy.lift(finest[attribute], table.margin[attribute])
-    shares: FloatArray = np.bincount(lifted, minlength=hierarchy.size(table.margin[attribute])) / len(lifted)
-    return shares
+    hierarchy, level = table.domain.hierarchy(attribute), table.margin[attribute]
+    lifted = hierarchy.lift(finest[attribute], level)
+    return np.asarray(np.bincount(lifted, minlength=hierarchy.size(level)) / len(lifted))
 
 
 def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int], chosen: tuple[str, ...]) -> FloatArray:
@@ -113,7 +109,7 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
 
 @dataclass(frozen=True, eq=False)
 class EdgeTest:
-    """What a model loses without an edge.
+    """The loss of a model without an edge.
 
     given: the common neighbours of the two. deviance: of the smaller model against the larger. adjusted_degrees_of_freedom:
     None for an edge in several cliques. counts: shape (values of the first, values of the second, cells of `given` that have
@@ -128,16 +124,14 @@ class EdgeTest:
 
 
 def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
-    """The test of an edge between two attributes, all at base values, by their induced attributes.
+    """Test an edge between two attributes, all at base values, given by their induced attributes.
 
     Raises NotFittedError or TooManyCellsError where an edge in several cliques cannot be tested.
     """
     collection, edge = model.collection, 1 << first | 1 << second
     cube, domain, tree = collection.cube, collection.domain, collection.junction_tree
     holding = [clique for clique in tree.cliques if not edge & ~clique]
-    given = 0
-    for clique in holding:
-        given |= clique & ~edge
+    given = reduce(or_, holding, 0) & ~edge
     if len(holding) == 1:
         a, b, both = given | 1 << first, given | 1 << second, given | edge
         nats = cube.entropy(a) + cube.entropy(b) - cube.entropy(given) - cube.entropy(both)
@@ -186,52 +180,48 @@ class ScoreTest(NamedTuple):
 
 
 def linear_by_linear(counts: CountArray) -> ScoreTest:
-    """Of two ordered attributes with the scores 0, 1, 2, ..: 1 degree of freedom, 0 where nothing varies within strata.
+    """Test two ordered attributes with the scores 0, 1, 2, ..: 1 degree of freedom, 0 if nothing varies within strata.
 
     counts: shape (values of the first, values of the second, strata). In one stratum it is (n - 1) r^2, r the correlation.
 
     >>> linear_by_linear(np.array([[10, 5], [2, 8]])[..., None])
     ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
     """
-    counts, rows, columns, totals = _telling(counts)
     first, second = (np.arange(length, dtype=np.float64) for length in counts.shape[:2])
-    seen = np.einsum("i,j,ijk->k", first, second, counts)
-    difference = float((seen - (first @ rows) * (second @ columns) / totals).sum())
-    variance = float((_spread(first[:, None], rows) * _spread(second[:, None], columns) / (totals - 1)).sum())
-    return ScoreTest(difference**2 / variance, 1) if variance > 0 else ScoreTest(0.0, 0)
+    return _score_test(_telling(counts), first[None, :], second[:, None])
 
 
 def mean_scores(counts: CountArray) -> ScoreTest:
-    """Of an unordered attribute and an ordered one, by ranks within strata: Kruskal and Wallis's test where there is one.
+    """Test an unordered attribute and an ordered one, by ranks within strata: in one stratum Kruskal and Wallis's test.
 
     counts: shape (values of the unordered one, values of the ordered one, strata).
 
     >>> mean_scores(np.array([[10, 5], [2, 8]])[..., None])
     ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
     """
-    counts, rows, columns, totals = _telling(counts)
-    ranks = columns.cumsum(axis=0) - (columns - 1) / 2
-    spread = _spread(ranks, columns) / (totals - 1)
-    seen = np.einsum("jk,ijk->ik", ranks, counts)
-    difference = (seen - rows * (ranks * columns).sum(axis=0) / totals).sum(axis=1)
-    covariance = np.diag((rows * spread).sum(axis=1)) - np.einsum("ik,jk,k->ij", rows, rows, spread / totals)
+    counts = _telling(counts)
+    columns = counts.sum(axis=0, dtype=np.float64)
+    return _score_test(counts, np.eye(len(counts)), columns.cumsum(axis=0) - (columns - 1) / 2)
+
+
+def _telling(counts: CountArray) -> CountArray:
+    """The strata with two rows or more, since the others say nothing."""
+    return np.asarray(counts[..., counts.sum(axis=(0, 1)) >= 2])
+
+
+def _score_test(counts: CountArray, first: FloatArray, second: FloatArray) -> ScoreTest:
+    """The test of sums of products of scores. first: shape (sums, values of the first). second: (values, strata or 1)."""
+    rows, columns = first @ counts.sum(axis=1, dtype=np.float64), counts.sum(axis=0, dtype=np.float64)
+    totals, means = columns.sum(axis=0), (second * columns).sum(axis=0)
+    spread = ((second**2 * columns).sum(axis=0) - means**2 / totals) / (totals - 1)
+    seen = np.einsum("mi,jk,ijk->mk", first, np.broadcast_to(second, columns.shape), counts)
+    difference = (seen - rows * means / totals).sum(axis=1)
+    covariance = np.einsum("mi,ni,ik,k->mn", first, first, counts.sum(axis=1), spread)
+    covariance -= np.einsum("mk,nk,k->mn", rows, rows, spread / totals)
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
-    if not rank:
+    if not rank or np.trace(covariance) <= 0:
         return ScoreTest(0.0, 0)
     return ScoreTest(float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference), rank)
-
-
-def _telling(counts: CountArray) -> tuple[CountArray, FloatArray, FloatArray, FloatArray]:
-    """The strata with two rows or more, since the others say nothing: counts, rows, columns and totals, strata last."""
-    counts = counts[..., counts.sum(axis=(0, 1)) >= 2]
-    rows, columns = counts.sum(axis=1, dtype=np.float64), counts.sum(axis=0, dtype=np.float64)
-    return counts, rows, columns, rows.sum(axis=0)
-
-
-def _spread(scores: FloatArray, counts: FloatArray) -> FloatArray:
-    """Sum of squares of scores around their mean, for each stratum. Both: shape (values, strata), or (values, 1)."""
-    squares: FloatArray = (scores**2 * counts).sum(axis=0) - (scores * counts).sum(axis=0) ** 2 / counts.sum(axis=0)
-    return squares
 
 
 # What of a decomposable model can be estimated from a sparse table (Bishop, Fienberg and Holland 1975, 3.8 and 5.3).
@@ -247,16 +237,16 @@ def _spread(scores: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
-    """Number of free parameters that the rows can estimate; that of all where no cell of a clique is empty."""
+    """Return the number of free parameters that the rows can estimate; all of them if no cell of a clique is empty."""
     cliques = sum(len(cube.counts(clique)) - 1 for clique in tree.cliques)
     return cliques - sum(len(cube.counts(separator)) - 1 for separator in tree.separators if separator)
 
 
 def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
-    """Number of base cells to which the model gives a probability above 0.
+    """Return the number of base cells to which the model gives a probability above 0.
 
-    They are counted along the tree, from its leaves. Of attributes at base values: one that the tree shows coarser, or not
-    at all, is counted by the values that the tree shows.
+    They are counted along the tree, from its leaves. An attribute that the tree shows coarser, or not at all, is counted by
+    the values that the tree shows.
     """
     ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
     for child in reversed(range(len(ways))):
@@ -271,5 +261,5 @@ def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
 
 
 def adjusted_degrees_of_freedom(cube: DataCube, tree: JunctionTree) -> int:
-    """Residual degrees of freedom of the cells that the model can fill, of parameters that can be estimated."""
+    """Return the residual degrees of freedom: cells that the model can fill, less parameters that can be estimated."""
     return fitted_cells(cube, tree) - 1 - estimable_parameters(cube, tree)

@@ -19,10 +19,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, smallest_code_dtype
+from models.arrays import BoolArray, CodeArray, FloatArray, smallest_code_dtype
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import ContingencyTable, pack
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models.tables.hierarchy import Domain, Mask
 
 _PASSES = 20
 """Exchanges that each row is offered at each separator."""
@@ -42,16 +42,8 @@ _STRONGEST = 0.9
 
 _Interactions = Mapping[tuple[str, str], tuple[FloatArray, FloatArray]]
 
-
-@dataclass(frozen=True)
-class _Edge:
-    """A separator of the junction tree. separator: the steps on both sides. beyond: the attributes whose finest values lie
-    on the far side alone, which are exchanged. near: those whose finest values lie on the near side alone.
-    """
-
-    separator: Mask
-    beyond: tuple[str, ...]
-    near: tuple[str, ...]
+_Edge = tuple[Mask, tuple[str, ...], tuple[str, ...]]
+"""A separator, the attributes whose finest values lie on its near side alone, and those on its far side, to be exchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +76,7 @@ class PlausibleTables:
 
     @property
     def parted(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of attributes that no table shows together at their finest levels: those that are drawn as strong as
-        others.
-        """
+        """The pairs that no table shows together at their finest levels; they are drawn as strong as others."""
         return tuple(self._parting)
 
     def drawn(self, rng: np.random.Generator, passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
@@ -96,7 +86,7 @@ class PlausibleTables:
             scores = self._interactions(rows, rng)
             for _ in range(passes):
                 for edge in self._edges:
-                    self._exchanged(rows, edge, scores, rng)
+                    self._exchange(rows, edge, scores, rng)
             order = rng.permutation(self.collection.cube.total)
             yield {name: codes[order] for name, codes in rows.items()}
 
@@ -110,18 +100,15 @@ class PlausibleTables:
         for child in range(len(below) - 1, 0, -1):
             if (parent := self._tree.parents[child]) >= 0:
                 below[parent] |= below[child]
-        finest = {name: 1 << self._finest_step(name) for name in self._levels}
+        own = {name: self.domain.mask({name: level}) for name, level in self._levels.items()}
         return tuple(
-            _Edge(
+            (
                 separator,
-                tuple(name for name, step in finest.items() if step & beyond & ~separator),
-                tuple(name for name, step in finest.items() if not step & beyond),
+                tuple(name for name, mask in own.items() if mask & ~beyond),
+                tuple(name for name, mask in own.items() if not mask & ~beyond and mask & ~separator),
             )
             for separator, beyond in list(zip(self._tree.separators, below))[1:]
         )
-
-    def _finest_step(self, name: str) -> int:
-        return self.domain.offsets[self.domain.index(name)] + self._hierarchy(name).height - self._levels[name] - 1
 
     @cached_property
     def _levels(self) -> Mapping[str, int]:
@@ -150,29 +137,27 @@ class PlausibleTables:
     def _keys(self, rows: Mapping[str, CodeArray], levels: Mapping[str, int], shared: Mapping[str, int]) -> CodeArray:
         """The cell of a separator in which each row lies, in the order of a table's keys: shape (rows,)."""
         names = sorted(shared, key=self.domain.index)
-        columns = [self._hierarchy(name).lift(levels[name], shared[name])[rows[name]] for name in names]
-        sizes = [self._hierarchy(name).size(shared[name]) for name in names]
+        hierarchies = [self.domain.hierarchy(name) for name in names]
+        columns = [h.lift(levels[name], shared[name])[rows[name]] for name, h in zip(names, hierarchies)]
+        sizes = [h.size(shared[name]) for name, h in zip(names, hierarchies)]
         keys, space = pack(columns, sizes, self.collection.cube.total)
         if space > _MOST_CELLS:
             keys = np.unique(keys, return_inverse=True)[1]
             space = len(keys)
         return keys.astype(smallest_code_dtype(space))  # small numbers are sorted far sooner
 
-    def _hierarchy(self, name: str) -> Hierarchy:
-        return self.domain.hierarchy(name)
-
     @cached_property
     def _parting(self) -> Mapping[tuple[str, str], tuple[int, ...]]:
         """For each two attributes that some separator parts the places of those that do."""
         parting: dict[tuple[str, str], list[int]] = {}
-        for place, edge in enumerate(self._edges):
-            for near, beyond in product(edge.near, edge.beyond):
-                parting.setdefault((min(near, beyond), max(near, beyond)), []).append(place)
+        for place, (_, near, beyond) in enumerate(self._edges):
+            for one, other in product(near, beyond):
+                parting.setdefault((min(one, other), max(one, other)), []).append(place)
         return {pair: tuple(places) for pair, places in sorted(parting.items())}
 
     def _interactions(self, rows: Mapping[str, CodeArray], rng: np.random.Generator) -> _Interactions:
         """For each parted pair what each value of the first and of the second counts, s in the first."""
-        keys = [self._keys(rows, self._levels, self.domain.margin(edge.separator)) for edge in self._edges]
+        keys = [self._keys(rows, self._levels, self.domain.margin(separator)) for separator, *_ in self._edges]
         interactions = {}
         for pair, parting in self._parting.items():
             rho = min(float(rng.choice(self.correlations, 2).max()), _STRONGEST)
@@ -189,7 +174,7 @@ class PlausibleTables:
         Of values in an order most of it is their place in it, since what depends on a number does so as a rule by more and
         more.
         """
-        level, hierarchy = self._levels[name], self._hierarchy(name)
+        level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = np.zeros(hierarchy.size(level))
         table = self.collection.cube.table(self.domain.mask({name: level}))
         counts[table.column(name, level)] = table.counts
@@ -201,39 +186,30 @@ class PlausibleTables:
             scores = _standardized(rng.random() * scores + rng.choice([-1, 1]) * _standardized(place, counts), counts)
         return scores
 
-    def _exchanged(
-        self,
-        rows: dict[str, CodeArray],
-        edge: _Edge,
-        interactions: _Interactions,
-        rng: np.random.Generator,
+    def _exchange(
+        self, rows: dict[str, CodeArray], edge: _Edge, interactions: _Interactions, rng: np.random.Generator
     ) -> None:
         """Offer each row an exchange with another one of its separator cell, and make those that the distribution takes."""
+        separator, near, beyond = edge
         order = rng.permutation(self.collection.cube.total)
-        keys = self._keys(rows, self._levels, self.domain.margin(edge.separator))[order]
+        keys = self._keys(rows, self._levels, self.domain.margin(separator))[order]
         sorted_places = np.argsort(keys, kind="stable")
         order, keys = order[sorted_places], keys[sorted_places]
         begin = int(rng.integers(2))
-        one, other = order[begin:-1:2], order[begin + 1 :: 2]
         same = keys[begin:-1:2] == keys[begin + 1 :: 2]
-        one, other = one[same], other[same]
+        one, other = order[begin:-1:2][same], order[begin + 1 :: 2][same]
         gain = np.zeros(len(one))
-        for near, beyond in product(edge.near, edge.beyond):
-            pair = min(near, beyond), max(near, beyond)
+        for pair in product(near, beyond):
+            names = min(pair), max(pair)
             first, second = (
-                _difference(score, rows[name], one, other) for name, score in zip(pair, interactions[pair])
+                score[rows[name][one]] - score[rows[name][other]] for name, score in zip(names, interactions[names])
             )
             gain -= first * second
         taken: BoolArray = np.log(rng.random(len(one))) < gain
         one, other = one[taken], other[taken]
-        for beyond in edge.beyond:
-            codes = rows[beyond]
+        for name in beyond:
+            codes = rows[name]
             codes[one], codes[other] = codes[other], codes[one]
-
-
-def _difference(scores: FloatArray, codes: CodeArray, one: IndexArray, other: IndexArray) -> FloatArray:
-    of_rows = scores[codes[one]] - scores[codes[other]]
-    return np.asarray(of_rows, dtype=np.float64)
 
 
 def _within(scores: FloatArray, keys: CodeArray) -> float:
@@ -252,7 +228,7 @@ def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def canonical_correlation(table: ContingencyTable) -> float:
-    """The largest canonical correlation of two attributes, less what chance alone shows of it: between 0 and 1.
+    """Return the largest canonical correlation of two attributes, less what chance alone shows of it: from 0 to 1.
 
     Of n rows without any association the square of the largest one is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c
     values.
@@ -261,11 +237,8 @@ def canonical_correlation(table: ContingencyTable) -> float:
     >>> round(canonical_correlation(release.collection.tables[1]), 3)
     0.452
     """
-    first, second = table.attributes
-    levels = table.margin
-    sizes = [table.domain.hierarchy(name).size(levels[name]) for name in (first, second)]
-    counts = np.zeros(sizes)
-    counts[table.column(first, levels[first]), table.column(second, levels[second])] = table.counts
+    counts = np.zeros([table.domain.hierarchy(name).size(table.margin[name]) for name in table.attributes])
+    counts[table.codes] = table.counts
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     rows = counts.sum()
     if min(counts.shape) < 2:

@@ -7,11 +7,9 @@ that they show decide, given the tree: their choice tells nothing of any other a
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +19,6 @@ from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.beside_core import Grid
 from models.inference.marginal_model import MarginalModel
 from models.search.problem import staircase
-from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 LEAST_GAIN = 0.001
@@ -71,47 +68,6 @@ class FurtherTable:
     gain: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Attributes:
-    """Attributes whose answers are compared with the data. shown: the part of all published tables that shows them."""
-
-    core: MarginalModel
-    names: tuple[str, ...]
-    shown: Collection
-
-    @cached_property
-    def data(self) -> ContingencyTable:
-        """The counts at base values."""
-        return self.core.collection.cube.table(self.core.domain.mask(dict.fromkeys(self.names, 0)))
-
-    def error(self, candidate: Mask = 0) -> float:
-        """Return the total variation between the data and the answer beside one more table.
-
-        The answer is at the finest published levels; the values below a published one share its count equally.
-        """
-        part = Collection.of(self.shown.cube, (*self.shown.masks, candidate))
-        grid = Grid.of(part, {a: part.finest_levels[a] for a in self.names})
-        if prod(grid.shape) > _CELLS:
-            raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(self.names)}")
-        beliefs = grid.cut(self.core.expected(grid.levels))
-        grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
-        places, share = [], np.ones(len(self.data))
-        for a, level in grid.levels.items():
-            hierarchy = self.core.domain.hierarchy(a)
-            above = hierarchy.lift(0, level)[self.data.column(a, 0)]
-            places.append(np.searchsorted(grid.codes[a], above))
-            share /= hierarchy.leaf_counts(level)[above]
-        expected = beliefs[tuple(places)] * share
-        return float(np.maximum(self.data.counts - expected, 0.0).sum() / max(self.data.total, 1))
-
-    def best(self, candidates: Iterable[Mask]) -> FurtherTable | None:
-        """Return the candidate that gains the most, of equals the one with fewer cells; None if none is new."""
-        cells, before = self.core.domain.cell_count, self.error()
-        new = (mask for mask in candidates if all(mask & ~shown for shown in self.shown.masks))
-        tables = [FurtherTable(mask, before - self.error(mask)) for mask in new]
-        return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
-
-
 _DIGITS = 12
 """Of a gain that count: more are rounding."""
 
@@ -145,18 +101,12 @@ def further_tables(
     return tuple(choice.tables)
 
 
-class _Waiting(NamedTuple):
-    """A pair that may gain, in the order of the queue: the largest gain first, then the fewest cells.
+_Waiting = tuple[float, int, Mask, tuple[int, int], FurtherTable | None]
+"""A pair that may gain, in the order of the queue: the largest gain first, then the fewest cells.
 
-    loss: minus the gain of its best table, or minus the error of its answer before tables were tried. pair: places among
-    the attributes. table: None before tables were tried.
-    """
-
-    loss: float
-    cells: int
-    mask: Mask
-    pair: tuple[int, int]
-    table: FurtherTable | None = None
+Minus the gain of its best table, or minus the error of its answer before tables were tried; the cells and the mask of the
+table; the places of its attributes; the table, None before tables were tried.
+"""
 
 
 class _Choice:
@@ -189,8 +139,35 @@ class _Choice:
         masks = (mask, *(table.mask for table in self.tables))
         return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
-    def _attributes_of(self, mask: Mask) -> _Attributes:
-        return _Attributes(self._core, tuple(self._domain.margin(mask)), self._shown.within(mask))
+    def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
+        """The total variation between the data of some attributes and the answer about them beside one more table.
+
+        whole: the attributes. shown: the part of all published tables that shows them. The answer is at the finest published
+        levels; the values below a published one share its count equally.
+        """
+        part = Collection.of(shown.cube, (*shown.masks, candidate))
+        data, names = self._core.collection.cube.table(whole), tuple(self._domain.margin(whole))
+        grid = Grid.of(part, {a: part.finest_levels[a] for a in names})
+        if prod(grid.shape) > _CELLS:
+            raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(names)}")
+        beliefs = grid.cut(self._core.expected(grid.levels))
+        grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
+        places, share = [], np.ones(len(data))
+        for a, level in grid.levels.items():
+            hierarchy = self._domain.hierarchy(a)
+            above = hierarchy.lift(0, level)[data.column(a, 0)]
+            places.append(np.searchsorted(grid.codes[a], above))
+            share /= hierarchy.leaf_counts(level)[above]
+        expected = beliefs[tuple(places)] * share
+        return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
+
+    def _best(self, whole: Mask, candidates: Iterable[Mask]) -> FurtherTable | None:
+        """The candidate that gains the most for some attributes, of equals the one with fewer cells; None if none is new."""
+        cells, shown = self._domain.cell_count, self._shown.within(whole)
+        before = self._error(whole, shown)
+        new = (mask for mask in candidates if all(mask & ~known for known in shown.masks))
+        tables = [FurtherTable(mask, before - self._error(whole, shown, mask)) for mask in new]
+        return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
 
     def take_wanted(self, mask: Mask) -> None:
         """Add the best table that shows no more than a margin, if there is room for one and it is new."""
@@ -199,7 +176,7 @@ class _Choice:
             raise SelectionError(f"the wanted further table {margin} shows an attribute that none may show")
         whole = sum(self._domain.attribute_masks[place] for place in self._domain.places(mask))
         candidates = list(filter(self._fits, maximal_allowed(self._domain, mask, self._allowed)))
-        if not self._is_full and (table := self._attributes_of(whole).best(candidates)) is not None:
+        if not self._is_full and (table := self._best(whole, candidates)) is not None:
             self.tables.append(table)
 
     def take_pairs(self, deadline: Deadline, progress: Progress) -> None:
@@ -214,16 +191,16 @@ class _Choice:
         heapify(waiting)
         while waiting and not deadline.is_over and not self._is_full:
             progress(2 * len(pairs) - len(waiting), 2 * len(pairs))
-            entry = heappop(waiting)
-            if entry.table is None or not self._fits(entry.table.mask):
-                if (closer := self._with_table(entry.pair)) is not None:
+            *_, chosen, table = heappop(waiting)
+            if table is None or not self._fits(table.mask):
+                if (closer := self._with_table(chosen)) is not None:
                     heappush(waiting, closer)
                 continue
             before = self._shown.finest_levels
-            self.tables.append(entry.table)
+            self.tables.append(table)
             finer = {a for a, level in self._shown.finest_levels.items() if level < before[a]}
-            again = [pair for pair in pairs if pair == entry.pair or finer & {self._names[i] for i in pair}]
-            waiting = [candidate for candidate in waiting if candidate.pair not in again]
+            again = [pair for pair in pairs if pair == chosen or finer & {self._names[i] for i in pair}]
+            waiting = [candidate for candidate in waiting if candidate[3] not in again]
             for pair in again:
                 waiting += self._entry(pair)
             heapify(waiting)
@@ -231,20 +208,21 @@ class _Choice:
     def _entry(self, pair: tuple[int, int]) -> list[_Waiting]:
         """Return a pair without a table; none if its answer is near enough to the data, or it has too many cells."""
         try:
-            error = self._attributes_of(sum(self._own[place] for place in pair)).error()
+            whole = sum(self._own[place] for place in pair)
+            error = self._error(whole, self._shown.within(whole))
         except TooManyCellsError:
             return []
-        return [_Waiting(-round(error, _DIGITS), 0, 0, pair)] if self._is_worth(error) else []
+        return [(-round(error, _DIGITS), 0, 0, pair, None)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
         """Return a pair with its best table; None if none gains enough."""
         first, second = ([own & ((2 << step) - 1) for step in vertices_of(own)] for own in (self._own[i] for i in pair))
         candidates = (one | other for one, other in staircase(first, second, self._allowed))
-        table = self._attributes_of(first[-1] | second[-1]).best(filter(self._fits, candidates))
+        table = self._best(first[-1] | second[-1], filter(self._fits, candidates))
         if table is None or not self._is_worth(table.gain):
             return None
         gain = round(table.gain, _DIGITS)
-        return _Waiting(-gain, self._domain.cell_count(table.mask), table.mask, pair, table)
+        return -gain, self._domain.cell_count(table.mask), table.mask, pair, table
 
     def _is_worth(self, gain: float) -> bool:
         return gain >= max(self._limits.least_gain, 10.0**-_DIGITS)
