@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,7 +187,7 @@ def distance_from_root(records: Records, weights: Sequence[float] | None = None)
 # suppressed agrees with everything.
 
 
-DictionaryPart: TypeAlias = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
+DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
 """A level vector, and its different entries: nodes by attribute and how often each occurs, shape (cells,) each."""
 
 
@@ -298,6 +297,10 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
 # The cells of records and entries at a level vector are merged from those at a finer one, which are few already.
 
 
+_Cells = tuple[list[CodeArray], CountArray, IndexArray]
+"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
+
+
 def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
     """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
 
@@ -305,72 +308,56 @@ def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArra
     """
     _require_same_space(records, dictionary)
     walks = [
-        (rows, _CellWalk(records[rows], levels, part))
+        (rows, _walk_part(records[rows], levels, part))
         for levels, rows in records.by_levels()
         for part in dictionary.parts
     ]
 
     def count(levels: IndexArray) -> CountArray:
         counts = np.zeros(len(records), dtype=np.int64)
-        for rows, walk in walks:
-            counts[rows] += walk.count(levels)
+        for rows, count_part in walks:
+            counts[rows] += count_part(levels)
         return counts
 
     return count
 
 
-_Cells: TypeAlias = tuple[list[CodeArray], CountArray, IndexArray]
-"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
+def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Callable[[IndexArray], CountArray]:
+    space, (entry_levels, entry_columns, entry_counts) = records.space, part
+    axes = np.flatnonzero(np.maximum(levels, entry_levels) < space.heights)
+    hierarchies = [space.domain.hierarchies[axis] for axis in axes]
+    finest = np.maximum(levels, entry_levels)[axes]
 
+    # By the last attribute that is lifted, the cells that were made last: those that ascending vectors go on from.
+    known: dict[int, tuple[list[int], _Cells]] = {}
 
-class _CellWalk:
-    """Cells of the records of one level vector and the entries of another, at the levels that were asked last."""
+    def cells(levels: list[int]) -> _Cells:
+        place = int(max(np.flatnonzero(np.array(levels) > finest), default=-1))
+        if place in known and known[place][0] == levels:
+            return known[place][1]
+        if place < 0:
+            columns, cell_of = [], np.arange(len(records))
+            for axis, level in zip(axes, finest):
+                above = (space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]).astype(np.int32)
+                columns.append(np.concatenate([above[records.nodes[:, axis]], above[entry_columns[axis]]]))
+            counts = np.concatenate([0 * cell_of, entry_counts])
+        else:
+            columns, counts, cell_of = cells([*levels[:place], levels[place] - 1, *levels[place + 1 :]])
+            above = hierarchies[place].lift(levels[place] - 1, levels[place]).astype(np.int32)
+            columns = [*columns[:place], above[columns[place]], *columns[place + 1 :]]
+        sizes = [hierarchy.size(level) for hierarchy, level in zip(hierarchies, levels)]
+        first, number = group(*pack(columns, sizes, len(counts)))
+        if len(first) < len(counts):
+            counts = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
+            columns, cell_of = [column[first] for column in columns], number[cell_of]
+        known[place] = levels, (columns, counts, cell_of)
+        return known[place][1]
 
-    def __init__(self, records: Records, levels: IndexArray, part: DictionaryPart) -> None:
-        space, (entry_levels, entry_columns, counts) = records.space, part
-        finest = np.maximum(levels, entry_levels)
-        self._axes = np.flatnonzero(finest < space.heights)
-        self._hierarchies = [space.domain.hierarchies[axis] for axis in self._axes]
-        self._finest = finest[self._axes].tolist()
-        columns = []
-        for axis, level in zip(self._axes.tolist(), self._finest):
-            above = (space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]).astype(np.int32)
-            columns.append(np.concatenate([above[records.nodes[:, axis]], above[entry_columns[axis]]]))
-        counts = np.concatenate([np.zeros(len(records), dtype=np.int64), counts])
-        cells = self._merged(self._finest, (columns, counts, np.arange(len(records))))
-        # For each number of attributes that are lifted already the levels of these, and the cells.
-        self._known: dict[int, tuple[list[int], _Cells]] = {0: ([], cells)}
-
-    def count(self, levels: IndexArray) -> CountArray:
-        _, counts, cell_of = self._at(np.maximum(levels[self._axes], self._finest).tolist())
+    def count(levels: IndexArray) -> CountArray:
+        _, counts, cell_of = cells(np.maximum(levels[axes], finest).tolist())
         return counts[cell_of]
 
-    def _at(self, levels: list[int]) -> _Cells:
-        """The cells with the first attributes at some levels, made of the nearest finer ones that are known."""
-        number = len(levels)
-        known, cells = self._known.get(number, ([], None))
-        if known == levels and cells is not None:
-            return cells
-        if cells is not None and known[:-1] == levels[:-1] and known[-1] < levels[-1]:
-            start = known[-1]
-        else:
-            start, cells = self._finest[number - 1], self._at(levels[:-1])
-        if start < levels[-1]:
-            columns, counts, cell_of = cells
-            lifted = self._hierarchies[number - 1].lift(start, levels[-1]).astype(np.int32)
-            columns = [*columns[: number - 1], lifted[columns[number - 1]], *columns[number:]]
-            cells = self._merged([*levels, *self._finest[number:]], (columns, counts, cell_of))
-        self._known[number] = levels, cells
-        return cells
-
-    def _merged(self, levels: list[int], cells: _Cells) -> _Cells:
-        columns, counts, cell_of = cells
-        sizes = [hierarchy.size(level) for hierarchy, level in zip(self._hierarchies, levels)]
-        first, number = group(*pack(columns, sizes, len(counts)))
-        if len(first) == len(counts):
-            return cells
-        sums = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
-        return [column[first] for column in columns], sums, number[cell_of]
+    return count
 
 
 # Consistency that forgives misspelling: entries whose base values are similar, not equal (LSFB09 section 7.2).
@@ -379,7 +366,7 @@ class _CellWalk:
 # may lose entries that were similar, and eq. 6 does not hold: optimal disclosures are for exact consistency.
 
 
-AlikeValues: TypeAlias = tuple[IndexArray, IndexArray]
+AlikeValues = tuple[IndexArray, IndexArray]
 """Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""
 
 

@@ -20,6 +20,7 @@ from checks.risk.harm import (
     expected_harm,
     losses,
     product,
+    score,
     weighted_mean,
 )
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
@@ -165,7 +166,7 @@ class DecisionProblem:
         """The scores of a level vector of all records with some losses by an objective: shape (4, records)."""
         rows = np.arange(len(loss))
         utility = self.utility(rows, levels)
-        return objective.score(loss, utility, utility if self.steps is None else self.step_count(rows, levels))
+        return score(objective, loss, utility, utility if self.steps is None else self.step_count(rows, levels))
 
     def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The losses of some records under each dictionary: shape (dictionaries, rows).
@@ -295,12 +296,14 @@ def _best_vectors(
     for number, parts in losses_by_vector(problem, vectors, progress):
         at = (places[number, 0],) if places.shape[1] == 1 else (places[number], np.arange(records))
         of_vector = scores(vectors[number], problem.averaged(parts))
-        known = best[:, *at]
-        better: BoolArray = np.zeros(records, dtype=bool)
-        for value, other in zip(of_vector[::-1], known[::-1]):
+        known, numbers = best[:, *at], chosen[at]
+        better: BoolArray = of_vector[-1] < known[-1]
+        for value, other in zip(of_vector[-2::-1], known[-2::-1]):
             better = (value < other) | ((value == other) & better)
-        best[:, *at] = np.where(better, of_vector, known)
-        chosen[at] = np.where(better, number, chosen[at])
+        np.copyto(known, of_vector, where=better)
+        np.copyto(numbers, number, where=better)
+        if places.shape[1] > 1:  # else these are views
+            best[:, *at], chosen[at] = known, numbers
     return best, chosen
 
 
@@ -510,8 +513,7 @@ def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[in
     originals, attributes = problem.originals, range(len(problem.originals.space))
     if len(problem.dictionaries) != 1:
         raise DisclosureRuleError("attributes are chosen against one dictionary, not against several")
-    largest = max(map(len, clusters), default=0)
-    if largest > MAX_CLUSTER:
+    if (largest := max(map(len, clusters), default=0)) > MAX_CLUSTER:
         raise DisclosureRuleError(f"a cluster of {largest} attributes is too large; {MAX_CLUSTER} are the limit")
     exponents = _exponents(problem)
     partition = [*clusters, *([axis] for axis in attributes if not any(axis in cluster for cluster in clusters))]
@@ -569,9 +571,8 @@ def _selected(
                 levels[list(subset)] = 0
                 counts = consistent_counts(originals.generalized(levels), dictionary)
                 with np.errstate(divide="ignore"):
-                    score = exponents[:, subset].sum(axis=1) + np.log(len(dictionary)) - np.log(counts)
-                score = np.where(counts == 0, -np.inf, score)
-                sums = (before + score[:, None])[:, : width - size]
+                    ratio = exponents[:, subset].sum(axis=1) + np.log(len(dictionary)) - np.log(counts)
+                sums = (before + np.where(counts == 0, -np.inf, ratio)[:, None])[:, : width - size]
                 ways, chosen_ways = best[:, size : size + sums.shape[1]], chosen[:, size : size + sums.shape[1]]
                 better = sums < ways
                 ways[better] = sums[better]

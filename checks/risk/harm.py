@@ -1,6 +1,5 @@
 """The harm that disclosed records and releases do: how sensitive they are, and what is lost by them (LSFB09)."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -220,13 +219,8 @@ class Harm:
 def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray) -> FloatArray:
     """Return the expected harm of a guess among `counts` entries; certainly missed if there are none: shape (records,)."""
     # Divided, not multiplied by a rounded reciprocal: c / k must be exactly what k entries make of c.
-    if counts.all():
-        shared = identified / counts
-    else:
-        shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
-    if not missed.any():
-        return shared
-    return shared + product(1.0 - identification_probability(counts), missed)
+    shared = np.divide(identified, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return shared + product(1.0 - identification_probability(counts), missed) if missed.any() else shared
 
 
 def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:
@@ -349,24 +343,13 @@ def linkage_losses(
 
 
 @dataclass(frozen=True)
-class Objective(ABC):
-    """An order of disclosures in which less loss, more utility and more disclosed steps are never worse.
-
-    Raises DisclosureRuleError for a number that is not finite.
-    """
+class Objective:
+    """A number to choose by. Raises DisclosureRuleError if it is not finite."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not isfinite(value):
                 raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
-
-    @abstractmethod
-    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
-        """Shape (4, n): whether it is not allowed, then three costs; the lexicographically least is the best.
-
-        steps: how many steps below `*` all values together are. They differ from utility where steps are worth more in
-        some attributes, or nothing in others.
-        """
 
 
 @dataclass(frozen=True)
@@ -375,20 +358,12 @@ class LeastRisk(Objective):
 
     utility: float
 
-    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
-        """Loss, then utility, then steps."""
-        return np.stack([utility < self.utility, loss, -utility, -steps])
-
 
 @dataclass(frozen=True)
 class MostUtility(Objective):
     """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps."""
 
     loss: float
-
-    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
-        """Utility, then loss, then steps."""
-        return np.stack([loss > self.loss, -utility, loss, -steps])
 
 
 @dataclass(frozen=True)
@@ -400,9 +375,21 @@ class TradeOff(Objective):
 
     price: float
 
-    def score(self, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
-        """The difference, then utility, then steps."""
-        return np.stack([np.zeros(len(loss)), loss - self.price * utility, -utility, -steps])
+
+def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return whether disclosures are not allowed, then three costs, shape (4, n): the lexicographically least is the best.
+
+    Less loss, more utility and more steps are never worse. steps: how many steps below `*` all values together are. They
+    differ from utility if steps are worth more in some attributes, or nothing in others.
+    """
+    match objective:
+        case LeastRisk(least):
+            costs = [utility < least, loss, -utility]
+        case MostUtility(most):
+            costs = [loss > most, -utility, loss]
+        case TradeOff(price):
+            costs = [np.zeros(len(loss)), loss - price * utility, -utility]
+    return np.stack([*costs, -steps])
 
 
 # The risk of a release: what people in a dictionary lose to an attacker who also holds some published marginals.

@@ -52,6 +52,7 @@ from checks.risk.harm import (
     linkage_losses,
     release_risk,
     risk,
+    score,
     uniform_links,
     weighted_mean,
 )
@@ -656,7 +657,7 @@ def best_by_walking(problem: DecisionProblem, objective: Objective, row: int) ->
     loss = over_dictionaries(
         problem, [problem.harm.loss(shown, rows, consistent_counts(shown, each)) for each in problem.dictionaries]
     )
-    scores = objective.score(loss, distance_from_root(shown, problem.steps), distance_from_root(shown))
+    scores = score(objective, loss, distance_from_root(shown, problem.steps), distance_from_root(shown))
     found = list(map(tuple, scores.T.tolist()))
     best = min(found)
     return None if best[0] else best
@@ -675,7 +676,7 @@ def over_dictionaries(problem: DecisionProblem, parts: list[FloatArray]) -> Floa
 def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionProblem, objective: Objective) -> None:
     found = best_of_each(problem, objective)
     steps = distance_from_root(found.disclosure.records)
-    scores = objective.score(found.loss, found.utility, steps)
+    scores = score(objective, found.loss, found.utility, steps)
     for row in range(len(problem.originals)):
         best = best_by_walking(problem, objective, row)
         assert found.allowed[row] == (best is not None)
