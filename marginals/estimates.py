@@ -16,7 +16,7 @@ from marginals.published_values import known_attribute, meanings, unjudged_error
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
 from models.errors import TimeOverError
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
-from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves, joined_cells
+from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
@@ -467,7 +467,7 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
         table = cube.table(mask)
         return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
     if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
-        sparse = joined_cells(model.collection, published)
+        sparse = model.closed_form.expected_cells(published, CELL_LIMIT)
         return Cells(published, dict(zip(sparse.attributes, sparse.codes)), sparse.counts)
     order = [a for a in domain.attributes if a in published]
     dense = model.expected({a: published[a] for a in order})

@@ -93,9 +93,9 @@ def factors(release: Modelled) -> LabelledFactors:
         )
     tree = release.model.tree
     labels = {
-        a: hierarchy.labels[level]
-        for (a, hierarchy), level in zip(release.domain.items(), tree.finest_levels)
-        if level < hierarchy.height
+        a: tree.domain.hierarchy(a).labels[level]
+        for a, level in tree.finest_levels.items()
+        if level < tree.domain.hierarchy(a).height
     }
     by_scope: dict[tuple[str, ...], Factor] = {}
     for clique in range(len(tree.cliques)):
@@ -118,8 +118,7 @@ def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique:
         raise TooManyCellsError(f"a clique has more than the {CELL_LIMIT:,} cells that are laid out")
     values = np.zeros(shape)
     values[tuple(cells.column(a) for a in variables)] = cells.counts / rows
-    finest = dict(zip(tree.domain.attributes, tree.finest_levels))
-    lifts = [tree.domain.hierarchy(a).lift(finest[a], cells.margin[a]) for a in variables]
+    lifts = [tree.domain.hierarchy(a).lift(tree.finest_levels[a], cells.margin[a]) for a in variables]
     return Factor(variables, values[np.ix_(*lifts)])
 
 

@@ -9,11 +9,11 @@ then, within a budget, by programs.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
-from math import ceil, floor, inf, prod
-from typing import NamedTuple, TypeAlias
+from math import ceil, floor, inf
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,14 +22,15 @@ from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
 from models.inference.calibrated_tree import (
-    CELL_LIMIT,
     CalibratedTree,
+    Groups,
     Item,
-    Parts,
     Side,
     TreeMargins,
     at_least,
     at_most,
+    laid_out,
+    require_few,
 )
 from models.programs.cell_bounds import (
     FLOW_LIMIT,
@@ -140,14 +141,6 @@ class FrechetBounds:
         """The attributes with their hierarchies."""
         return self.collection.domain
 
-    def asked_trees(self) -> Iterator[CalibratedTree]:
-        """The trees, one after the other, no other than the first after the deadline."""
-        yield from self.trees[:1]
-        for tree in self.trees[1:]:
-            if self.deadline.is_over:
-                return
-            yield tree
-
     def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of all cells of a margin, empty ones included, axes in the order given.
 
@@ -173,46 +166,30 @@ class FrechetBounds:
         return Box(self, conditions)
 
 
-Inside: TypeAlias = Mapping[str, BoolArray | FloatArray]
-"""For some attributes whether each base value is inside."""
-
 _Ends: TypeAlias = tuple[CountArray, CountArray]
 """Lower and upper bounds."""
-
-
-class _Asked(NamedTuple):
-    """What a box and a margin ask of a tree: items, with their values that may and that must lie inside.
-
-    fixed: items of which each cell has one value.
-    """
-
-    items: tuple[Item, ...]
-    possible: Mapping[Item, Parts]
-    certain: Mapping[Item, Parts]
-    fixed: Mask
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
     """Rows whose base values lie in given sets, or shares of them; attributes with all their values are left out.
 
-    inside: for each attribute whether each base value is inside, or for expectations which share of its rows.
+    inside: for some attributes whether each base value is inside, or for expectations which share of its rows.
     """
 
     source: FrechetBounds
-    inside: Inside
+    inside: Mapping[str, BoolArray | FloatArray]
 
     @cached_property
     def margin(self) -> dict[str, int]:
         """For each attribute the coarsest level whose values lie wholly inside or outside."""
-        return {a: self._level(a, inside) for a, inside in self.inside.items()}
+        return {attribute: self._level(attribute) for attribute in self.inside}
 
-    def _level(self, attribute: str, inside: BoolArray | FloatArray) -> int:
-        hierarchy = self.source.domain.hierarchy(attribute)
-        level = 0
-        while level < hierarchy.height:
-            within = np.bincount(hierarchy.lift(0, level + 1), inside, minlength=hierarchy.size(level + 1))
-            if np.any((within > 0) & (within < hierarchy.leaf_counts(level + 1))):
+    def _level(self, attribute: str) -> int:
+        level, height = 0, self.source.domain.hierarchy(attribute).height
+        while level < height:
+            share = self.share(attribute, level + 1)
+            if ((share > 0) & (share < 1)).any():
                 break
             level += 1
         return level
@@ -220,6 +197,8 @@ class Box:
     def share(self, attribute: str, level: int) -> FloatArray:
         """The share of the base values under each value of a level that are inside."""
         hierarchy = self.source.domain.hierarchy(attribute)
+        if attribute not in self.inside:
+            return np.ones(hierarchy.size(level))
         within = np.bincount(hierarchy.lift(0, level), self.inside[attribute], minlength=hierarchy.size(level))
         return np.asarray(within / hierarchy.leaf_counts(level))
 
@@ -251,18 +230,23 @@ class Box:
 
         With conditions they are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
         """
-        collection, domain = self.source.collection, self.source.domain
+        collection, domain, deadline = self.source.collection, self.source.domain, self.source.deadline
         domain.mask(margin)
+        require_few(domain.size(margin))
         shape = tuple(domain.hierarchy(a).size(level) for a, level in margin.items())
-        if prod(shape) > CELL_LIMIT:
-            raise TooManyCellsError(f"a margin of {prod(shape)} cells is more than the {CELL_LIMIT} that are laid out")
         if self.is_empty:
             return MarginBounds(np.zeros(shape, np.int64), np.zeros(shape, np.int64), sharp=True)
-        ends, is_decided = [], False
-        for tree in () if self.source.deadline.is_over else self.source.asked_trees():
-            asked = self._asked(tree, margin)
-            ends.append(self._along(tree, asked, margin))
-            is_decided = collection.is_decomposable and _is_sharp(tree, asked.items, asked.fixed)
+        ends: list[_Ends] = []
+        is_decided = False
+        for tree in () if deadline.is_over else self.source.trees:
+            if ends and deadline.is_over:
+                break
+            levels = self.levels(margin, tree)
+            groups = self.grouped(margin, levels)
+            upper = self._along(TreeMargins(tree, at_most, _possible(groups)), np.minimum, margin, levels)
+            lower = self._along(TreeMargins(tree, at_least, _certain(groups)), np.maximum, margin, levels)
+            ends.append(self._refined(margin, levels, lower, upper))
+            is_decided = collection.is_decomposable and _is_sharp(tree, groups)
         if not is_decided:
             ends.append(self._known_parts(margin))
         lower, upper = reduce(np.maximum, [low for low, _ in ends]), reduce(np.minimum, [high for _, high in ends])
@@ -278,35 +262,41 @@ class Box:
         return self._is_shown({})
 
     def _is_shown(self, margin: Mapping[str, int]) -> bool:
-        asked = self.source.domain.mask(self._levels(margin, self.source.collection.finest_levels))
+        asked = self.source.domain.mask(self.levels(margin, self.source.collection))
         return any(not asked & ~mask for mask in self.source.collection.masks)
 
-    def _levels(self, margin: Mapping[str, int], finest: Mapping[str, int]) -> dict[str, int]:
-        """The levels at which the values of a margin and of the box are told apart, none finer than `finest`."""
+    def levels(self, margin: Mapping[str, int], shown: Collection | CalibratedTree) -> dict[str, int]:
+        """The levels at which the values of a margin and of the box are told apart, none finer than what is shown."""
         asked = {**self.margin, **margin}
-        return {a: max(min(level, self.margin.get(a, level)), finest[a]) for a, level in asked.items()}
+        return {a: max(min(level, self.margin.get(a, level)), shown.finest_levels[a]) for a, level in asked.items()}
+
+    def grouped(self, margin: Mapping[str, int], levels: Mapping[str, int]) -> dict[Item, Groups]:
+        """The values at some levels, sorted by the values of a margin, with their shares inside; ascending."""
+        domain, groups = self.source.domain, {}
+        for attribute in sorted(levels, key=domain.index):
+            hierarchy, level = domain.hierarchy(attribute), levels[attribute]
+            if level < hierarchy.height:
+                target = max(margin.get(attribute, hierarchy.height), level)
+                own = Groups(hierarchy.lift(level, target), self.share(attribute, level), hierarchy.size(target))
+                groups[domain.index(attribute), level] = own
+        return groups
 
     def _known_parts(self, margin: Mapping[str, int]) -> _Ends:
         """What every published table says by itself and together with others, for which there always is time; and what is
         propagated between them, where there is no junction tree.
         """
         collection, domain = self.source.collection, self.source.domain
-        levels = self._levels(margin, collection.finest_levels)
-        masks, asked, certain = maximal_masks(collection.masks), domain.mask(levels), self._certain(levels)
-        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._counted(mask, margin, certain)))
-        _, upper = known_parts_bounds(
-            domain, masks, asked, cache(lambda mask: self._counted(mask, margin, self.inside))
-        )
+        levels = self.levels(margin, collection)
+        told = {a: (self.share(a, levels[a]) == 1, domain.hierarchy(a).lift(0, levels[a])) for a in self.inside}
+        certain = Box(self.source, {a: within[lift] for a, (within, lift) in told.items()})
+        masks, asked = maximal_masks(collection.masks), domain.mask(levels)
+        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._counted(mask, margin)))
+        _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._counted(mask, margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
             cells, (least, most) = self.source.possible.coded_cells, self.source.propagated
-            lower = np.maximum(lower, self._summed(cells, least, margin, certain))
-            upper = np.minimum(upper, self._summed(cells, most, margin, self.inside))
+            lower = np.maximum(lower, certain._summed(cells, least, margin))
+            upper = np.minimum(upper, self._summed(cells, most, margin))
         return self._refined(margin, levels, lower, upper)
-
-    def _certain(self, levels: Mapping[str, int]) -> dict[str, BoolArray]:
-        """Of each attribute of the box the base values under values at these levels that lie wholly inside."""
-        hierarchies = {a: self.source.domain.hierarchy(a) for a in self.inside}
-        return {a: (self.share(a, levels[a]) == 1)[h.lift(0, levels[a])] for a, h in hierarchies.items()}
 
     def _refined(
         self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray
@@ -315,80 +305,47 @@ class Box:
 
         lower, upper: of the cells of the margin, with the count of the value that is told apart at each value under it.
         """
-        domain, certain = self.source.domain, self._certain(levels)
         lower = np.maximum(lower, 0)
-        for attribute, hierarchy in ((a, domain.hierarchy(a)) for a in levels):
-            level = margin.get(attribute, hierarchy.height)
-            lift, along = hierarchy.lift(0, level), [-1 if attribute == other else 1 for other in margin]
-            everything = np.ones(len(lift))
-            sure, may = (
-                np.bincount(lift, meant.get(attribute, everything), hierarchy.size(level)) > 0
-                for meant in (certain, self.inside)
-            )
-            if level < levels[attribute]:
-                parents = hierarchy.lift(level, levels[attribute])
-                sure &= np.bincount(parents)[parents] == 1
+        for attribute, told in levels.items():
+            hierarchy = self.source.domain.hierarchy(attribute)
+            level, along = margin.get(attribute, hierarchy.height), [-1 if attribute == a else 1 for a in margin]
+            may, certain = self.share(attribute, level) > 0, self.share(attribute, told) == 1
+            if level < told:
+                parents = hierarchy.lift(level, told)
+                sure = certain[parents] & (np.bincount(parents)[parents] == 1)
+            else:
+                sure = np.bincount(hierarchy.lift(told, level), certain, hierarchy.size(level)) > 0
             lower, upper = lower * sure.reshape(along), upper * may.reshape(along)
         return lower, upper
 
-    def _counted(self, mask: Mask, margin: Mapping[str, int], inside: Inside) -> CountArray:
+    def _counted(self, mask: Mask, margin: Mapping[str, int]) -> CountArray:
         """Rows by the cells of a margin whose values of a published mask some base value inside has; axes as `by`."""
         if not mask:
             return np.full([1] * len(margin), self.total)
         table = self.source.collection.cube.table(mask)
-        return self._summed(table, table.counts, margin, inside)
+        return self._summed(table, table.counts, margin)
 
-    def _summed(self, cells: Cells, counts: CountArray, margin: Mapping[str, int], inside: Inside) -> CountArray:
+    def _summed(self, cells: Cells, counts: CountArray, margin: Mapping[str, int]) -> CountArray:
         """Counts of cells by the cells of a margin. Its attributes that they do not show have axes of length 1."""
         domain, shown = self.source.domain, cells.margin
-        is_inside = np.ones(len(cells), dtype=np.bool_)
-        for attribute in inside.keys() & shown.keys():
-            hierarchy, level = domain.hierarchy(attribute), shown[attribute]
-            touched = np.bincount(hierarchy.lift(0, level), inside[attribute], hierarchy.size(level)) > 0
-            is_inside &= touched[cells.column(attribute)]
+        keys, inside = np.zeros(len(cells), dtype=np.intp), np.ones(len(cells), dtype=np.bool_)
+        for attribute in self.inside.keys() & shown.keys():
+            inside &= (self.share(attribute, shown[attribute]) > 0)[cells.column(attribute)]
         levels = {a: max(level, shown.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
-        shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
-        keys = np.zeros(len(cells), dtype=np.intp)
-        for (attribute, level), size in zip(levels.items(), shape):
-            keys = keys * size + (cells.column(attribute, level) if attribute in shown else 0)
-        sums = np.rint(np.bincount(keys, counts * is_inside, prod(shape))).astype(np.int64).reshape(shape)
-        return _spread(domain, sums, {a: level for a, level in margin.items() if a in shown}, levels, list(margin))
+        for attribute, level in levels.items():
+            codes = cells.column(attribute, level) if attribute in shown else 0
+            keys = keys * domain.hierarchy(attribute).size(level) + codes
+        sums = np.rint(np.bincount(keys, counts * inside, domain.size(levels))).astype(np.int64)
+        return laid_out(domain, sums, levels, {a: margin[a] if a in shown else level for a, level in levels.items()})
 
-    def _along(self, tree: CalibratedTree, asked: _Asked, margin: Mapping[str, int]) -> _Ends:
-        """Bounds by the cells of a margin along a tree."""
-        domain, finest = self.source.domain, dict(zip(self.source.domain.attributes, tree.finest_levels))
-        upper = _best(TreeMargins(tree, at_most, asked.possible), asked.items, np.minimum)
-        lower = _best(TreeMargins(tree, at_least, asked.certain), asked.items, np.maximum)
-        ordered = sorted(margin, key=domain.index)
-        at = {a: max(margin[a], finest[a]) for a in ordered}
-        shape = [domain.hierarchy(a).size(level) for a, level in at.items()]
-        ends = (np.rint(end).astype(np.int64).reshape(shape) for end in (lower, upper))
-        spread = (_spread(domain, end, margin, at, ordered) for end in ends)
-        least, most = (end.transpose([ordered.index(a) for a in margin]) for end in spread)
-        return self._refined(margin, self._levels(margin, finest), least, most)
-
-    def _asked(self, tree: CalibratedTree, margin: Mapping[str, int]) -> _Asked:
-        domain = self.source.domain
-        items: list[Item] = []
-        possible: dict[Item, Parts] = {}
-        certain: dict[Item, Parts] = {}
-        fixed = 0
-        levels = self._levels(margin, dict(zip(domain.attributes, tree.finest_levels)))
-        for attribute in sorted(levels, key=domain.index):
-            hierarchy, level = domain.hierarchy(attribute), levels[attribute]
-            if level == hierarchy.height:
-                continue
-            item = (domain.index(attribute), level)
-            items.append(item)
-            target = max(margin.get(attribute, hierarchy.height), level)
-            codes, size = hierarchy.lift(level, target).astype(np.intp), hierarchy.size(target)
-            share = self.share(attribute, level) if attribute in self.inside else np.ones(len(codes))
-            if np.bincount(codes[share > 0], minlength=1).max() <= 1:
-                fixed |= domain.mask({attribute: level})
-            if attribute in self.inside or target > level:
-                possible[item] = Parts(np.where(share > 0, codes, -1), size)
-                certain[item] = Parts(np.where(share == 1, codes, -1), size)
-        return _Asked(tuple(items), possible, certain, fixed)
+    def _along(
+        self, margins: TreeMargins, better: "np.ufunc", margin: Mapping[str, int], levels: Mapping[str, int]
+    ) -> CountArray:
+        """The best of what each separator of a tree tells, at each cell of a margin."""
+        best = np.rint(reduce(better, margins.views(tuple(margins.groups)))).astype(np.int64)
+        ordered = sorted(margin, key=self.source.domain.index)
+        counts = laid_out(self.source.domain, best, {a: max(margin[a], levels[a]) for a in ordered}, margin)
+        return counts.transpose([ordered.index(a) for a in margin])
 
     def flow_bounds(self, seconds: float = 0.0) -> CountBounds:
         """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
@@ -403,19 +360,20 @@ class Box:
         if not self.source.collection.is_decomposable or self.total > FLOW_LIMIT:
             return unknown
         tree = self.source.trees[0]
-        asked = self._asked(tree, {})
-        links = [split.link for split in tree.splits(asked.items)]
+        groups = self.grouped({}, self.levels({}, tree))
+        links = [number for number, _, _ in tree.splits(tuple(groups))]
         cliques, tables = _linked(tree, links)
         if not links or (seconds <= 0 and sum(len(table.counts) for table in tables) > _FLOW_CELLS):
             return unknown
-        is_told = len(asked.items) == len(self.margin)
-        lower = least_in_tree(tables, [_inside(tree, c, asked.certain) for c in cliques]) if is_told else 0
-        possible = [_inside(tree, c, asked.possible) for c in cliques]
-        if (upper := most_in_chain(tables, possible)) is not None:
+        lower = 0
+        if len(groups) == len(self.margin):
+            lower = least_in_tree(tables, [_inside(tree, clique, _certain(groups)) for clique in cliques])
+        within = [_inside(tree, clique, _possible(groups)) for clique in cliques]
+        if (upper := most_in_chain(tables, within)) is not None:
             return CountBounds(lower, upper, sharp=True)
         if seconds <= 0:
             return CountBounds(lower, self.total, sharp=False, lower_sharp=True)
-        most = most_in_tree(tables, possible, self.source.deadline.share(2).earlier(seconds))
+        most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
         return CountBounds(lower, floor(most.bound + _WHOLE), most.attained, lower_sharp=True)
 
     def _programmed(self, seconds: float) -> CountBounds:
@@ -448,7 +406,7 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
     cliques = sorted({clique for number in links for clique in tree.links[number].cliques})
     tables = []
     for clique in cliques:
-        counts = _whole(tree.cliques[clique].counts)
+        counts = np.rint(tree.cliques[clique].counts).astype(np.int64)
         nothing = np.zeros(len(counts), dtype=np.intp)
         link = children.get(clique)
         parent, places = (-1, (nothing, nothing)) if link is None else (cliques.index(link.cliques[1]), link.positions)
@@ -456,49 +414,41 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
     return cliques, tables
 
 
-def _whole(expected: FloatArray) -> CountArray:
-    return np.rint(expected).astype(np.int64)
+def _possible(groups: Mapping[Item, Groups]) -> dict[Item, Groups]:
+    """The values that may lie inside."""
+    return {item: own._replace(weights=own.weights > 0) for item, own in groups.items()}
 
 
-def _spread(
-    domain: Domain, counts: CountArray, margin: Mapping[str, int], at: Mapping[str, int], order: Sequence[str]
-) -> CountArray:
-    """Counts by values at some levels, at all the values under each at finer levels. order: of the axes."""
-    for axis, attribute in enumerate(order):
-        if margin.get(attribute, at[attribute]) < at[attribute]:
-            counts = counts.take(domain.hierarchy(attribute).lift(margin[attribute], at[attribute]), axis)
-    return counts
+def _certain(groups: Mapping[Item, Groups]) -> dict[Item, Groups]:
+    """The values that lie wholly inside."""
+    return {item: own._replace(weights=own.weights == 1) for item, own in groups.items()}
 
 
-def _inside(tree: CalibratedTree, clique: int, parts: Mapping[Item, Parts]) -> BoolArray:
-    """The cells of a clique whose values of the items that it holds are in their part."""
+def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) -> BoolArray:
+    """The cells of a clique whose values of the items that it holds are inside."""
     inside = np.ones(len(tree.cliques[clique]), dtype=np.bool_)
-    for item, part in parts.items():
+    for item, own in groups.items():
         if tree.holders(item) >> clique & 1:
-            inside &= part.codes[tree.codes(clique, item)] == 0
+            inside &= own.weights[tree.codes(clique, item)] > 0
     return inside
 
 
-def _best(
-    margins: TreeMargins, items: tuple[Item, ...], better: Callable[[FloatArray, FloatArray], FloatArray]
-) -> FloatArray:
-    """The best of what each separator between the items tells."""
-    if not items or margins.tree.home(items) is not None:
-        return margins.joint(items)
-    return reduce(better, (margins.across(split, items) for split in margins.tree.splits(items)))
-
-
-def _is_sharp(tree: CalibratedTree, items: tuple[Item, ...], fixed: Mask) -> bool:
+def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
     """Whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are fixed."""
+    items = tuple(groups)
     if not items or tree.home(items) is not None:
         return True
-    splits = list(tree.splits(items))
-    if all(not tree.tree.separators[number + 1] & ~fixed for number, _, _ in splits):
+    fixed = [i for i, own in groups.items() if np.bincount(own.codes[own.weights > 0], minlength=1).max() <= 1]
+    splits, fixed_mask = list(tree.splits(items)), _mask(tree, fixed)
+    if all(not tree.tree.separators[number + 1] & ~fixed_mask for number, _, _ in splits):
         return True
     return any(
-        _is_counted(tree, Side(number, 0), near) and _is_counted(tree, Side(number, 1), apart)
-        for number, near, apart in splits
+        _is_counted(tree, (number, 0), near) and _is_counted(tree, (number, 1), apart) for number, near, apart in splits
     )
+
+
+def _mask(tree: CalibratedTree, items: Sequence[Item]) -> Mask:
+    return tree.domain.mask({tree.domain.attributes[index]: level for index, level in items})
 
 
 def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
@@ -506,18 +456,10 @@ def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bo
 
     A clique is passed through where the next separator shows all that is asked of the clique.
     """
-    while True:
-        clique = tree.links[side.link].cliques[side.side]
-        needed = tree.tree.separators[side.link + 1]
-        ways: dict[Side, list[Item]] = {}
-        for index, level in items:
-            if tree.holders((index, level)) >> clique & 1:
-                needed |= tree.domain.mask({tree.domain.attributes[index]: level})
-            else:
-                ways.setdefault(tree.way(clique, (index, level)), []).append((index, level))
-        if not ways:
-            return True
-        (way, beyond), *others = ways.items()
-        if others or needed & ~tree.tree.separators[way.link + 1]:
+    while ways := tree.ways(tree.links[side[0]].cliques[side[1]], items):
+        (way, beyond), *others = ways
+        needed = tree.tree.separators[side[0] + 1] | _mask(tree, [item for item in items if item not in beyond])
+        if others or needed & ~tree.tree.separators[way[0] + 1]:
             return False
-        side, items = way, tuple(beyond)
+        side, items = way, beyond
+    return True

@@ -13,8 +13,6 @@ from models.errors import NotFittedError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import (
     CalibratedTree,
-    CellExpectations,
-    Sampler,
     TreeMargins,
 )
 from models.inference.frechet_bounds import Box, FrechetBounds
@@ -107,16 +105,12 @@ class MarginalModel:
         """What the marginals say for certain."""
         return FrechetBounds.of(self.collection, self.deadline)
 
-    @cached_property
-    def _sampler(self) -> Sampler:
-        return Sampler(self.tree)
-
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
 
         Raises DomainMismatchError where there is no row to be like.
         """
-        return self._sampler.draw(rows, rng)
+        return self.tree.draw(rows, rng)
 
     @property
     def finest_levels(self) -> Mapping[str, int]:
@@ -141,32 +135,27 @@ class MarginalModel:
 
     def expected_in(self, box: Box) -> float:
         """Expected number of rows in a box."""
-        if prod(self.domain.hierarchy(a).size(level) for a, level in box.margin.items()) > _LOOKED_UP:
-            weights = {a: inside.astype(np.float64) for a, inside in box.inside.items()}
-            return CellExpectations(self.tree).expectation(weights)
-        counts = self.expected(box.margin)
-        for attribute, level in box.margin.items():
-            counts = box.share(attribute, level) @ counts.reshape(self.domain.hierarchy(attribute).size(level), -1)
-        return float(counts.sum())
+        if self.domain.size(box.margin) <= _LOOKED_UP:
+            return float(self.expected_within({}, box))
+        levels = box.levels({}, self.tree)
+        groups = box.grouped({}, levels)
+        counts = TreeMargins(self.tree, groups=groups).joint(tuple(groups))
+        suppressed = [a for a, level in levels.items() if level == self.domain.hierarchy(a).height]
+        return float(counts.sum() * prod(float(box.share(a, levels[a])[0]) for a in suppressed))
 
     def expected_within(self, margin: Mapping[str, int], box: Box) -> FloatArray:
         """Expected counts over a margin of the rows in a box: one axis an attribute of the margin, in its order."""
-        fine = {a: min(level, box.margin.get(a, level)) for a, level in margin.items()}
-        counts = self.expected({**box.margin, **fine})
-        axis = 0
-        for attribute, level in {**box.margin, **fine}.items():
-            along = np.moveaxis(counts, axis, -1)
-            if attribute in box.margin:
-                along = along * box.share(attribute, level)
-            if attribute not in margin:
-                counts = along.sum(axis=-1)
-                continue
+        levels = {a: min(box.margin.get(a, level), level) for a, level in {**box.margin, **margin}.items()}
+        counts = self.expected(levels)
+        for attribute, level in levels.items():  # each time the first axis becomes the last one
             hierarchy = self.domain.hierarchy(attribute)
-            rolled = np.eye(hierarchy.size(margin[attribute]))[hierarchy.lift(level, margin[attribute])]
-            counts = np.moveaxis(along if level == margin[attribute] else along @ rolled, -1, axis)
-            axis += 1
-        attributes = [a for a in {**box.margin, **fine} if a in margin]
-        return counts.transpose([attributes.index(a) for a in margin])
+            target = margin.get(attribute, hierarchy.height)
+            weights = np.zeros((hierarchy.size(level), hierarchy.size(target)))
+            weights[np.arange(len(weights)), hierarchy.lift(level, target)] = box.share(attribute, level)
+            counts = counts.reshape(hierarchy.size(level), -1).T @ weights
+        shown = [a for a in levels if a in margin]
+        counts = counts.reshape([self.domain.hierarchy(a).size(margin[a]) for a in shown])
+        return counts.transpose([shown.index(a) for a in margin])
 
 
 def _entropy(expected: FloatArray) -> float:

@@ -14,7 +14,8 @@ from math import fsum, log
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.errors import TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree, collapsed
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain
@@ -157,3 +158,23 @@ class MaximumEntropy:
             hierarchy = self.domain.hierarchy(attribute)
             result -= np.log(hierarchy.leaf_counts(level)[hierarchy.lift(0, level)[codes[attribute]]])
         return result
+
+    def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
+        """Expected counts over any margin, without the cells of expected count 0.
+
+        Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
+        an unknown attribute or level, TooManyCellsError where more than so many cells can be occupied.
+        """
+        mask = self.domain.mask(margin)
+        part = MaximumEntropy(Collection.of(self.cube, collapsed(self.tree, mask)))
+        cells: Cells = self.cube.table(0)
+        for table, separator in zip(part.clique_tables, part.separator_tables):
+            try:
+                cells = cells.join(table / separator, most)
+            except TooManyCellsError:
+                raise TooManyCellsError(
+                    "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+                ) from None
+        for attribute, level in margin.items():
+            cells = cells.refined(attribute, level)
+        return cells.rolled_up(self.domain.margin(mask))
