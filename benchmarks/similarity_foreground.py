@@ -34,9 +34,10 @@ from measurement import circumstances, options, say, skipped
 from real_tables import RealTable, real_tables
 
 from checks import EquivalenceClasses, equivalence_classes
-from checks.attacks.definetti import Groups, accuracy, definetti, kept_to_counts, published_groups
+from checks.attacks.definetti import accuracy, definetti, kept_to_counts, published_groups
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from models import Collection, ContingencyTable
+from models.inference.class_shares import SummedTable
 
 KEPT = Path(__file__).parent / "results" / "similarity_foreground.jsonl"
 SECONDS = 20.0
@@ -106,7 +107,7 @@ def read(real: RealTable, sensitive: Sensitive) -> Table:
     return read_table(frame, columns | {"secret": Attribute("sensitive")}, k=POLICY.k_link, rows_per_person=1)
 
 
-def foreground(people: EquivalenceClasses, groups: Sequence[Groups]) -> tuple[str, np.ndarray]:
+def foreground(people: EquivalenceClasses, groups: Sequence[SummedTable]) -> tuple[str, np.ndarray]:
     """The attribute of which the mined table tells most, and the guess that it leads to, shape (classes, values)."""
     guess = definetti(people, groups, rounds=0)
     mined = {}
@@ -137,12 +138,14 @@ def in_groups(counts: np.ndarray, labels: Sequence[str], group: Callable[[str], 
     return sums
 
 
-def alike(groups: Sequence[Groups], people: EquivalenceClasses, grouped: Callable[[np.ndarray], np.ndarray]) -> float:
+def alike(
+    groups: Sequence[SummedTable], people: EquivalenceClasses, grouped: Callable[[np.ndarray], np.ndarray]
+) -> float:
     """Share of the people for whom in some published class one group of similar values has DOMINANT of the rows."""
     told = np.zeros(len(people), dtype=bool)
     for published in groups:
-        rows = grouped(published.rows)
-        told |= (rows.max(axis=1) >= DOMINANT * rows.sum(axis=1))[published.group_of]
+        rows = grouped(published.counts)
+        told |= (rows.max(axis=1) >= DOMINANT * rows.sum(axis=1))[published.class_of]
     return float(people.counts.sum(axis=1)[told].sum() / people.counts.sum())
 
 

@@ -630,7 +630,7 @@ def refusal_in_words(step: Refinement) -> str:
     )
     if step.candidate_classes == step.classes:
         whose = "the only class" if step.classes == 1 else f"at least one of the {step.classes:,} classes"
-    remainders = " or ".join(_left_by(suspect.claim) for suspect in step.possible_claims)
+    remainders = " or ".join(map(_left_by, step.possible_claims))
     sentence = f"in {whose} the finer value would leave {remainders}"
     if step.candidate_class is not None and step.candidate_classes != step.classes:
         sentence += f" ({', '.join(f'{a}={label}' for a, label in step.candidate_class.items())})"
@@ -1429,9 +1429,9 @@ def refusal_lines(told: "Refusals", in_words: Callable[[str, int], str], has_tru
         yield f"not examined: {_first_of(same)}: {note}"
     if told.unnamed:
         yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
-    if told.unexamined:
+    if told.margins_not_examined:
         yield (
-            f"not examined: what is certain in {told.unexamined:,} more {'margin' if told.unexamined == 1 else 'margins'} "
+            f"not examined: what is certain in {told.margins_not_examined:,} more {'margin' if told.margins_not_examined == 1 else 'margins'} "
             "of what is missing"
         )
     several = "" if told.together else "what several of these refusals prove together, and "

@@ -21,8 +21,9 @@ from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 
 from checks import equivalence_classes
-from checks.attacks.definetti import Groups, kept_to_counts, published_groups
+from checks.attacks.definetti import kept_to_counts, published_groups
 from models import ContingencyTable, Domain, Hierarchy
+from models.inference.class_shares import SummedTable
 from project import ROOT
 
 
@@ -153,7 +154,7 @@ def test_what_keeps_to_the_counts_is_the_limit_of_all_ways_to_deal_values_to_peo
     The sum is surer of itself, by (share - 1/2) / 2n where the class is large.
     """
     weights = np.array([[share, 1 - share], [1 - share, share]])
-    group = Groups(np.array([0, 0]), np.array([[n, n]], dtype=float))
+    group = SummedTable(np.array([0, 0]), np.arange(2), np.array([[n, n]], dtype=float))
     fitted_share = kept_to_counts(weights, np.array([n, n], dtype=float), [group])[0, 0] / n
     assert fitted_share == pytest.approx(share, abs=1e-6)
     surer = nchypergeom_fisher(2 * n, n, n, (share / (1 - share)) ** 2).mean() / n - share

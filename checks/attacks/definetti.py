@@ -9,13 +9,13 @@ is something to learn only where they are published coarser than they are known,
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from checks.classes import EquivalenceClasses
-from models.arrays import FloatArray, IndexArray
-from models.programs.fitting import Sums, Target, fit, missed_rows
+from checks.classes import EquivalenceClasses, equivalence_classes
+from models.arrays import FloatArray
+from models.inference.class_shares import SummedTable
+from models.programs.fitting import Sums, fit, missed_rows
 from models.tables.contingency_table import ContingencyTable
 
 ROUNDS = 10
@@ -26,39 +26,18 @@ _SAME = 1e-9
 """Relative difference that is one of rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """A published marginal with the sensitive attribute: the group of each class, and its rows by sensitive value.
-
-    group_of: shape (classes,). rows: shape (groups, values).
-    """
-
-    group_of: IndexArray
-    rows: FloatArray
-
-
-def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClasses) -> tuple[Groups, ...]:
-    """The marginals that show the sensitive attribute at the level of `people`, and otherwise what these show too."""
-    domain, code_columns = people.domain, dict(zip(people.attributes, people.codes))
-    values = people.counts.shape[1]
+def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClasses) -> tuple[SummedTable, ...]:
+    """The counts of groups of classes in the tables that show the sensitive attribute at the level of `people`."""
     groups = []
     for table in tables:
-        if table.margin.get(people.sensitive) != people.level:
-            continue
-        levels = {a: level for a, level in table.margin.items() if a != people.sensitive}
-        shape = [domain.hierarchy(a).size(level) for a, level in levels.items()]
-        lifted = [domain.hierarchy(a).lift(people.margin[a], level)[code_columns[a]] for a, level in levels.items()]
-        keys = np.ravel_multi_index(lifted, shape) if levels else np.zeros(len(people), dtype=np.intp)
-        known, group_of = np.unique(keys, return_inverse=True)
-        columns = [table.column(a, level) for a, level in levels.items()]
-        sought = np.ravel_multi_index(columns, shape) if levels else np.zeros(len(table), dtype=np.intp)
-        rows = np.zeros((len(known), values))
-        np.add.at(rows, (np.searchsorted(known, sought), table.column(people.sensitive, people.level)), table.counts)
-        groups.append(Groups(group_of, rows))
+        if table.margin.get(people.sensitive) == people.level:
+            held = equivalence_classes(table, people.sensitive)
+            values = np.arange(held.counts.shape[1])
+            groups.append(SummedTable(people.positions_in(held), values, held.counts.astype(np.float64)))
     return tuple(groups)
 
 
-def definetti(people: EquivalenceClasses, groups: Sequence[Groups], rounds: int = ROUNDS) -> FloatArray:
+def definetti(people: EquivalenceClasses, groups: Sequence[SummedTable], rounds: int = ROUNDS) -> FloatArray:
     """What the attacker guesses: expected rows by class and sensitive value, shape (classes, values).
 
     people: only how many rows each class has is used of its counts: nonsensitive values are known. groups: what is
@@ -88,23 +67,15 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[Groups]) -> FloatArray:
+def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
     """The guess nearest to one that keeps to all published counts, and to the people in each class.
 
     guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
     proportional fitting, which ends after a fixed number of sweeps.
     """
     guess = np.array(guess, dtype=np.float64)
-    by_class = Sums(len(guess), None, (1,))
-    targets: list[Target] = []
-    for group in groups:
-        places = group.group_of[:, None] * guess.shape[1] + np.arange(guess.shape[1])
-        targets.append((Sums(group.rows.size, places.ravel()), group.rows.ravel()))
-    for _ in range(_SWEEPS):
-        fit(guess, targets, sweeps=1)
-        if missed_rows(by_class.of(guess), rows) <= _CHANGE * rows.sum():
-            break
-        by_class.bring_to(guess, rows)
+    targets = [(Sums(len(guess), None, (1,)), rows), *(group.target for group in groups)]
+    fit(guess, targets, _SWEEPS, _CHANGE * rows.sum(), missed_rows)
     return guess
 
 

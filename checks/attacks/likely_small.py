@@ -75,87 +75,58 @@ def likely_small(
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
-    rankings = {name: _Ranking(least, knower.expected) for name, knower in {"": model, **(less or {})}.items()}
-    rankings[INDEPENDENCE] = _Ranking(least, partial(_independent, model))
-    unread = cells = margins = 0
-    for number in range(2, _ATTRIBUTES + 1):
-        for chosen in combinations(finest, number):
-            margin = {a: finest[a] for a in chosen}
-            if any(not domain.mask(margin) & ~mask for mask in collection.masks):
-                continue
-            size = domain.size(margin)
-            cells, margins = cells + size, margins + 1
-            if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
-                unread += 1
-                continue
-            try:
-                expected = {name: ranking.expected(margin) for name, ranking in rankings.items()}
-            except MarginalsError:  # it takes too much, or too long
-                unread += 1
-                continue
-            counts = None if counted is None else counted(margin)
-            for name, ranking in rankings.items():
-                ranking.add(expected[name], counts)
-    tops = {name: ranking.tops for name, ranking in rankings.items()}
-    ranked = rankings[""].ranked
+    readers = {name: knower.expected for name, knower in {"": model, **(less or {})}.items()}
+    readers[INDEPENDENCE] = partial(_independent, model)
+    firsts: dict[str, list[FloatArray]] = {name: [] for name in readers}
+    combined = (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number))
+    unread = cells = margins = ranked = 0
+    for margin in ({name: finest[name] for name in names} for names in combined):
+        if any(not domain.mask(margin) & ~mask for mask in collection.masks):
+            continue
+        size = domain.size(margin)
+        cells, margins = cells + size, margins + 1
+        if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
+            unread += 1
+            continue
+        try:
+            chances = {name: _small_chances(np.asarray(expected(margin)), least) for name, expected in readers.items()}
+        except MarginalsError:  # it takes too much, or too long
+            unread += 1
+            continue
+        counts = np.zeros(size) if counted is None else counted(margin)
+        ranked += int(np.count_nonzero(chances[""]))
+        for name, own in chances.items():
+            first = np.argsort(-own, kind="stable")[: TOPS[-1]]
+            firsts[name].append(np.stack([own[first], (counts[first] >= 1) & (counts[first] < least)]))
+    tops = {name: _tops(own, counted is not None) for name, own in firsts.items()}
     return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
 
 
 def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
-    """What is expected of some attributes by the numbers of their values alone."""
+    """The counts of some attributes that are expected by the numbers of their values alone."""
     shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
     return reduce(np.multiply.outer, shares) * model.total
 
 
-class _Ranking:
-    """The combinations in the order of one reader's chances; of each margin those are kept that come first.
+def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
+    """The combinations that come first of all margins; none if fewer were ranked.
 
-    expect: of a margin the counts that the reader expects.
+    firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n).
     """
-
-    def __init__(self, least: int, expect: Callable[[Mapping[str, int]], FloatArray]) -> None:
-        self._least, self._expect = least, expect
-        self._scores: list[FloatArray] = []
-        self._right: list[FloatArray] = []
-        self.ranked = 0
-
-    def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """The counts of a margin that the reader expects: shape (cells,). Raises what the reader's model raises."""
-        return np.asarray(self._expect(margin)).ravel()
-
-    def add(self, expected: FloatArray, counts: CountArray | None) -> None:
-        """The combinations of one more margin. counts: the truth, None where it is not known."""
-        chances = _small_chances(expected, self._least)
-        first = np.argsort(-chances, kind="stable")[: TOPS[-1]]
-        self.ranked += int(np.count_nonzero(chances))
-        self._scores.append(chances[first])
-        if counts is not None:
-            self._right.append(((counts[first] >= 1) & (counts[first] < self._least)).astype(np.float64))
-
-    @property
-    def tops(self) -> tuple[Top, ...]:
-        """What comes first; none where fewer combinations were ranked."""
-        if not self._scores:
-            return ()
-        score = np.concatenate(self._scores)
-        order = np.argsort(-score, kind="stable")
-        hits = np.concatenate(self._right) if self._right else None
-        return tuple(
-            Top(
-                number,
-                float(score[order[:number]].mean()),
-                None if hits is None else float(hits[order[:number]].mean()),
-            )
-            for number in TOPS
-            if number <= np.count_nonzero(score)
-        )
+    if not firsts:
+        return ()
+    chances, right = np.concatenate(firsts, axis=1)
+    order = np.argsort(-chances, kind="stable")
+    means = {number: [float(own[order[:number]].mean()) for own in (chances, right)] for number in TOPS}
+    ranked = np.count_nonzero(chances)
+    return tuple(Top(n, mean, hits if are_counted else None) for n, (mean, hits) in means.items() if n <= ranked)
 
 
 def _small_chances(expected: FloatArray, least: int) -> FloatArray:
-    """P(1 <= X < least) of Poisson numbers X: shape of what is expected."""
-    term = np.exp(-expected)
-    chances = np.zeros_like(expected)
+    """P(1 <= X < least) of Poisson numbers X that are expected: shape (cells,)."""
+    term = np.exp(-expected.ravel())
+    chances = np.zeros_like(term)
     for count in range(1, least):
-        term = term * expected / count
+        term = term * expected.ravel() / count
         chances += term
     return chances

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from checks.attacks.knowledge import CertainCell
-from models.arrays import CountArray
 from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable, pack
+from models.tables.contingency_table import ContingencyTable
 
 USUAL_BOUND = 10
 """Counts below are called small where no claim says what is."""
@@ -102,21 +101,13 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
     classes = one_value = rows = 0
     shared = None
     for table in tables:
-        cells_of, cell = _classes(table, sensitive)
-        alone = cells_of == 1
-        classes += len(cells_of)
-        one_value += int(np.count_nonzero(alone))
-        counts_alone = np.where(alone, table.counts[cell], 0)
-        if len(counts_alone) and counts_alone.max() > rows:
-            rows = int(counts_alone.max())
-            shared = table.labels(int(cell[counts_alone.argmax()]))
+        by_class = table.rolled_up({name: level for name, level in table.margin.items() if name != sensitive})
+        class_of = table.positions_in(by_class)
+        is_alone = np.bincount(class_of)[class_of] == 1
+        classes += len(by_class)
+        one_value += int(np.count_nonzero(is_alone))
+        if is_alone.any():
+            largest = int(np.lexsort((class_of, np.where(is_alone, -table.counts, 0)))[0])
+            if table.counts[largest] > rows:
+                rows, shared = int(table.counts[largest]), table.labels(largest)
     return SensitiveCounts(_counts(tables, least), classes, one_value, rows, shared)
-
-
-def _classes(table: ContingencyTable, sensitive: str) -> tuple[CountArray, CountArray]:
-    """For each class, the sensitive attribute set aside, how many cells it has, and one of them: shape (classes,)."""
-    others = [a for a in table.attributes if a != sensitive]
-    radices = [table.domain.hierarchy(a).size(table.margin[a]) for a in others]
-    keys, _ = pack([table.column(a, table.margin[a]) for a in others], radices, len(table))
-    _, first, numbers = np.unique(keys, return_index=True, return_counts=True)
-    return numbers.astype(np.int64), first.astype(np.int64)

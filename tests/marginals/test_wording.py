@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import KCombinatorial, KLink
-from checks.attacks.algorithm import PossibleClaim, Refinement
+from checks.attacks.algorithm import Refinement
 from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.claims_in_words import claim_meaning
 from marginals.example import publication
@@ -157,7 +157,7 @@ def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said:
 
 
 def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
-    possible = (PossibleClaim(KLink(10), (0, 1)),)
+    possible = {KLink(10): (0, 1)}
     step = Refinement(Margin({"town": 1}), "town", 0, 2, possible, acceptance_probability=0.0)
     assert "more than 1e-12" in refusal_in_words(step)
     assert "1e-12" not in refusal_in_words(replace(step, is_certain=True))

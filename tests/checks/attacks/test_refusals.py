@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from importlib import import_module
 from itertools import product
 from math import factorial, prod
@@ -160,7 +159,7 @@ def assert_it_tells_what_all_worlds_say(
 ) -> None:
     assert step.possible_claims is not None, step.note
     refused = [world for world in judged if world.broken]
-    suspected = {suspect.claim for suspect in step.possible_claims}
+    suspected = set(step.possible_claims)
     classes = collection.cube.table(DOMAIN.mask({a: level for a, level in step.margin.items() if a != "s"}))
     position = {
         tuple(int(classes.column(a, classes.margin[a])[i]) for a in step.margin if a != "s"): i
@@ -176,9 +175,9 @@ def assert_it_tells_what_all_worlds_say(
             assert any(claim in suspected for claim in counting)
         else:
             assert set(reasons) <= suspected
-        for suspect in step.possible_claims:
-            if suspect.claim in reasons:
-                assert {position[c] for c in world.blamed[suspect.claim]} <= set(suspect.candidate_classes)
+        for claim, candidate_classes in step.possible_claims.items():
+            if claim in reasons:
+                assert {position[c] for c in world.blamed[claim]} <= set(candidate_classes)
     if not step.possible_claims:
         assert not refused
     if step.acceptance_probability is not None:
@@ -186,9 +185,7 @@ def assert_it_tells_what_all_worlds_say(
         passing = sum(world.weight for world in judged if not world.broken)
         assert step.acceptance_probability == pytest.approx(float(passing / every), abs=1e-9)
     if step.candidate_class is not None:
-        (alone,) = {
-            candidate_class for suspect in step.possible_claims for candidate_class in suspect.candidate_classes
-        }
+        (alone,) = {position for candidate_classes in step.possible_claims.values() for position in candidate_classes}
         assert classes.labels(alone) == step.candidate_class
 
 
@@ -204,13 +201,13 @@ def test_holders_conclude_what_all_possible_worlds_say(published: str, claims: l
     assert_it_tells_what_all_worlds_say(collection, step, claims, judged)
     if published == "one" and step.possible_claims is not None:
         # Nothing bounds the finer counts, so every suspect is one in some world, in each of its candidate_classes.
-        for suspect in step.possible_claims:
+        for suspect, candidate_classes in step.possible_claims.items():
             blamed = set()
             for world in judged:
                 small = any(claim in world.blamed for claim in claims if not isinstance(claim, MaxentDiversity))
-                if not (isinstance(suspect.claim, MaxentDiversity) and small):
-                    blamed |= world.blamed.get(suspect.claim, set())
-            assert len(blamed) == len(suspect.candidate_classes)
+                if not (isinstance(suspect, MaxentDiversity) and small):
+                    blamed |= world.blamed.get(suspect, set())
+            assert len(blamed) == len(candidate_classes)
 
 
 def assert_the_shift(step: Refinement, judged: list[Judged]) -> None:
@@ -223,7 +220,7 @@ def assert_the_shift(step: Refinement, judged: list[Judged]) -> None:
         return [float(n / sum(sums)) for n in sums]
 
     if not refused:
-        assert step.possible_claims == ()
+        assert step.possible_claims == {}
         return
     changes = {}
     for codes in shown(judged[0].world, public):
@@ -274,7 +271,7 @@ def test_what_was_generalized_tells_who_has_the_same_value() -> None:
     claims = [MaxentDiversity(parse_diversity("distinct:2"), "s")]
     counts = np.array([2, 5])
     (step,) = refinements(collection, ["s"], claims, lambda _: MarginBounds(counts, counts, True))
-    assert [suspect.claim for suspect in step.possible_claims or ()] == claims
+    assert list(step.possible_claims or ()) == claims
     assert step.candidate_class == {"q": "Q"}
     assert step.acceptance_probability == pytest.approx(16 / 21)
     assert step.largest_posterior_change.cell == {"q": "q1"}
@@ -602,20 +599,20 @@ def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyP
     counts = {(0, 0, 1): 1, (0, 1, 1): 2, (0, 0, 0): 99, (0, 1, 0): 98}
     margins = [{"age": 0}, {"ill": 0}, {"town": 0}]
     whole = refused(counts, margins, COUNTS)
-    assert (whole.together, whole.unexamined) == (True, 0)
+    assert (whole.together, whole.margins_not_examined) == (True, 0)
     monkeypatch.setattr(import_module("checks.attacks.algorithm"), "_MOST_MARGINS", 0)
     cut = refused(counts, margins, COUNTS)
     always = {tuple(sorted(addition.margin.items())) for addition in cut.additions} | {
         (("age", 0), ("ill", 0), ("town", 0))
     }
-    assert cut.unexamined == cut.as_json()["margins_not_examined"] == 11 - len(always)
+    assert cut.margins_not_examined == cut.as_json()["margins_not_examined"] == 11 - len(always)
     assert {tuple(cell.levels) for cell in cut.small} <= {tuple(name for name, _ in margin) for margin in always} | {
         tuple(TOWNS.attributes)
     }
     assert {"age", "ill"} in [set(cell.levels) for cell in cut.small]
     monkeypatch.setattr(import_module("checks.attacks.algorithm"), "_MOST_LAID_OUT", 0)  # each addition by its bounds
     bounded = refused(counts, margins, COUNTS)
-    assert bounded.unexamined == sum(addition.unexamined for addition in bounded.additions) > 0
+    assert bounded.margins_not_examined == sum(addition.margins_not_examined for addition in bounded.additions) > 0
 
 
 @pytest.mark.parametrize("limit", [{"_MOST_CELLS": 3}, {"_MOST_CHECKS": 1}, {"cells": 8}, {"checks": 1}])
@@ -631,7 +628,7 @@ def test_within_a_limit_each_addition_is_judged_as_ever_or_not_at_all(
         if name.startswith("_MOST"):
             monkeypatch.setattr(module, name, most)
         else:
-            monkeypatch.setattr(module, "_Budget", partial(module._Budget, **limit))
+            monkeypatch.setattr(module, "_MOST_IN_ALL", module._MOST_IN_ALL | limit)
     found = refused(counts, margins, claims, sensitive=["ill"])
     pairs = list(zip(ordinary.additions, found.additions, strict=True))
     cut = [one.margin == other.margin and other.outcome is Outcome.NOT_EXAMINED for one, other in pairs]
