@@ -1,19 +1,19 @@
 """Releases of a table that changes: what they tell together of those who came and left, and which changes have to wait."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, undecided
+from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, answer
 from checks.classes import nonsensitive_part
 from checks.diversity.criterion import SensitiveValues, satisfies
 from checks.finding import SEARCHING, Algorithm, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
-from models.errors import DomainMismatchError, TimeOverError
+from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, group, pack
 from models.tables.data_cube import DataCube
@@ -39,19 +39,25 @@ class CommonValues:
     """The finest values that a level of the earlier and a level of the later release both tell.
 
     earlier, later: for each code of each level the number of the common value that it is part of, shape (codes,).
-    names: the labels of the release that has fewer in a common value. parts: how many values with rows of each are in a
-    common value, shape (2, common values).
+    labels: of both levels. parts: how many values with rows of each are in a common value, shape (2, common values).
+    partition: the common value of each value with rows at the finest levels, those of the earlier release first.
     """
 
     earlier: IndexArray
     later: IndexArray
     labels: tuple[tuple[str, ...], tuple[str, ...]]
     parts: IndexArray
+    partition: IndexArray
 
     @property
     def count(self) -> int:
         """How many common values there are, those without rows included."""
         return len(self.parts[0])
+
+    @property
+    def is_shown(self) -> tuple[bool, bool]:
+        """Whether each of the two levels tells anything."""
+        return self.labels[0] != (SUPPRESSED,), self.labels[1] != (SUPPRESSED,)
 
     @property
     def is_nested(self) -> bool:
@@ -64,90 +70,53 @@ class CommonValues:
         return next((release for release in (1, 0) if (self.parts[release] <= 1).all()), None)
 
     def name(self, number: int) -> str:
-        """What a common value is called: the labels in it of the release that has fewer there."""
-        places = [np.flatnonzero(value_labels == number).tolist() for value_labels in (self.earlier, self.later)]
-        value_labels: list[list[str]] = [[labels[code] for code in codes] for labels, codes in zip(self.labels, places)]
-        fewest: list[str] = min(reversed([labels for labels in value_labels if labels]), key=len)
+        """The labels in a common value of the release that has fewer there."""
+        places = [np.flatnonzero(numbers == number).tolist() for numbers in (self.earlier, self.later)]
+        names = [[labels[code] for code in codes] for labels, codes in zip(self.labels, places)]
+        shown = [names[side] for side in (1, 0) if names[side]]
+        fewest: list[str] = min(shown, key=len)
         return "|".join(fewest)
 
 
-@dataclass(frozen=True, eq=False)
-class SharedAttribute:
-    """An attribute in two releases: `hierarchies` and finest published `levels` of the earlier and the later one.
+_Releases = tuple[Collection, Collection]
 
-    pairs: codes at these levels that a row can have, with rows in both: shape (2, pairs).
-    rows: whether the values at these levels have rows.
-    """
 
-    hierarchies: tuple[Hierarchy, Hierarchy]
-    levels: tuple[int, int]
-    pairs: IndexArray
-    rows: tuple[BoolArray, BoolArray]
+def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callable[[int, int], CommonValues]:
+    """The common values of an attribute that at least one of two releases has, by the levels of both; remembered."""
+    has = [name in release.domain.attributes for release in releases]
+    hierarchies = [release.domain.hierarchy(name) if h else _NOWHERE for h, release in zip(has, releases)]
+    finest = [release.finest_level(name) if h else 0 for h, release in zip(has, releases)]
+    rows = []
+    for release, hierarchy, level in zip(releases, hierarchies, finest):
+        counted = np.ones(hierarchy.size(level), dtype=np.bool_)
+        if level < hierarchy.height:
+            counted[:] = False
+            counted[release.cube.table(release.domain.mask({name: level})).codes[0]] = True
+        rows.append(counted)
+    base = np.arange(max(hierarchy.size(0) for hierarchy in hierarchies))
+    pairs = overlaps[name] if name in overlaps else [base if h else np.zeros_like(base) for h in has]
+    pairs = [h.lift(0, level)[codes].astype(np.intp) for h, level, codes in zip(hierarchies, finest, pairs)]
+    both = np.logical_and(*(counted[codes] for counted, codes in zip(rows, pairs)))
 
-    @classmethod
-    def of(cls, name: str, releases: tuple[Collection, Collection], overlaps: Overlaps) -> "SharedAttribute":
-        """An attribute that at least one of two releases has."""
-        has = [name in release.domain.attributes for release in releases]
-        hierarchies = [release.domain.hierarchy(name) if h else _NOWHERE for h, release in zip(has, releases)]
-        finest = [release.finest_level(name) if h else 0 for h, release in zip(has, releases)]
-        rows = []
-        for release, hierarchy, level in zip(releases, hierarchies, finest):
-            counted = np.ones(hierarchy.size(level), dtype=np.bool_)
-            if level < hierarchy.height:
-                counted[:] = False
-                counted[release.cube.table(release.domain.mask({name: level})).codes[0]] = True
-            rows.append(counted)
-        if name in overlaps:
-            pairs = overlaps[name]
-        else:
-            size = max(hierarchy.size(0) for hierarchy in hierarchies)
-            pairs = np.array([np.arange(size) if h else np.zeros(size, dtype=np.intp) for h in has])
-        lifted = np.array(
-            [h.lift(0, level)[codes] for h, level, codes in zip(hierarchies, finest, pairs)], dtype=np.intp
-        )
-        both = np.logical_and(*(counted[codes] for counted, codes in zip(rows, lifted)))
-        return cls(
-            (hierarchies[0], hierarchies[1]),
-            (finest[0], finest[1]),
-            np.unique(lifted[:, both], axis=1),
-            (rows[0], rows[1]),
-        )
-
-    def is_all(self, release: int, level: int) -> bool:
-        """Whether a level of a release tells nothing, since all its values are one."""
-        return self.hierarchies[release].labels[level] == (SUPPRESSED,)
-
-    @cached_property
-    def common(self) -> Callable[[int, int], CommonValues]:
-        """The common values of a level of the earlier release and one of the later; remembered."""
-        return cache(self._joined)
-
-    def _joined(self, earlier: int, later: int) -> CommonValues:
+    @cache
+    def joined(*levels: int) -> CommonValues:
         """Values that overlap, directly or through others, are one."""
         from scipy.sparse import coo_array  # slow to import, and few commands need it
         from scipy.sparse.csgraph import connected_components
 
-        levels = (earlier, later)
-        lifts = [h.lift(f, level) for h, f, level in zip(self.hierarchies, self.levels, levels)]
-        sizes = [h.size(level) for h, level in zip(self.hierarchies, levels)]
-        one, other = (lift.astype(np.intp)[codes] for lift, codes in zip(lifts, self.pairs))
-        nodes = sum(sizes)
-        edges = coo_array((np.ones(len(one), dtype=np.int8), (one, other + sizes[0])), shape=(nodes, nodes))
+        lifts = [h.lift(fine, level).astype(np.intp) for h, fine, level in zip(hierarchies, finest, levels)]
+        sizes = [h.size(level) for h, level in zip(hierarchies, levels)]
+        one, other = (lift[codes[both]] for lift, codes in zip(lifts, pairs))
+        edges = coo_array((np.ones(len(one), dtype=np.int8), (one, other + sizes[0])), shape=(sum(sizes),) * 2)
         count, number = connected_components(edges, directed=False)
-        parts = np.zeros((2, count), dtype=np.intp)
-        numbers = (number[: sizes[0]].astype(np.intp), number[sizes[0] :].astype(np.intp))
-        for part_numbers, members, lift, rows in zip(parts, numbers, lifts, self.rows):
-            part_numbers += np.bincount(members[np.unique(lift[rows])], minlength=count)
-        labels = [h.labels[level] for h, level in zip(self.hierarchies, levels)]
-        return CommonValues(*numbers, (labels[0], labels[1]), parts)
+        numbers = number[: sizes[0]].astype(np.intp), number[sizes[0] :].astype(np.intp)
+        occupied = [lift[counted] for lift, counted in zip(lifts, rows)]
+        parts = [np.bincount(own[np.unique(codes)], minlength=count) for own, codes in zip(numbers, occupied)]
+        partition = np.concatenate([own[codes] for own, codes in zip(numbers, occupied)])
+        labels = hierarchies[0].labels[levels[0]], hierarchies[1].labels[levels[1]]
+        return CommonValues(*numbers, labels, np.array(parts), partition)
 
-    def partition(self, earlier: int, later: int) -> npt.NDArray[np.intp]:
-        """The common value of each value with rows at the finest levels, those of the earlier release first."""
-        common = self.common(earlier, later)
-        parts = zip(self.hierarchies, self.levels, (earlier, later), self.rows, (common.earlier, common.later))
-        return np.concatenate(
-            [part_numbers[h.lift(finest, level)[rows]] for h, finest, level, rows, part_numbers in parts]
-        )
+    return joined
 
 
 # Meets: the margins that two releases of a table that changed have in common, and how many rows more the later one
@@ -211,134 +180,79 @@ def meets(earlier: Collection, later: Collection, overlaps: Overlaps | None = No
 
     overlaps: of attributes that the two generalize differently. Raises DomainMismatchError where others are.
     """
-    pair = _Pair(earlier, later, overlaps or {})
-    distinct: dict[tuple[int, ...], tuple[Mask, Mask]] = {}
-    for one in earlier.masks or (0,):
-        for other in later.masks or (0,):
-            distinct.setdefault(pair.partitions(one, other), (one, other))
-    for partitions, (one, other) in distinct.items():
-        if not any(other_ is not partitions and pair.is_finer(other_, partitions) for other_ in distinct):
-            yield pair.meet(one, other)
+    releases = (earlier, later)
+    names = dict.fromkeys([*earlier.domain.attributes, *later.domain.attributes])
+    for name in names:
+        domains = [release.domain for release in releases if name in release.domain.attributes]
+        if name not in (overlaps or {}) and len({domain.hierarchy(name).labels[0] for domain in domains}) > 1:
+            raise DomainMismatchError(f"two tables with other base values of {name!r} have no difference")
+    common_values = {name: _common_values(name, releases, overlaps or {}) for name in names}
+    pairs = [*product(earlier.masks or (0,), later.masks or (0,))]
+    levels = [[release.domain.levels(mask) for release, mask in zip(releases, masks)] for masks in pairs]
+    values = [
+        {name: common(own[0].get(name, 0), own[1].get(name, 0)) for name, common in common_values.items()}
+        for own in levels
+    ]
+    for place in _finest(values):
+        yield _meet(releases, pairs[place], levels[place], values[place])
 
 
-class _Pair:
-    """Two collections, and what is known of the common values of their attributes."""
+def _finest(values: Sequence[Mapping[str, CommonValues]]) -> Iterator[int]:
+    """The places of the common values of all attributes that no others refine; of equals the first."""
+    numbers, finer = [], []
+    for name in values[0]:
+        places = {common: place for place, common in enumerate(dict.fromkeys(own[name] for own in values))}
+        partitions = [common.partition * any(common.is_shown) for common in places]
+        finer.append(np.array([[_is_as_fine(one, other) for other in partitions] for one in partitions]))
+        numbers.append(np.array([places[own[name]] for own in values]))
+    for place, own in enumerate(zip(*numbers)):
+        is_as_fine = np.all([each[others, n] for each, others, n in zip(finer, numbers, own)], axis=0)
+        is_as_coarse = np.all([each[n, others] for each, others, n in zip(finer, numbers, own)], axis=0)
+        is_before = np.arange(len(values)) < place
+        if not np.any(is_as_fine & (is_before | ~is_as_coarse)):
+            yield place
 
-    def __init__(self, earlier: Collection, later: Collection, overlaps: Overlaps) -> None:
-        self._releases = (earlier, later)
-        names = dict.fromkeys([*earlier.domain.attributes, *later.domain.attributes])
-        for name in names:
-            domains = [release.domain for release in self._releases if name in release.domain.attributes]
-            if name not in overlaps and len({domain.hierarchy(name).labels[0] for domain in domains}) > 1:
-                raise DomainMismatchError(f"two tables with other base values of {name!r} have no difference")
-        self._attributes = {name: SharedAttribute.of(name, self._releases, overlaps) for name in names}
-        self._numbers: dict[tuple[str, bytes], int] = {}
-        self._partition_of_levels: dict[tuple[str, int, int], int] = {}
-        self._partitions: list[CodeArray] = []
-        self._finer: dict[tuple[int, int], bool] = {}
 
-    def partitions(self, one: Mask, other: Mask) -> tuple[int, ...]:
-        """For each attribute the number of the partition into common values, at the levels of two margins."""
-        return tuple(self._partition(name, *levels) for name, levels in self._levels(one, other).items())
+def _is_as_fine(partition: IndexArray, other: IndexArray) -> bool:
+    """Whether all values in one part of a partition are in one part of another."""
+    part_of = np.zeros(partition.max(initial=0) + 1, dtype=np.intp)
+    part_of[partition] = other
+    return bool(np.array_equal(part_of[partition], other))
 
-    def _levels(self, one: Mask, other: Mask) -> dict[str, tuple[int, int]]:
-        levels = [release.domain.levels(mask) for release, mask in zip(self._releases, (one, other))]
-        return {name: (levels[0].get(name, 0), levels[1].get(name, 0)) for name in self._attributes}
 
-    def _partition(self, name: str, earlier: int, later: int) -> int:
-        key = (name, earlier, later)
-        if key not in self._partition_of_levels:
-            if self._is_shown(name, earlier, later):
-                number = self._attributes[name].partition(earlier, later)
-            else:
-                number = np.zeros(sum(int(rows.sum()) for rows in self._attributes[name].rows), dtype=np.intp)
-            _, first, number = np.unique(number, return_index=True, return_inverse=True)
-            canonical = np.argsort(np.argsort(first))[number]
-            place = self._numbers.setdefault((name, canonical.tobytes()), len(self._partitions))
-            if place == len(self._partitions):
-                self._partitions.append(canonical)
-            self._partition_of_levels[key] = place
-        return self._partition_of_levels[key]
-
-    def _is_shown(self, name: str, earlier: int, later: int) -> bool:
-        return not all(self._attributes[name].is_all(release, level) for release, level in enumerate((earlier, later)))
-
-    def is_finer(self, fine: tuple[int, ...], coarse: tuple[int, ...]) -> bool:
-        """Whether all partitions of the first are as fine as those of the second."""
-        return all(map(self._is_as_fine, fine, coarse))
-
-    def _is_as_fine(self, fine: int, coarse: int) -> bool:
-        if fine == coarse:
-            return True
-        if (fine, coarse) not in self._finer:
-            one, other = self._partitions[fine], self._partitions[coarse]
-            pairs = np.unique(one * (other.max(initial=0) + 1) + other)
-            self._finer[fine, coarse] = len(pairs) == len(np.unique(one))
-        return self._finer[fine, coarse]
-
-    def meet(self, one: Mask, other: Mask) -> Meet:
-        """What two margins, one of each collection, have in common."""
-        levels = {
-            name: pair_levels
-            for name, pair_levels in self._levels(one, other).items()
-            if self._is_shown(name, *pair_levels)
-        }
-        values = {name: self._attributes[name].common(*level) for name, level in levels.items()}
-        columns, counts = [], []
-        for release, mask in enumerate((one, other)):
-            own_columns, own_counts = self._cells(release, mask, values)
-            inside = np.ones(len(own_counts), dtype=np.bool_)
-            for name, column in own_columns.items():
-                for side, level in enumerate(levels[name]):
-                    if self._attributes[name].is_all(side, level):
-                        # Only one margin shows it: of the other all is in the values that it has rows in.
-                        inside &= column == (values[name].later if side else values[name].earlier)[0]
-            columns.append([column[inside] for column in own_columns.values()])
-            counts.append(own_counts[inside])
-        codes = [np.concatenate(pair) for pair in zip(*columns)]
-        length = sum(map(len, counts))
-        sizes = [common.count for common in values.values()]
-        first, number = group(*pack(codes, sizes, length)) if length else (np.zeros(0, np.intp), np.zeros(0, np.intp))
-        places = number[: len(counts[0])], number[len(counts[0]) :]
-        before, after = (_totals(place, count, len(first)) for place, count in zip(places, counts))
-        named = [name for name, common in values.items() if common.parts.any(axis=0).sum() > 1]
-        positions = [position for position, name in enumerate(values) if name in named]
-        stacked = np.array([codes[position][first] for position in positions], dtype=np.int64).reshape(
-            len(positions), len(first)
-        )
-        coarser = {name: values[name].coarser for name in named}
-        return Meet(
-            {name: values[name] for name in named},
-            {name: None if side is None else levels[name][side] for name, side in coarser.items()},
-            stacked,
-            before,
-            after,
-            tuple(name for name, common in values.items() if not common.is_nested),
-        )
-
-    def _cells(
-        self, release: int, mask: Mask, values: Mapping[str, CommonValues]
-    ) -> tuple[dict[str, CodeArray], CountArray]:
-        """The common values of the cells of a margin by attribute, and their rows."""
-        collection = self._releases[release]
-        if mask:
-            table = collection.cube.table(mask)
-            column_codes, counts = dict(zip(table.attributes, table.codes)), table.counts
-        else:
-            column_codes, counts = {}, np.array([collection.cube.total], dtype=np.int64)
-        columns = {}
+def _meet(
+    releases: _Releases, masks: Sequence[Mask], levels: Sequence[Mapping[str, int]], values: Mapping[str, CommonValues]
+) -> Meet:
+    """The meet of two margins, one of each collection, with the common values of their attributes at their levels."""
+    values = {name: common for name, common in values.items() if any(common.is_shown)}
+    columns, counts = [], []
+    for release, (collection, mask) in enumerate(zip(releases, masks)):
+        table = collection.cube.table(mask)
+        inside: BoolArray = np.ones(len(table), dtype=np.bool_)
+        own = []
         for name, common in values.items():
-            common_codes = common.later if release else common.earlier
-            columns[name] = (
-                common_codes[column_codes[name]] if name in column_codes else np.full(len(counts), common_codes[0])
-            )
-        return columns, counts
-
-
-def _totals(places: CodeArray, counts: CountArray, length: int) -> CountArray:
-    totals = np.zeros(length, dtype=np.int64)
-    np.add.at(totals, places, counts)
-    return totals
+            numbers = (common.earlier, common.later)
+            own.append(numbers[release][table.column(name) if name in table.margin else np.zeros(len(table), int)])
+            for side, is_shown in enumerate(common.is_shown):
+                if not is_shown:  # only one margin shows it: of the other all is in the values that it has rows in
+                    inside &= own[-1] == numbers[side][0]
+        columns.append([column[inside] for column in own])
+        counts.append(table.counts[inside])
+    codes = [np.concatenate(pair) for pair in zip(*columns)]
+    first, place = group(*pack(codes, [common.count for common in values.values()], sum(map(len, counts))))
+    places = np.split(place, [len(counts[0])])
+    before, after = (np.bincount(own, rows, len(first)).astype(np.int64) for own, rows in zip(places, counts))
+    named = {name: common for name, common in values.items() if common.parts.any(axis=0).sum() > 1}
+    coarser = {name: common.coarser for name, common in named.items()}
+    stacked = [column[first] for name, column in zip(values, codes) if name in named]
+    return Meet(
+        named,
+        {name: None if side is None else levels[side].get(name, 0) for name, side in coarser.items()},
+        np.array(stacked, dtype=np.int64).reshape(len(named), len(first)),
+        before,
+        after,
+        tuple(name for name, common in values.items() if not common.is_nested),
+    )
 
 
 # A series of releases of a table that changes: whether what all of them tell gives away who came and who left.
@@ -411,8 +325,7 @@ class Envelope:
 
         Where turnover is known every difference may be 1 or more. Nothing is said of people where nobody came, or left.
         """
-        change = Change.between(earlier, later)
-        for who, people in (("joiners", change.joiners), ("leavers", change.leavers)):
+        for who, people in zip(("joiners", "leavers"), joiners_and_leavers(earlier, later)):
             if people.total:
                 collection = self.collection(people)
                 for claim in (self.least, *self.diversities):
@@ -455,238 +368,184 @@ def settled(
     the release will claim of its own margins, those of the envelope. sensitive: attributes that these set aside. strict:
     tables of the series from which no count may differ by less than k, though many came and many left; all where it is None.
     """
-    judged = tuple(series) if strict is None else tuple(strict)
-    apart = distinct_tables(judged)
-    cells = _Cells.of([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today])
-    *earlier, last, now = cells.counts
-    batch = _Batch(last, np.maximum(now - last, 0), np.maximum(last - now, 0))
+    apart = distinct_tables(tuple(series if strict is None else strict))
+    cells = _side_by_side([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today])
+    *earlier, last, now = cells.counts.T
+    moved = np.maximum([now - last, last - now], 0)
     rule = _Rule(
         cells, envelope, tuple(claims), tuple(sensitive), [*earlier[len(apart) :], last], earlier[: len(apart)]
     )
-    while (fewer := rule.held_back(batch)) is not None:
-        batch = fewer
-    return cells.table(batch.shown)
+    while (fewer := rule.held_back(moved)) is not None:
+        moved = fewer
+    return _with_rows(cells, rule.shown(moved))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The base cells that some tables have rows in, and the count of each table in each: shape (tables, cells)."""
-
-    first: ContingencyTable
-    codes: Sequence[IndexArray]
-    counts: CountArray
-
-    @classmethod
-    def of(cls, tables: Sequence[ContingencyTable]) -> "_Cells":
-        """Those of some tables over the same base cells."""
-        first = tables[0]
-        columns = [np.concatenate(parts) for parts in zip(*(table.codes for table in tables))]
-        sizes = [first.domain.hierarchy(name).size(first.margin[name]) for name in first.attributes]
-        rows, number = group(*pack(columns, sizes, len(columns[0])))
-        counts = np.zeros((len(tables), len(rows)), dtype=np.int64)
-        end = 0
-        for count, table in zip(counts, tables):
-            count[number[end : end + len(table)]] = table.counts
-            end += len(table)
-        return cls(first, [column[rows] for column in columns], counts)
-
-    def table(self, counts: CountArray) -> ContingencyTable:
-        """A table with other counts."""
-        codes = dict(zip(self.first.attributes, self.codes))
-        return ContingencyTable.from_cells(self.first.domain, self.first.margin, codes, counts)
-
-    @cached_property
-    def coded(self) -> Cells:
-        """The cells by their codes."""
-        return Cells(self.first.domain, self.first.margin, tuple(self.codes), np.ones(len(self.codes[0])))
-
-    @cached_property
-    def places(self) -> Callable[[Mask], IndexArray]:
-        """The cell of a margin that each base cell is in, shape (cells,); remembered."""
-        return cache(self._placed)
-
-    def _placed(self, mask: Mask) -> IndexArray:
-        columns, sizes = self.coded.columns(self.first.domain.margin(mask))
-        return group(*pack(columns, sizes, len(self.codes[0])))[1]
+def _side_by_side(tables: Sequence[ContingencyTable]) -> Cells:
+    """The cells that some tables of one margin have rows in, ascending, with their rows in each: shape (cells, tables)."""
+    first = tables[0]
+    columns = [np.concatenate(parts) for parts in zip(*(table.codes for table in tables))]
+    sizes = [first.domain.hierarchy(name).size(first.margin[name]) for name in first.attributes]
+    ends = np.cumsum(list(map(len, tables)))
+    rows, place = group(*pack(columns, sizes, int(ends[-1])))
+    counts = np.zeros((len(rows), len(tables)), dtype=np.int64)
+    for number, (table, places) in enumerate(zip(tables, np.split(place, ends[:-1]))):
+        counts[places, number] = table.counts
+    return Cells(first.domain, first.margin, tuple(column[rows] for column in columns), counts)
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """The last table, and the rows that came and left since and are to be shown: shape (cells,) each."""
-
-    last: CountArray
-    came: CountArray
-    left: CountArray
-
-    @cached_property
-    def shown(self) -> CountArray:
-        """The table with them."""
-        return self.last + self.came - self.left
+def _with_rows(cells: Cells, counts: CountArray) -> ContingencyTable:
+    """The table of some cells with so many rows each."""
+    return ContingencyTable.from_cells(cells.domain, cells.margin, dict(zip(cells.attributes, cells.codes)), counts)
 
 
-class _Offence(NamedTuple):
-    """Cells that must not be so. of_leavers: whether leavers are the first to be held back there.
-
-    place: the cell that each base cell is in, shape (base cells,). is_bad: shape (cells,).
-    """
-
-    of_leavers: bool
-    place: IndexArray
-    is_bad: BoolArray
+_Offence = tuple[int, IndexArray, BoolArray]
+"""Whether leavers are the first to wait, the cell that each base cell is in, and which cells must not be as they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """What must hold of a table that is shown, and who is held back where it does not."""
+    """What must hold of a table that is shown, and who is held back where it does not.
 
-    cells: _Cells
+    cells: base cells. series, strict: earlier tables, the last one at the end of the first; shape (base cells,) each.
+    `moved`: the rows that came and that left since the last table and are to be shown, shape (2, base cells).
+    """
+
+    cells: Cells
     envelope: Envelope
     claims: tuple[Claim, ...]
     sensitive: tuple[str, ...]
     series: Sequence[CountArray]
     strict: Sequence[CountArray]
 
-    def held_back(self, batch: _Batch) -> _Batch | None:
-        """The batch without those who must wait; None where nobody must, so far as that helps."""
-        for reasons in (self._by_counts, self._by_classes, self._by_claims):
-            if reasons == self._by_classes and (fewer := self._balanced(batch)) is not None:
+    @cached_property
+    def places(self) -> Callable[[Mask], IndexArray]:
+        """The cell of a margin that each base cell is in, shape (cells,); remembered."""
+        return cache(lambda mask: cells_of(self.cells, mask))
+
+    def shown(self, moved: CountArray) -> CountArray:
+        """The table with those who came and without those who left."""
+        return np.asarray(self.series[-1] + moved[0] - moved[1])
+
+    def held_back(self, moved: CountArray) -> CountArray | None:
+        """The rows without those that must wait; None where none must, so far as that helps."""
+        for reasons in (self._by_counts, self._by_differences, self._by_classes, self._by_claims):
+            if (fewer := reasons(moved)).sum() < moved.sum():
                 return fewer
-            held = np.zeros((2, len(batch.last)), dtype=bool)
-            for offence in reasons(batch):
-                first = int(offence.of_leavers)
-                sides = (batch.came, batch.left)
-                rows = [np.bincount(offence.place, side, minlength=len(offence.is_bad)) for side in sides]
-                # Where nobody is there to be held back on the one side, those on the other side are.
-                held[first] |= (offence.is_bad & (rows[first] > 0))[offence.place]
-                held[1 - first] |= (offence.is_bad & (rows[first] == 0))[offence.place]
-            came, leaving = np.where(held[0], 0, batch.came), np.where(held[1], 0, batch.left)
-            if came.sum() + leaving.sum() < batch.came.sum() + batch.left.sum():
-                return _Batch(batch.last, came, leaving)
         return None
 
-    def _balanced(self, batch: _Batch) -> _Batch | None:
-        """The batch with which no difference of two releases is small; None where that is so already."""
-        if not self.strict:
-            return None
-        least = self.envelope.least.least_count
-        grids = []
-        for place in map(self.cells.places, self.envelope.masks):
-            before = np.stack([np.bincount(place, earlier) for earlier in self.strict])
-            grids.append(Grid(place, np.unique(before, axis=0), least))
-        came, leaving = balanced(grids, batch.last, batch.came, batch.left)
-        if came.sum() + leaving.sum() == batch.came.sum() + batch.left.sum():
-            return None
-        return _Batch(batch.last, came, leaving)
+    def _without(self, moved: CountArray, offences: Iterable[_Offence]) -> CountArray:
+        held = np.zeros(moved.shape, dtype=bool)
+        for first, place, is_bad in offences:
+            rows = np.bincount(place, moved[first], minlength=len(is_bad))
+            # Where nobody is there to be held back on the one side, those on the other side are.
+            held[first] |= (is_bad & (rows > 0))[place]
+            held[1 - first] |= (is_bad & (rows == 0))[place]
+        return np.where(held, 0, moved)
 
-    def _by_counts(self, batch: _Batch) -> Iterator[_Offence]:
-        """Cells of the envelope with too few people: whether of those who left, and which cells."""
-        least = self.envelope.least.least_count
+    def _people(self, moved: CountArray) -> Iterator[tuple[int, CountArray]]:
+        """Those who came and those who left since each earlier table; whether they left."""
         for earlier in self.series:
-            more, fewer = np.maximum(batch.shown - earlier, 0), np.maximum(earlier - batch.shown, 0)
-            for place in map(self.cells.places, self.envelope.masks):
-                joined, gone = np.bincount(place, more), np.bincount(place, fewer)
-                few = [(rows > 0) & (rows < least) for rows in (joined, gone)]
-                yield _Offence(False, place, few[0])
-                yield _Offence(True, place, few[1])
-        for mask, whole in self._least_of_all():
-            place = self.cells.places(mask)
-            rows = np.bincount(place, batch.shown)
-            yield _Offence(True, place, (rows > 0) & (rows < whole))
+            yield 0, np.maximum(self.shown(moved) - earlier, 0)
+            yield 1, np.maximum(earlier - self.shown(moved), 0)
+
+    def _by_counts(self, moved: CountArray) -> CountArray:
+        """Without those in cells with too few people who came or left, and in too small cells of the table."""
+        least = [(mask, self.envelope.least.least_count) for mask in self.envelope.masks]
+        asked = [(side, people, least) for side, people in self._people(moved)]
+        asked.append((1, self.shown(moved), list(self._least_of_all())))
+
+        def offences() -> Iterator[_Offence]:
+            for side, people, demands in asked:
+                for mask, fewest in demands:
+                    rows = np.bincount(self.places(mask), people)
+                    yield side, self.places(mask), (rows > 0) & (rows < fewest)
+
+        return self._without(moved, offences())
 
     def _least_of_all(self) -> Iterator[tuple[Mask, int]]:
         """The margins whose counts must be 0 or so large in the table that is shown."""
-        domain = self.cells.first.domain
         for claim in (claim for claim in self.claims if isinstance(claim, CountClaim)):
             for mask in self.envelope.masks:
                 if claim.least_cell is not None:
                     yield mask, claim.least_cell
                 else:
-                    yield nonsensitive_part(domain, mask, self.sensitive), claim.least_count
+                    yield nonsensitive_part(self.cells.domain, mask, self.sensitive), claim.least_count
 
-    def _by_classes(self, batch: _Batch) -> Iterator[_Offence]:
-        """Classes of single margins that are not diverse."""
-        for claim in self.envelope.diversities:
-            for earlier in self.series:
-                yield from self._uniform(claim, np.maximum(batch.shown - earlier, 0), of_leavers=False)
-                yield from self._uniform(claim, np.maximum(earlier - batch.shown, 0), of_leavers=True)
-        for release_claim in self.claims:
-            if isinstance(release_claim, AttributeClaim):
-                yield from self._uniform(release_claim, batch.shown, of_leavers=True)
+    def _by_differences(self, moved: CountArray) -> CountArray:
+        """Without as few as it takes that no count differs little from that of a strict table."""
+        if not self.strict:
+            return moved
+        places = list(map(self.places, self.envelope.masks))
+        before = [np.unique([np.bincount(place, rows) for rows in self.strict], axis=0) for place in places]
+        return _balanced(list(zip(places, before)), self.series[-1], moved, self.envelope.least.least_count)
 
-    def _uniform(self, claim: AttributeClaim, counts: CountArray, *, of_leavers: bool) -> Iterator[_Offence]:
+    def _by_classes(self, moved: CountArray) -> CountArray:
+        """Without those in classes of single margins that are not diverse."""
+        asked: list[tuple[int, CountArray, AttributeClaim]] = [
+            (side, people, claim) for claim in self.envelope.diversities for side, people in self._people(moved)
+        ]
+        asked += [(1, self.shown(moved), claim) for claim in self.claims if isinstance(claim, AttributeClaim)]
+        return self._without(moved, (offence for own in asked for offence in self._uniform(*own)))
+
+    def _uniform(self, side: int, counts: CountArray, claim: AttributeClaim) -> Iterator[_Offence]:
         """The classes of each margin that are not diverse."""
-        domain = self.cells.first.domain
-        hierarchy = domain.hierarchy(claim.about)
+        domain, hierarchy = self.cells.domain, self.cells.domain.hierarchy(claim.about)
         for mask in self.envelope.masks:
             level = domain.levels(mask)[claim.about]
             if claim.class_diversity is None or level == hierarchy.height or level > claim.level > 0:
                 continue
-            classes = self.cells.places(nonsensitive_part(domain, mask, (claim.about,)))
-            value = self.cells.coded.column(claim.about, level).astype(np.int64)
-            size = hierarchy.size(level)
-            number = int(classes.max(initial=-1)) + 1
-            rows = np.bincount(classes * size + value, counts, minlength=number * size).astype(np.int64)
-            rows = rows.reshape(number, size)
-            values = SensitiveValues(hierarchy, level, tuple(rows.sum(axis=0).tolist()))
-            present = rows.any(axis=1)
-            fails = np.zeros(number, dtype=bool)
-            if present.any():  # a criterion that compares with all has nothing to compare where nobody came or left
-                fails[present] = ~satisfies(claim.class_diversity.among(values), rows[present])
-            yield _Offence(of_leavers, classes, fails)
+            place = self.places(nonsensitive_part(domain, mask, (claim.about,)))
+            held = np.zeros((int(place.max(initial=-1)) + 1, hierarchy.size(level)), dtype=np.int64)
+            np.add.at(held, (place, self.cells.column(claim.about, level)), counts)
+            values = SensitiveValues(hierarchy, level, tuple(held.sum(axis=0).tolist()))
+            fails: BoolArray = np.asarray(held.any(axis=1))
+            if fails.any():  # a criterion that compares with all has nothing to compare where nobody came or left
+                fails[fails] = ~satisfies(claim.class_diversity.among(values), held[fails])
+            yield side, place, fails
 
-    def _by_claims(self, batch: _Batch) -> Iterator[_Offence]:
-        """What the margins together fail: the first claim that is not proven, and the cells around its worst class."""
-        for earlier in self.series:
-            for of_leavers, people in (
-                (False, np.maximum(batch.shown - earlier, 0)),
-                (True, np.maximum(earlier - batch.shown, 0)),
-            ):
-                if people.any():
-                    for claim in (self.envelope.least, *self.envelope.diversities):
-                        if (result := self._failing(claim, people)) is not None:
-                            yield _Offence(of_leavers, *self._around(result.worst, batch))
-                            return
-        for release_claim in self.claims:
-            if (result := self._failing(release_claim, batch.shown)) is not None:
-                yield _Offence(True, *self._around(result.worst, batch))
-                return
+    def _by_claims(self, moved: CountArray) -> CountArray:
+        """Without those around the worst class of the first claim that is not proven of all margins together."""
+        asked: list[tuple[int, CountArray, Sequence[Claim]]] = [
+            (side, people, (self.envelope.least, *self.envelope.diversities))
+            for side, people in self._people(moved)
+            if people.any()
+        ]
+        for side, counts, claims in (*asked, (1, self.shown(moved), self.claims)):
+            collection = self.envelope.collection(_with_rows(self.cells, counts))
+            for claim in claims:
+                finding = answer(claim, Question(collection, self.sensitive, SEARCHING))
+                if not finding.holds:
+                    return self._without(moved, [(side, *self._around(finding.worst, moved.sum(axis=0)))])
+        return moved
 
-    def _failing(self, claim: Claim, counts: CountArray) -> Finding | None:
-        collection = self.envelope.collection(self.cells.table(counts))
-        try:
-            result = claim.check(Question(collection, self.sensitive, SEARCHING))
-        except TimeOverError as over:
-            return undecided(claim, str(over))
-        return None if result.holds else result
-
-    def _around(self, worst: object, batch: _Batch) -> tuple[IndexArray, BoolArray]:
+    def _around(self, worst: object, changed: CountArray) -> tuple[IndexArray, BoolArray]:
         """The base cells that share with a class what some margin shows of it, of the margin with the fewest changes there.
 
         Without those who came and left there the class is empty, or as it was. All cells where nothing is known of it.
         """
-        changed = batch.came + batch.left
-        cell = worst.cell if isinstance(worst, WorstClass) else None
-        best: tuple[int, IndexArray] | None = None
-        for mask in self.envelope.masks if cell else ():
+        cell = (worst.cell if isinstance(worst, WorstClass) else None) or {}
+        best = np.ones(len(changed), dtype=bool)
+        for mask in self.envelope.masks:
             inside = np.ones(len(changed), dtype=bool)
-            for name, level in self.cells.first.domain.margin(mask).items():
-                if name not in self.sensitive and name in (cell or {}):
-                    inside &= self._has(name, level, (cell or {})[name])
-            rows = int(changed[inside].sum())
-            if rows and not inside.all() and (best is None or rows < best[0]):
-                best = rows, inside.astype(np.intp)
-        if best is None:
-            return np.zeros(len(changed), dtype=np.intp), np.ones(1, dtype=bool)
-        return best[1], np.array([False, True])
+            for name, level in self.cells.domain.margin(mask).items():
+                if name not in self.sensitive and name in cell:
+                    inside &= self._has(name, level, cell[name])
+            if (
+                changed[inside].any()
+                and not inside.all()
+                and (best.all() or changed[inside].sum() < changed[best].sum())
+            ):
+                best = inside
+        return best.astype(np.intp), np.array([False, True])
 
     def _has(self, name: str, level: int, label: str) -> BoolArray:
         """The base cells that have at a level the value that a label is part of; all where it is finer than they know."""
-        hierarchy = self.cells.first.domain.hierarchy(name)
+        hierarchy = self.cells.domain.hierarchy(name)
         finer = next((finer for finer in range(level + 1) if label in hierarchy.labels[finer]), None)
         if finer is None:
-            return np.ones(len(self.cells.codes[0]), dtype=bool)
+            return np.ones(len(self.cells), dtype=bool)
         code = hierarchy.lift(finer, level)[hierarchy.labels[finer].index(label)]
-        return np.asarray(self.cells.coded.column(name, level) == code)
+        return np.asarray(self.cells.column(name, level) == code)
 
 
 # Differences of two tables of people who come and go, as what is published of each table tells them.
@@ -728,8 +587,7 @@ class CellDifference:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        rows = {"before": self.before, "after": self.after}
-        return {"margin": dict(self.margin), "cell": dict(self.cell), "difference": self.difference, **rows}
+        return {**asdict(self), "difference": self.difference}
 
 
 def difference(
@@ -746,33 +604,17 @@ def difference(
     attributes that the two generalize differently. narrowed: to the cells that count. Raises
     DomainMismatchError where others are.
     """
-    examined = 0
-    smallest: CellDifference | None = None
-    overlapping: dict[str, None] = {}
-    for meet in map(narrowed, meets(earlier, later, overlaps)):
-        changes = meet.changes
-        examined += len(changes)
-        overlapping |= dict.fromkeys(meet.overlapping)
-        changed = np.flatnonzero(changes)
-        if not len(changed):
-            continue
-        cell = int(changed[np.argmin(np.abs(changes[changed]))])
-        if smallest is None or abs(changes[cell]) < abs(smallest.difference):
-            smallest = meet_difference(meet, cell)
-    if smallest is not None and abs(smallest.difference) < least:
+    told = changed_people(earlier, later, (), least, overlaps, narrowed)
+    smallest = next(iter(told.smallest), None)
+    if told.small:
         verdict, note = Verdict.FAILS, ""
-    elif overlapping:
-        names = ", ".join(map(repr, overlapping))
+    elif told.overlapping:
+        names = ", ".join(map(repr, told.overlapping))
         why = f"values of {names} in one release overlap with values in the other, so that neither nest"
         verdict, note = Verdict.UNDECIDED, f"{why}; no difference of what both tell is small, but more may follow"
     else:
         verdict, note = Verdict.HOLDS, UNSEEN
-    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), examined, note)
-
-
-def meet_difference(meet: Meet, cell: int) -> CellDifference:
-    """The difference in one cell of a meet."""
-    return CellDifference(meet.cell(cell), meet.levels, int(meet.before[cell]), int(meet.after[cell]))
+    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), told.cells, note)
 
 
 SHOWN = 10
@@ -794,12 +636,7 @@ class OneValue:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "sensitive": self.sensitive,
-            "value": self.value,
-            "cell": dict(self.cell),
-            "difference": self.difference,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -808,7 +645,8 @@ class ChangedPeople:
 
     cells: how many differences they tell. small: how many of these are of fewer rows than asked, but not 0; smallest: the
     smallest of them, or where there are none the smallest that is not 0. one_value: classes in which who came, or who left,
-    has one sensitive value, the smallest first; classes: how many there are.
+    has one sensitive value, the smallest first; classes: how many there are. overlapping: the attributes whose values in one
+    release overlap with values in the other, so that neither nest and more may follow.
     """
 
     cells: int
@@ -816,6 +654,7 @@ class ChangedPeople:
     smallest: tuple[CellDifference, ...]
     classes: int
     one_value: tuple[OneValue, ...]
+    overlapping: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -839,22 +678,28 @@ def changed_people(
 
     overlaps, narrowed: as for `difference`.
     """
-    smallest: list[CellDifference] = []
+    smallest: list[tuple[int, Meet, int]] = []
     one_value: list[OneValue] = []
+    overlapping: dict[str, None] = {}
     cells = small = classes = 0
     for meet in map(narrowed, meets(earlier, later, overlaps)):
         sizes = np.abs(meet.changes)
         cells += len(sizes)
         small += int(np.count_nonzero((sizes > 0) & (sizes < least)))
-        smallest += [meet_difference(meet, cell) for cell in _smallest(sizes)]
+        overlapping |= dict.fromkeys(meet.overlapping)
+        smallest += [(int(sizes[cell]), meet, cell) for cell in _smallest(sizes)]
+        smallest = sorted(smallest, key=lambda change: change[0])[:SHOWN]
         for name in sensitive:
             if name in meet.values:
                 number, one_valued = _of_one_value(meet, name, sensitive)
                 classes += number
                 one_value += one_valued
-    smallest.sort(key=lambda change: abs(change.difference))
     one_value.sort(key=lambda change: abs(change.difference))
-    return ChangedPeople(cells, small, tuple(smallest[: min(small, SHOWN) or 1]), classes, tuple(one_value[:SHOWN]))
+    differences = [
+        CellDifference(meet.cell(cell), meet.levels, int(meet.before[cell]), int(meet.after[cell]))
+        for _, meet, cell in smallest[: min(small, SHOWN) or 1]
+    ]
+    return ChangedPeople(cells, small, tuple(differences), classes, tuple(one_value[:SHOWN]), tuple(overlapping))
 
 
 def _smallest(sizes: CountArray) -> list[int]:
@@ -899,77 +744,60 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
 # is the first to wait.
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """The counts that a margin may show: those that earlier tables show, and those at least so far away from all of them.
+_Grid = tuple[IndexArray, CountArray]
+"""A margin: its cell that each base cell is in, shape (base cells,), and its counts in tables, shape (tables, cells)."""
 
-    place: the margin's cell that each base cell is in, shape (base cells,). before: its counts, shape (tables, cells).
+
+def _distance(before: CountArray, least: int, counts: FloatArray, came: FloatArray, leaving: FloatArray) -> FloatArray:
+    """How many rows must be held back in each cell until its count may be shown, and those who changed are enough.
+
+    before: counts that earlier tables show, shape (tables, cells); others must be as far away from all of them as `least`.
+    counts: with the rows that came and left, of which so many there are in each cell, shape (cells,).
     """
-
-    place: IndexArray
-    before: CountArray
-    least: int
-
-    def distance(self, counts: FloatArray, came: FloatArray, leaving: FloatArray) -> FloatArray:
-        """How many rows must be held back in each cell until its count may be shown, and those who changed are enough.
-
-        counts: with the rows that came and left, of which so many there are in each cell. Shapes (cells,).
-        """
-        apart = counts[None] - self.before
-        down = np.where(apart >= 0, apart, np.inf).min(axis=0)
-        up = np.where(apart <= 0, -apart, np.inf).min(axis=0)
-        is_wide = down + up >= 2 * self.least
-        lower = np.where(is_wide & (down >= self.least), np.maximum(self.least - up, 0), down)
-        higher = np.where(is_wide & (up >= self.least), np.maximum(self.least - down, 0), up)
-        nearest = np.minimum(np.where(lower <= came, lower, np.inf), np.where(higher <= leaving, higher, np.inf))
-        few = np.where(came < self.least, came, 0) + np.where(leaving < self.least, leaving, 0)
-        total: FloatArray = np.where(np.isinf(nearest), came + leaving, nearest) + few
-        return total
+    apart = counts[None] - before
+    down = np.where(apart >= 0, apart, np.inf).min(axis=0)
+    up = np.where(apart <= 0, -apart, np.inf).min(axis=0)
+    is_wide = down + up >= 2 * least
+    lower = np.where(is_wide & (down >= least), np.maximum(least - up, 0), down)
+    higher = np.where(is_wide & (up >= least), np.maximum(least - down, 0), up)
+    nearest = np.minimum(np.where(lower <= came, lower, np.inf), np.where(higher <= leaving, higher, np.inf))
+    few = np.where(came < least, came, 0) + np.where(leaving < least, leaving, 0)
+    return np.asarray(np.where(np.isinf(nearest), came + leaving, nearest) + few)
 
 
-def balanced(
-    grids: Sequence[Grid], last: CountArray, came: CountArray, leaving: CountArray
-) -> tuple[CountArray, CountArray]:
+def _balanced(grids: Sequence[_Grid], last: CountArray, moved: CountArray, least: int) -> CountArray:
     """The rows that came and left, without as few of them as it takes that all margins show counts that they may show.
 
-    last: the table before, all of whose counts may be shown. Shapes (base cells,).
+    last: the table before, all of whose counts may be shown. moved: shape (2, base cells).
     """
-    came, leaving = came.copy(), leaving.copy()
+    moved = moved.copy()
     while True:
-        removing, adding, bad = np.zeros(len(last)), np.zeros(len(last)), 0
-        urgent = np.zeros((2, len(last)), dtype=bool)
-        for grid in grids:
-            joined, gone, old = (np.bincount(grid.place, rows).astype(np.float64) for rows in (came, leaving, last))
+        scores, urgent, bad = np.zeros(moved.shape), np.zeros(moved.shape, dtype=bool), 0
+        for place, before in grids:
+            joined, gone, old = (np.bincount(place, rows).astype(np.float64) for rows in (*moved, last))
             counts = old + joined - gone
-            now = grid.distance(counts, joined, gone)
-            fewer = grid.distance(counts - 1, np.maximum(joined - 1, 0), gone) - now
-            more = grid.distance(counts + 1, joined, np.maximum(gone - 1, 0)) - now
-            removing += fewer[grid.place]
-            adding += more[grid.place]
-            bad += int((now > 0).sum())
-            urgent[0] |= (fewer < 0)[grid.place]
-            urgent[1] |= (more < 0)[grid.place]
+            now = _distance(before, least, counts, joined, gone)
+            fewer = _distance(before, least, counts - 1, np.maximum(joined - 1, 0), gone) - now
+            more = _distance(before, least, counts + 1, joined, np.maximum(gone - 1, 0)) - now
+            gains = np.stack([fewer, more])[:, place]
+            scores, urgent, bad = scores + gains, urgent | (gains < 0), bad + int(np.count_nonzero(now))
         if not bad:
-            return came, leaving
-        scores = np.stack([np.where(came > 0, removing, np.inf), np.where(leaving > 0, adding, np.inf)])
-        helpful = scores < 0
-        most = len(last)
+            return moved
+        helpful, most = (moved > 0) & (scores < 0), len(last)
         if not helpful.any():  # no row brings the whole nearer; in each cell in question one is held back all the same
-            helpful, most = urgent & np.isfinite(scores), bad
+            helpful, most = (moved > 0) & urgent, bad
         chosen = _apart(grids, scores, helpful, most)
         if not len(chosen):
-            return np.zeros_like(came), np.zeros_like(leaving)
-        side, cell = np.divmod(chosen, len(last))
-        came[cell[side == 0]] -= 1
-        leaving[cell[side == 1]] -= 1
+            return np.zeros_like(moved)
+        moved.ravel()[chosen] -= 1
 
 
-def _apart(grids: Sequence[Grid], scores: FloatArray, helpful: BoolArray, most: int) -> IndexArray:
+def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most: int) -> IndexArray:
     """Of the helpful rows the best of each cell of the margin with the most cells, as places in `scores`."""
     places = np.flatnonzero(helpful)
     places = places[np.argsort(scores.ravel()[places], kind="stable")]
-    widest = max(grids, key=lambda grid: grid.before.shape[1])
-    _, first = np.unique(widest.place[places % scores.shape[1]], return_index=True)
+    widest, _ = max(grids, key=lambda grid: grid[1].shape[1])
+    _, first = np.unique(widest[places % scores.shape[1]], return_index=True)
     return places[np.sort(first)][:most]
 
 
@@ -981,33 +809,22 @@ def _apart(grids: Sequence[Grid], scores: FloatArray, helpful: BoolArray, most: 
 # release.
 
 
-@dataclass(frozen=True)
-class Change:
-    """What came and what left between two tables: the later one is the earlier one, and joiners, without leavers.
+def joiners_and_leavers(
+    earlier: ContingencyTable, later: ContingencyTable
+) -> tuple[ContingencyTable, ContingencyTable]:
+    """Who came and who left between two tables: the later one is the earlier one, and joiners, without leavers.
 
-    Somebody whose record changed is in both. Both are over the base cells, and have none in common.
+    Somebody whose record changed is in both. The two have no cell in common. Raises DomainMismatchError for tables of
+    different margins.
     """
-
-    joiners: ContingencyTable
-    leavers: ContingencyTable
-
-    @classmethod
-    def between(cls, earlier: ContingencyTable, later: ContingencyTable) -> "Change":
-        """From two tables of the same margin. Raises DomainMismatchError for others."""
-        if earlier.domain != later.domain or earlier.margin != later.margin:
-            raise DomainMismatchError("only tables of the same cells have a change between them")
-        codes = [np.concatenate(pair) for pair in zip(earlier.codes, later.codes)]
-        changes = np.concatenate([-earlier.counts, later.counts])
-        sizes = [earlier.domain.hierarchy(name).size(earlier.margin[name]) for name in earlier.attributes]
-        first, number = group(*pack(codes, sizes, len(changes)))
-        net = np.zeros(len(first), dtype=np.int64)
-        np.add.at(net, number, changes)
-        cells = {name: column[first] for name, column in zip(earlier.attributes, codes)}
-        parts = (np.maximum(sign * net, 0) for sign in (1, -1))
-        return cls(*(ContingencyTable.from_cells(earlier.domain, earlier.margin, cells, part) for part in parts))
+    if earlier.domain != later.domain or earlier.margin != later.margin:
+        raise DomainMismatchError("only tables of the same cells have a change between them")
+    cells = _side_by_side([earlier, later])
+    before, after = cells.counts.T
+    return _with_rows(cells, np.maximum(after - before, 0)), _with_rows(cells, np.maximum(before - after, 0))
 
 
-def cells_of(table: ContingencyTable, mask: Mask) -> IndexArray:
+def cells_of(table: Cells, mask: Mask) -> IndexArray:
     """The cell of a margin that each cell of a table is in: shape (cells,)."""
     columns, sizes = table.columns(table.domain.margin(mask))
     return group(*pack(columns, sizes, len(table)))[1]

@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from checks.changes import CellDifference, Change, Envelope, cells_of, difference, settled, settled_rows
+from checks.changes import (
+    CellDifference,
+    Envelope,
+    cells_of,
+    difference,
+    joiners_and_leavers,
+    settled,
+    settled_rows,
+)
 from checks.claims import MaxentDiversity, MinCell
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
@@ -593,8 +601,8 @@ class Continuation:
         )
         strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
         shown_counts = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
-        change = Change.between(shown_counts, now)
-        waiting = Waiting(change.joiners.total, change.leavers.total, unknown, len(tables))
+        joiners, leavers = joiners_and_leavers(shown_counts, now)
+        waiting = Waiting(joiners.total, leavers.total, unknown, len(tables))
         naming = dict.fromkeys(today.naming, KeptNames())
         table = replace(today, counts=shown_counts, ladders={}, naming=naming, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
@@ -922,11 +930,10 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         turnover_known = earlier.turnover_known and later.turnover_known
         envelope = replace(envelope, turnover_known=turnover_known)
         findings = tuple(envelope.findings(earlier.table, later.table))
-        change = Change.between(earlier.table, later.table)
+        joiners, leavers = joiners_and_leavers(earlier.table, later.table)
         worst = findings[-1].worst
         smallest = worst.difference if isinstance(worst, CellDifference) else None
-        came, leavers = change.joiners.total, change.leavers.total
-        yield Pair(earlier.number, later.number, came, leavers, findings, smallest, turnover_known)
+        yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, turnover_known)
 
 
 ENOUGH = 0.9

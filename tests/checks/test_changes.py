@@ -14,7 +14,6 @@ from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, Verd
 from checks.changes import (
     SHOWN,
     CellDifference,
-    Change,
     ChangedPeople,
     Envelope,
     Meet,
@@ -23,6 +22,7 @@ from checks.changes import (
     changed_people,
     difference,
     distinct_tables,
+    joiners_and_leavers,
     meets,
     settled,
     settled_rows,
@@ -367,19 +367,18 @@ def test_it_is_the_largest_of_all_subsets(data: st.DataObject) -> None:
 def test_joiners_and_leavers_lead_from_the_one_table_to_the_other(data: st.DataObject) -> None:
     domain = data.draw(domains(min_attributes=1, max_attributes=3, max_cells=20))
     earlier, later = data.draw(contingency_tables(domain, 12)), data.draw(contingency_tables(domain, 12))
-    change = Change.between(earlier, later)
-    parts = (dict(each.cells()) for each in (earlier, later, change.joiners, change.leavers))
+    change = joiners_and_leavers(earlier, later)
+    parts = (dict(each.cells()) for each in (earlier, later, *change))
     before, after, joiners, leavers = parts
     assert not joiners.keys() & leavers.keys()
     for cell in before.keys() | after.keys():
         assert after.get(cell, 0) == before.get(cell, 0) + joiners.get(cell, 0) - leavers.get(cell, 0)
     with pytest.raises(DomainMismatchError, match="same cells"):
-        Change.between(*(filled(flat_domain(a=values), [4, 0]) for values in ("xy", "xz")))
+        joiners_and_leavers(*(filled(flat_domain(a=values), [4, 0]) for values in ("xy", "xz")))
     with pytest.raises(DomainMismatchError, match="other base values"):
         list(meets(*(published(filled(flat_domain(a=values), [4, 0]), "a") for values in ("xy", "xz"))))
-    back = Change.between(later, earlier)
-    assert equal_cells([back.joiners, change.leavers])
-    assert equal_cells([back.leavers, change.joiners])
+    back = joiners_and_leavers(later, earlier)
+    assert all(equal_cells(pair) for pair in zip(back, change[::-1]))
 
 
 SENSITIVE = ("s",)
@@ -435,8 +434,7 @@ def test_what_is_settled_is_allowed_beside_all_that_is_out(
             judged = replace(envelope, turnover_known=number >= strict)
             assert all(finding.holds for finding in judged.findings(earlier, shown))
         assert all(claim.check(Question(envelope.collection(shown), SENSITIVE)).holds for claim in claims)
-        between = Change.between(series[-1], shown), Change.between(series[-1], today)
-        for part, whole in zip(*((change.joiners, change.leavers) for change in between)):
+        for part, whole in zip(joiners_and_leavers(series[-1], shown), joiners_and_leavers(series[-1], today)):
             cells = dict(whole.cells())
             assert all(rows <= cells.get(cell, 0) for cell, rows in part.cells()), "only what changed is shown"
         series.append(shown)
@@ -447,11 +445,11 @@ def test_of_people_who_come_once_as_many_are_shown_as_can_be(
     story: tuple[list[ContingencyTable], Envelope, list[Claim]],
 ) -> None:
     (first, today, *_), envelope, _ = story
-    came = Change.between(first, today).joiners
+    came, _ = joiners_and_leavers(first, today)
     cells = {name: np.concatenate([a, b]) for name, a, b in zip(first.attributes, first.codes, came.codes)}
     both = ContingencyTable.from_cells(first.domain, first.margin, cells, np.concatenate([first.counts, came.counts]))
     shown = settled([first], both, Envelope(envelope.masks, envelope.k), [], SENSITIVE)
-    assert equal_cells([Change.between(first, shown).joiners, largest_batch(came, envelope.masks, envelope.k)])
+    assert equal_cells([joiners_and_leavers(first, shown)[0], largest_batch(came, envelope.masks, envelope.k)])
 
 
 def test_of_as_many_who_come_as_leave_all_are_shown_to_those_who_know_of_turnover() -> None:
@@ -465,6 +463,17 @@ def test_of_as_many_who_come_as_leave_all_are_shown_to_those_who_know_of_turnove
     known = settled([first], today, Envelope(masks, 10, turnover_known=True), [], SENSITIVE, [])
     assert equal_cells([known, today])
     assert not equal_cells([settled([first], today, Envelope(masks, 10), [], SENSITIVE), today])
+
+
+@pytest.mark.parametrize(
+    ("k", "before", "today", "shown"),
+    [(3, [8, 5, 7, 4], [8, 5, 12, 1], [8, 5, 7, 4]), (2, [5, 3, 4, 2], [8, 0, 1, 4], [7, 1, 2, 4])],
+)
+def test_whoever_makes_a_small_difference_waits(k: int, before: list[int], today: list[int], shown: list[int]) -> None:
+    domain = flat_domain(x=2, y=2)
+    first, now = filled(domain, before), filled(domain, today)
+    envelope = Envelope((domain.mask({"x": 0}), domain.mask({"y": 0})), k)
+    assert equal_cells([settled([first], now, envelope, [], []), filled(domain, shown)])
 
 
 @pytest.mark.parametrize(("level", "waits"), [(0, True), (1, False), (2, True)])
