@@ -157,7 +157,8 @@ class Cells:
     counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises DomainMismatchError for
     codes of another length, and for a number that is negative, infinite or nan.
 
-    Cells have an algebra: `rolled_up` sums over attributes, `join` multiplies what agrees, `[]` selects.
+    Cells have an algebra: `rolled_up` sums over attributes, `*` (`join`) multiplies what agrees, `/` divides by coarser
+    cells, `refined` spreads over finer values, `[]` selects.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
@@ -308,6 +309,25 @@ class Cells:
             if self.margin[attribute] <= levels.get(attribute, self.margin[attribute]):
                 levels[attribute], codes[attribute] = self.margin[attribute], column[first]
         return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
+
+    def __mul__(self, other: "Cells") -> "Cells":
+        """The join."""
+        return self.join(other)
+
+    def __truediv__(self, other: "Cells") -> "Cells":
+        """The same cells, the number of each divided by that of the coarser cell that it falls into; 0 / 0 is 0."""
+        divisors = other.counts_in(self)
+        return self.with_counts(np.divide(self.counts, divisors, out=np.zeros(len(self)), where=divisors > 0))
+
+    def refined(self, attribute: str, level: int) -> "Cells":
+        """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
+        hierarchy = self.domain.hierarchy(attribute)
+        margin_level = self.margin.get(attribute, hierarchy.height)
+        if margin_level <= level:
+            return self
+        parents = hierarchy.lift(level, margin_level)
+        share = hierarchy.leaf_counts(level) / hierarchy.leaf_counts(margin_level)[parents]
+        return self * Cells(self.domain, {attribute: level}, (np.arange(len(parents)),), share)
 
 
 def entropy(counts: CountArray) -> float:
