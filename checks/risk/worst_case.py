@@ -93,7 +93,8 @@ def _least(
     scale = float((np.abs(costs) @ shares).max())
     if value - bound > TOLERANCE * scale:
         least = np.min([prior @ costs for _, _, costs in known], axis=0)
-        near = _near(problem, objective, allowed, shares / sizes, prior, least, value - bound)
+        most = least + (value - bound) * (1 + TOLERANCE) * sizes / shares
+        near = _near(problem, objective, allowed, prior, most)
         found, proven = _program(_joined(known) if near is None else near, shares / sizes, sizes, scale)
         bound = bound if near is None else max(bound, min(proven, value))
         if found is not None and found[1] < value:
@@ -150,22 +151,20 @@ def _near(
     problem: DecisionProblem,
     objective: LeastRisk | TradeOff,
     allowed: BoolArray,
-    units: FloatArray,
     prior: FloatArray,
-    least: FloatArray,
-    gap: float,
+    most: FloatArray,
 ) -> _Choices | None:
-    """All choices of a disclosure that is better by up to the gap; None if they are too many. units: shares of records."""
+    """All choices that cost each kind so much at most by a prior of dictionaries; None if they are too many."""
     heights = problem.originals.space.heights
     if math.prod((heights + 1).tolist()) * int(allowed.sum()) > MOST_LOSSES:
         return None
-    everybody, vectors = np.arange(len(units)), problem.originals.space.level_vectors()
+    everybody, vectors = np.arange(len(most)), problem.originals.space.level_vectors()
     found, count = [_choices(problem, objective, np.flatnonzero(~allowed), heights)], 0
     for number, losses in losses_by_vector(problem, vectors):
-        asked = problem.scores(objective, vectors[number], np.zeros(len(units)))[0] == 0
+        asked = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
         kinds, levels, costs = _choices(problem, objective, everybody, vectors[number], losses)
         with np.errstate(invalid="ignore"):
-            is_near = allowed & asked & (units * (prior @ costs - least) <= gap * (1 + TOLERANCE))
+            is_near = allowed & asked & (prior @ costs <= most)
         is_near &= np.isfinite(costs).all(axis=0)
         found.append((kinds[is_near], levels[is_near], costs[:, is_near]))
         if (count := count + int(is_near.sum())) > MOST_CHOICES:
