@@ -34,7 +34,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.cell_bounds import extreme_count
-from models.programs.consistent_tables import WholeNumbers, possible_cells
+from models.programs.consistent_tables import possible_cells
 from models.programs.packing import FitScreen, PackedRows, Packing
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -255,7 +255,7 @@ class _Judge:
         self.spend(_FLOW)
         remains = self.programs < self.budget.programs
         seconds = min(self.budget.seconds, self.part.deadline.left) if remains else 0.0
-        rows = packing.rows(limits, enough, WholeNumbers(seconds, self.budget.nodes))
+        rows = packing.rows(limits, enough, seconds, self.budget.nodes)
         self.programs += rows.programs
         return rows
 

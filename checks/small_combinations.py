@@ -18,7 +18,7 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import chain, combinations, groupby, product
-from math import ceil, floor, inf, prod
+from math import prod
 from operator import or_
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -32,18 +32,14 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
-from models.programs.consistent_tables import PossibleCells, RealNumbers, WholeNumbers, least, possible_cells
+from models.programs.consistent_tables import PossibleCells, possible_cells
+from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import is_dense, look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 _WHOLE = 1e-6
 """Rows within which a count of a table that a program found is taken for a whole number."""
-
-_SURE = 1e-3
-"""Rows by which a program must prove a count to be above 0 and below k: more than a solver rounds, less than any count of
-whole tables that is not whole.
-"""
 
 _FEW_CELLS = 500
 """Cells up to which programs ask for tables of whole numbers; of more only for tables of any numbers, which prove less."""
@@ -71,21 +67,20 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
             return replace(finding, criterion=CRITERION, parameters=parameters)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
-    programs, examined, is_complete = budget.programs, 0, True
+    effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
+    examined, is_complete = 0, True
     for question in _questions(Collection.of(collection.cube, masks), budget.cells):
-        if programs <= 0 or budget.deadline.is_over:
+        if effort.is_over:
             is_complete = False
             break
         if question is None:
             is_complete = False
             continue
-        asked = _Certain(*question, k, replace(budget, programs=programs))
-        cell = asked.found()
-        programs -= asked.programs
-        examined += len(asked.places)
+        cell, count, is_decided = _certainly_small(*question, k, effort)
+        examined += count
         if cell is not None:
             return replace(unknown, verdict=Verdict.FAILS, worst=cell, examined=examined)
-        is_complete = is_complete and asked.is_decided
+        is_complete = is_complete and is_decided
     note = (
         "" if is_complete else "the budget ended before programs had been asked about all that tables link in a cycle"
     )
@@ -133,71 +128,33 @@ def _has_tree(public: Collection, by: Mask) -> bool:
     return True
 
 
-class _Certain:
-    """The cells of a margin of which it is not known yet that some consistent table has none or k rows in them.
+def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort) -> tuple[WorstClass | None, int, bool]:
+    """A cell of a margin that surely has 1 .. k-1 rows, or None; the cells, and whether nothing is open of any of them.
 
-    Such a table clears all cells of which it has so few or so many. So each program looks for one that clears many, and only
-    where it clears none the cells are asked one by one.
+    A cell is cleared by a table in which it has no row, or k; of many cells by a table of any numbers, which proves less.
     """
+    levels = cells.domain.margin(margin)
+    places, groups = cells.grouped(levels)
+    unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
 
-    def __init__(self, cells: PossibleCells, mask: Mask, k: int, budget: Budget) -> None:
-        self.programs = 0
-        self._cells, self._margin, self._k, self._budget = cells, cells.domain.margin(mask), k, budget
-        self.places, self._target = cells.grouped(self._margin)
-        ends = (np.bincount(self._target, end, minlength=len(self.places)) for end in cells.propagated())
-        self._lower, self._upper = ends
-        self._open: BoolArray = self._upper > 0
+    def open_bounds(block: Unknowns) -> BoolArray:
+        is_open = block.asked & (block.upper > 0) & (block.seen_low > _WHOLE) & (block.seen_high < k - _WHOLE)
+        if np.any(is_open & (block.lower > 0) & (block.upper < k)):
+            return np.zeros((2, len(block)), dtype=np.bool_)  # found
+        # Upper bounds matter of cells that surely have a row.
+        is_proven = np.where(block.lower > 0, block.tried[1], block.tried[0]) == 1
+        is_open &= block.is_whole | ~is_proven
+        return np.stack([is_open & (block.lower == 0), is_open & (block.lower > 0)])
 
-    @property
-    def is_decided(self) -> bool:
-        """Whether every cell was cleared, or found to be small."""
-        return not self._open.any()
-
-    def found(self) -> WorstClass | None:
-        """A cell that is certain to be small; None where none was found."""
-        proven = np.flatnonzero((self._lower > 0) & (self._upper < self._k))
-        if len(proven):
-            return self._described(int(proven[0]), int(self._lower[proven[0]]), int(self._upper[proven[0]]))
-        while self._open.any():
-            before = np.count_nonzero(self._open)
-            if self._least(self._open) is None:
-                return None
-            if np.count_nonzero(self._open) < before:
-                continue
-            cell = int(np.flatnonzero(self._open)[0])
-            one: BoolArray = np.arange(len(self.places)) == cell
-            fewest = self._least(one)
-            most = self._least(one, -1) if fewest is not None and fewest > _SURE else -inf
-            if fewest is None or most is None:
-                return None
-            if -most < self._k - _SURE:
-                return self._described(cell, ceil(fewest - _SURE), floor(-most + _SURE))
-            self._open[cell] = False
-        return None
-
-    def _least(self, asked: BoolArray, sign: int = 1) -> float | None:
-        """The least number of rows in some cells, or minus the most; None where the budget ended before it was proven.
-
-        Cells of which the table that attains it has none or k rows are cleared.
-        """
-        budget = self._budget
-        seconds = min(budget.seconds, budget.deadline.left)
-        if self.programs >= budget.programs or seconds <= 0:
-            return None
-        self.programs += 1
-        is_whole = len(self._cells) <= _FEW_CELLS
-        numbers = WholeNumbers(seconds, budget.nodes) if is_whole else RealNumbers(seconds)
-        solution = least(self._cells, np.where(asked[self._target], float(sign), 0.0), numbers)
-        if solution.table is None or not solution.is_optimal:
-            return None
-        reached = np.bincount(self._target, solution.table, minlength=len(self.places))
-        self._open &= (reached > _WHOLE) & (reached < self._k - _WHOLE)
-        return solution.bound
-
-    def _described(self, cell: int, fewest: int, most: int) -> WorstClass:
-        labels = self._cells.labels(int(self.places[cell]), self._margin)
-        margins = [dict(table.margin) for table in self._cells.tables]
-        return WorstClass(cell=labels, margins=margins, count_between=(fewest, most))
+    narrow([unknowns], open_bounds, effort)
+    lower, upper = unknowns.lower[len(cells) :], unknowns.upper[len(cells) :]
+    small = np.flatnonzero((lower > 0) & (upper < k))
+    if not len(small):
+        return None, len(places), not open_bounds(unknowns).any()
+    labels = cells.labels(int(places[small[0]]), levels)
+    margins = [dict(table.margin) for table in cells.tables]
+    between = int(lower[small[0]]), int(upper[small[0]])
+    return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
 # Exchanges: other rows with the same tables of counts, found by exchanging values between rows that are alike enough.

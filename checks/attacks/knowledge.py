@@ -278,7 +278,7 @@ class Knowledge:
             bounds = asked.bounds(seconds)
         return bounds, [self._rows(table) for table in list(self.source.found)[-2:]]
 
-    def _rows(self, table: FloatArray) -> Rows:
+    def _rows(self, table: CountArray) -> Rows:
         cells = self.source.possible
 
         def rows(margin: Mapping[str, int]) -> CountArray:

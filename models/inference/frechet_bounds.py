@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, reduce
-from math import ceil, floor, inf
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -59,9 +59,6 @@ KEPT_TABLES = 64
 _FLOW_CELLS = 1 << 16
 """Cells of the tables that a flow goes through, at most, where no time is given for it."""
 
-_WHOLE = 1e-6
-"""Distance within which a program's optimum is taken for a whole number."""
-
 
 @dataclass(frozen=True, eq=False)
 class MarginBounds:
@@ -85,7 +82,7 @@ class FrechetBounds:
 
     collection: Collection
     deadline: Deadline = NEVER
-    found: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
+    found: deque[CountArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
 
     @classmethod
     def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
@@ -374,7 +371,7 @@ class Box:
         if seconds <= 0:
             return CountBounds(lower, self.total, sharp=False, lower_sharp=True)
         most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
-        return CountBounds(lower, floor(most.bound + _WHOLE), most.attained, lower_sharp=True)
+        return CountBounds(lower, most.bound, most.attained, lower_sharp=True)
 
     def _programmed(self, seconds: float) -> CountBounds:
         cells = self.source.possible
@@ -391,7 +388,7 @@ class Box:
         upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
         lower = self.source.extreme(share == 1, -1, inf, deadline)
         is_sharp = lower.attained and upper.attained
-        return CountBounds(ceil(lower.bound - _WHOLE), floor(upper.bound + _WHOLE), is_sharp)
+        return CountBounds(lower.bound, upper.bound, is_sharp)
 
 
 def _closer(one: CountBounds, other: CountBounds) -> CountBounds:

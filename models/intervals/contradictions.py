@@ -10,8 +10,7 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.intervals.linked_tables import Interval, LinkedTables
-from models.intervals.proofs import linear_program
-from models.programs.consistent_tables import UNBOUNDED, propagated, ranges_left
+from models.programs.consistent_tables import UNBOUNDED, Program, propagated, ranges_left, solve
 
 
 @dataclass(frozen=True)
@@ -154,8 +153,10 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     upper[upper >= UNBOUNDED] = np.inf
     ends = np.append(zeros, lower), np.append(zeros + np.inf, upper)
     objective = np.repeat([0.0, 1.0, 0.0], [size, 2 * number, number])
-    result = linear_program(objective, equations, np.zeros(equations.shape[0]), ends, deadline)
-    return float(result.fun) if result.status == 0 and result.fun > _TOLERANCE else 0.0
+    bound = solve(
+        objective, Program(equations.astype(np.float64), np.zeros(equations.shape[0]), *ends), deadline.left
+    ).bound
+    return bound if bound > _TOLERANCE else 0.0
 
 
 # Estimates: the maximum-entropy counts within proven bounds, which say what is likely where little is certain.

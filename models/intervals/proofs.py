@@ -1,35 +1,25 @@
-"""Proven bounds of the counts of linked tables: by propagation and programs, with published counts that explain them.
+"""Proven bounds of the counts of linked tables, and the published counts that explain them.
 
-Every bound is proven in whole numbers, so it holds for certain, sharp or not: those of linear programs by their
-multipliers, those of integer programs as the solver tells. Tables of whole numbers that are met on the way show which
-counts are possible, and so which bounds are sharp; with them most programs need not be solved.
+Every bound is proven in whole numbers, so it holds for certain, sharp or not (`models.programs.extremes`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import LinkedTables
-from models.programs.consistent_tables import UNBOUNDED, Equations, WholeNumbers, least_within, propagated
+from models.programs.consistent_tables import UNBOUNDED, Equations, Program, propagated, solve
+from models.programs.extremes import MULTIPLE, Effort, Unknowns, narrow, proven_sum, reduced_objective
 
-_WHOLE = 1e-6
-"""Distance within which a program's number is taken for a whole one; whether it fits is then checked in whole numbers."""
-
-_HUGE = 10**7
-"""Taken for the upper end of a count without one; a count of half as many may be any number."""
-
-_HARVESTS = 4
-"""Programs that look for tables which show many bounds to be sharp at once, before any is looked at by itself."""
-
-_INTEGER_SECONDS = 5.0
-"""Of one integer program."""
+_PROGRAM_SECONDS = 5.0
+"""Seconds of one integer program."""
 
 _AT_ONCE = 4_000
 """Cells of the blocks that one linear program takes together."""
@@ -63,82 +53,8 @@ class ProvenBounds:
         return np.asarray(self.lower == self.upper)
 
 
-@dataclass(eq=False)
-class Block:
-    """Cells of which propagation leaves a range, the equations between them, and what is known of their counts so far.
-
-    cells: their numbers among all. equations: shape (equations, cells); `equations @ counts` is `right`. asked: cells of
-    which all bounds are wanted. seen_low, seen_high: the least and the largest count in tables that fit and were met.
-    unsharp: bounds that linear programs cannot show to be sharp; given_up: those that nothing more is tried for; shape
-    (2, cells): lower, upper.
-    """
-
-    cells: IndexArray
-    equations: Equations
-    right: CountArray
-    lower: CountArray
-    upper: CountArray
-    asked: BoolArray
-    seen_low: CountArray = field(init=False)
-    seen_high: CountArray = field(init=False)
-    unsharp: BoolArray = field(init=False)
-    given_up: BoolArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.seen_low, self.seen_high = np.full_like(self.lower, UNBOUNDED), np.full_like(self.lower, -1)
-        self.unsharp, self.given_up = (np.zeros((2, len(self)), dtype=np.bool_) for _ in range(2))
-
-    def __len__(self) -> int:
-        """Number of cells."""
-        return len(self.cells)
-
-    def settled(self, small: int | None) -> BoolArray:
-        """Whether each bound need not be known better: shape (2, cells), lower and upper.
-
-        small: of cells that are not asked, it is enough to know whether they are certainly 0, certainly 1 or more, certainly
-        1 to `small`, or certainly one number.
-        """
-        known = np.stack([self.seen_low == self.lower, self.seen_high == self.upper])
-        if small is None:
-            return known
-        varies = self.seen_low < self.seen_high
-        can_be_empty, can_be_large = self.seen_low == 0, self.seen_high > small
-        enough = np.stack(
-            [
-                varies & ((self.lower >= 1) | can_be_empty),
-                varies & (can_be_large | (can_be_empty & (self.seen_high >= 1)) | (self.upper <= small)),
-            ]
-        )
-        return np.asarray(known | (enough & ~self.asked))
-
-    def see(self, table: FloatArray) -> None:
-        """Take note of a table if it is one of whole numbers that fits."""
-        counts = np.rint(table).astype(np.int64)
-        is_whole = np.abs(table - counts).max(initial=0.0) <= _WHOLE
-        is_inside = (counts >= self.lower).all() and (counts <= self.upper).all()
-        if is_whole and is_inside and np.array_equal(self.equations @ counts, self.right):
-            np.minimum(self.seen_low, counts, out=self.seen_low)
-            np.maximum(self.seen_high, counts, out=self.seen_high)
-            self.seen_high[(self.upper >= UNBOUNDED) & (counts >= _HUGE // 2)] = UNBOUNDED
-
-    def bound(self, side: int, cell: int, least: int) -> None:
-        """Take note of the least that a lower bound, or the negative of an upper one, was proven to be."""
-        if side == 0:
-            self.lower[cell] = max(self.lower[cell], least)
-        else:
-            self.upper[cell] = min(self.upper[cell], -least)
-        if self.lower[cell] > self.upper[cell]:
-            raise ContradictionError("the tables contradict each other")
-
-    def objective(self, side: int, cell: int) -> CountArray:
-        """The count of a cell, or its negative: shape (cells,)."""
-        objective = np.zeros(len(self), dtype=np.int64)
-        objective[cell] = -1 if side else 1
-        return objective
-
-
 BlockRunner: TypeAlias = Callable[
-    [Callable[[Sequence[Block]], Sequence[Block]], Sequence[Sequence[Block]]], Iterable[Sequence[Block]]
+    [Callable[[Sequence[Unknowns]], Sequence[Unknowns]], Sequence[Sequence[Unknowns]]], Iterable[Sequence[Unknowns]]
 ]
 """How parts of the work that do not depend on each other are done, such as several at once; results in their order."""
 
@@ -159,41 +75,44 @@ def proven_bounds(
     sharp: BoolArray = lower == upper
     decided = sharp.copy()
     asked = np.full(len(linked), small is None) | linked.is_published
-    waiting = list(_together(_blocks(linked.equations, lower, upper, asked)))
-    for block in (block for some in run(partial(tightened, small=small, deadline=deadline), waiting) for block in some):
-        lower[block.cells], upper[block.cells] = block.lower, block.upper
-        certain = linked.covered[block.cells] | (block.lower == block.upper)
-        sharp[block.cells] = block.settled(None).all(axis=0) & certain
-        decided[block.cells] = block.settled(small).all(axis=0) & certain
+    parts, blocks = _blocks(linked.equations, lower, upper, asked)
+    done = run(partial(tightened, small=small, deadline=deadline), list(_together(blocks)))
+    for cells, block in zip(parts, (block for some in done for block in some)):
+        lower[cells], upper[cells] = block.lower, block.upper
+        certain = linked.covered[cells] | (block.lower == block.upper)
+        sharp[cells] = block.attained.all(axis=0) & certain
+        decided[cells] = ~_is_open(block, small).any(axis=0) & certain
     return ProvenBounds(lower, upper, sharp, decided)
 
 
-def _blocks(equations: Equations, lower: CountArray, upper: CountArray, asked: BoolArray) -> list[Block]:
-    """The connected parts of the cells with a range, the smallest first."""
+def _blocks(
+    equations: Equations, lower: CountArray, upper: CountArray, asked: BoolArray
+) -> tuple[list[IndexArray], list[Unknowns]]:
+    """The connected parts of the cells of which propagation leaves a range, the smallest first."""
     from scipy.sparse import block_array  # slow to import, and few need it
     from scipy.sparse.csgraph import connected_components
 
     is_open: BoolArray = lower < upper
     cells = np.flatnonzero(is_open)
     if not len(cells):
-        return []
+        return [], []
     matrix, right = equations[:, is_open], -(equations[:, ~is_open] @ lower[~is_open])
     rows = _different(matrix, right)
     matrix, right = matrix[rows], right[rows]
     _, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
     cell_part, row_part = part[: len(cells)], part[len(cells) :]
     cell_order, row_order = np.argsort(cell_part, kind="stable"), np.argsort(row_part, kind="stable")
-    cells, matrix, right = cells[cell_order], matrix[row_order][:, cell_order], right[row_order]
-    numbers = np.arange(part.max() + 2)
-    cell_ends, row_ends = np.searchsorted(cell_part[cell_order], numbers), np.searchsorted(row_part[row_order], numbers)
+    ends = np.cumsum([np.bincount(of, minlength=part.max() + 1) for of in (cell_part, row_part)], axis=1).T[:-1]
+    parts, held = np.split(cell_order, ends[:, 0]), np.split(row_order, ends[:, 1])
+    matrix = matrix[row_order][:, cell_order]
     blocks = []
-    for number in numbers[:-1]:
-        inside, held = slice(*cell_ends[number : number + 2]), slice(*row_ends[number : number + 2])
-        of_block = cells[inside]
-        blocks.append(
-            Block(of_block, matrix[held, inside], right[held], lower[of_block], upper[of_block], asked[of_block])
-        )
-    return sorted(blocks, key=len)
+    begins = np.vstack([[[0, 0]], ends])
+    for places, own_rows, (cell, row) in zip(parts, held, begins.tolist()):
+        of_block = matrix[row : row + len(own_rows), cell : cell + len(places)]
+        at = cells[places]
+        blocks.append((at, Unknowns(lower[at], upper[at], of_block, right[own_rows], asked[at])))
+    blocks.sort(key=lambda block: len(block[0]))
+    return [at for at, _ in blocks], [block for _, block in blocks]
 
 
 def _different(matrix: Equations, right: CountArray) -> IndexArray:
@@ -206,8 +125,8 @@ def _different(matrix: Equations, right: CountArray) -> IndexArray:
     return np.asarray(rows[np.sort(chosen)])
 
 
-def _together(waiting: Iterable[Block]) -> Iterator[Sequence[Block]]:
-    some: list[Block] = []
+def _together(waiting: Iterable[Unknowns]) -> Iterator[Sequence[Unknowns]]:
+    some: list[Unknowns] = []
     size = 0
     for block in waiting:
         if some and size + len(block) > _AT_ONCE:
@@ -219,118 +138,29 @@ def _together(waiting: Iterable[Block]) -> Iterator[Sequence[Block]]:
         yield some
 
 
-def tightened(blocks: Sequence[Block], small: int | None, deadline: Deadline) -> Sequence[Block]:
+def tightened(blocks: Sequence[Unknowns], small: int | None, deadline: Deadline) -> Sequence[Unknowns]:
     """The blocks with better bounds, as far as time allows. Raises ContradictionError when no table fits."""
-    from scipy.sparse import block_diag  # slow to import, and few need it
-
-    matrix = block_diag([block.equations for block in blocks], format="csr")
-    rng = np.random.default_rng(0)
-    for number in range(_HARVESTS):
-        sign, side = (1, 0) if number % 2 else (-1, 1)
-        weights = [rng.integers(1, 4, len(block)) if number > 1 else 1 for block in blocks]
-        objectives = [sign * weight * ~block.settled(small)[side] for weight, block in zip(weights, blocks)]
-        if deadline.is_over or _proven_together(blocks, matrix, objectives, deadline) is None:
-            break
-    while not deadline.is_over:
-        chosen = [_first(~block.settled(small) & ~block.unsharp) for block in blocks]
-        if not any(chosen):
-            break
-        objectives = [
-            block.objective(*choice) if choice else np.zeros(len(block), dtype=np.int64)
-            for block, choice in zip(blocks, chosen)
-        ]
-        proven = _proven_together(blocks, matrix, objectives, deadline)
-        for number, (block, choice) in enumerate(zip(blocks, chosen)):
-            if choice:
-                if proven is not None:
-                    block.bound(*choice, proven[number])
-                block.unsharp[choice] = not block.settled(None)[choice]
-    for block in blocks:
-        while not deadline.is_over and (choice := _first(~block.settled(small) & ~block.given_up & block.unsharp)):
-            block.given_up[choice] = True
-            _solve_in_whole_numbers(block, *choice, deadline)
+    narrow(blocks, partial(_is_open, small=small), Effort(deadline=deadline, whole_seconds=_PROGRAM_SECONDS))
     return blocks
 
 
-def _first(waiting: BoolArray) -> tuple[int, int] | None:
-    """The side, 0 for lower, and the cell of the first bound that waits."""
-    if not waiting.any():
-        return None
-    side, cell = np.unravel_index(int(np.argmax(waiting)), waiting.shape)
-    return int(side), int(cell)
+def _is_open(block: Unknowns, small: int | None) -> BoolArray:
+    """Whether each bound has to be known better: shape (2, cells), lower and upper.
 
-
-def _proven_together(
-    blocks: Sequence[Block], matrix: Equations, objectives: Sequence[CountArray], deadline: Deadline
-) -> list[int] | None:
-    """For each block the least value of its objective that is proven; None where the solver did not come to an end.
-
-    One program takes all, since their optima are independent of each other. Raises ContradictionError when no table of
-    real numbers fits.
+    small: of cells that are not asked, it is enough to know whether they are certainly 0, certainly 1 or more, certainly
+    1 to `small`, or certainly one number.
     """
-    lower = np.concatenate([block.lower for block in blocks]).astype(np.float64)
-    upper = np.concatenate([block.upper for block in blocks]).astype(np.float64)
-    # Without any end, one block could make the program of all unbounded.
-    upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
-    right = np.concatenate([block.right for block in blocks])
-    result = linear_program(np.concatenate(objectives), matrix, right, (lower, upper), deadline)
-    if result.status == 2:
-        raise ContradictionError("the tables contradict each other")
-    if result.status != 0:
-        return None
-    cell_ends = np.cumsum([len(block) for block in blocks])[:-1]
-    row_ends = np.cumsum([len(block.right) for block in blocks])[:-1]
-    tables, multipliers = np.split(result.x, cell_ends), np.split(result.eqlin.marginals, row_ends)
-    proven = []
-    for block, objective, table, duals in zip(blocks, objectives, tables, multipliers):
-        block.see(table)
-        reduced, rounded = reduced_objective(objective, block.equations, duals)
-        known = int((rounded * block.right).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
-        proven.append(-(-(proven_sum(reduced, block.lower, block.upper) + known) // MULTIPLE))
-    return proven
-
-
-def linear_program(
-    objective: CountArray | FloatArray,
-    equations: Equations,
-    right: CountArray | FloatArray,
-    ends: tuple[FloatArray, FloatArray],
-    deadline: Deadline = NEVER,
-) -> Any:
-    """What scipy tells of the least value of an objective; status 2 if the program has no solution without presolve, too."""
-    from scipy.optimize import linprog  # slow to import, and few need it
-
-    settings: dict[str, Any] = {"time_limit": deadline.left} if np.isfinite(deadline.left) else {}
-    solve: Any = linprog  # its stubs know no sparse matrices
-    result: Any = None
-    for presolve in (True, False):
-        result = solve(
-            objective.astype(np.float64),
-            A_eq=equations.astype(np.float64),
-            b_eq=right.astype(np.float64),
-            bounds=np.stack(ends, axis=1),
-            method="highs",
-            options={"presolve": presolve, **settings},
-        )
-        if result.status != 2:
-            break
-    return result
-
-
-def _solve_in_whole_numbers(block: Block, side: int, cell: int, deadline: Deadline) -> None:
-    from scipy.optimize import LinearConstraint
-
-    right = block.right - block.equations @ block.lower
-    most = np.where(block.upper >= UNBOUNDED, np.inf, (block.upper - block.lower).astype(np.float64))
-    constraint = LinearConstraint(block.equations.astype(np.float64), right, right)
-    numbers = WholeNumbers(min(_INTEGER_SECONDS, deadline.left))
-    objective = block.objective(side, cell)
-    solution = least_within(objective.astype(np.float64), [constraint], numbers, most)
-    before = int(objective @ block.lower)
-    if solution.table is not None:
-        block.see(solution.table + block.lower)
-    if np.isfinite(solution.bound):
-        block.bound(side, cell, before + int(np.ceil(solution.bound - _WHOLE)))
+    if small is None:
+        return ~block.attained
+    varies = block.seen_low < block.seen_high
+    can_be_empty, can_be_large = block.seen_low == 0, block.seen_high > small
+    enough = np.stack(
+        [
+            varies & ((block.lower >= 1) | can_be_empty),
+            varies & (can_be_large | (can_be_empty & (block.seen_high >= 1)) | (block.upper <= small)),
+        ]
+    )
+    return np.asarray(~block.attained & (block.asked | ~enough))
 
 
 @dataclass(frozen=True)
@@ -370,10 +200,13 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
     best = Explanation((), is_whole=False)
     for low, high in (published, mixed) if equations.shape[0] else ():
         widened = low.astype(np.float64) - _SLACK, np.where(high >= UNBOUNDED, np.inf, high + _SLACK).astype(np.float64)
-        result = linear_program(objective, equations, np.zeros(equations.shape[0]), widened)
-        if result.status != 0:
+        solution = solve(
+            objective.astype(np.float64),
+            Program(equations.astype(np.float64), np.zeros(equations.shape[0]), *widened),
+        )
+        if solution.multipliers is None:
             continue
-        reduced, _ = reduced_objective(objective, equations, result.eqlin.marginals)
+        reduced, _ = reduced_objective(objective, equations, solution.multipliers)
         used = np.flatnonzero(reduced)
         times = (Fraction(sign * each, MULTIPLE) for each in reduced[used].tolist())
         shown = linked.is_published[near[used]].tolist()
@@ -397,27 +230,3 @@ def _neighbourhood(linked: LinkedTables, cell: int) -> tuple[IndexArray, Equatio
         inside = wider
     is_whole = touches @ ~inside == 0
     return np.flatnonzero(inside), linked.equations[is_whole][:, inside]
-
-
-# Certificates: bounds that follow from multiples of equations, in whole numbers, whatever a solver has rounded.
-#
-# All equations say that something is known. So a count c'x equals (c - A'y)'x + y'right for any multiples y of the
-# equations, and is no less than what the ranges of the counts leave of that (weak duality; Neumaier and Shcherbina
-# 2004, safe bounds). A linear program finds the best y; that they are rounded here costs tightness, never truth.
-
-
-MULTIPLE = 5040
-"""Multipliers are rounded to fractions of this denominator."""
-
-
-def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> tuple[CountArray, CountArray]:
-    """C - A'y, shape (cells,), and y, shape (equations,), both in units of 1 / MULTIPLE."""
-    multipliers = np.rint(duals * MULTIPLE).astype(np.int64)
-    return objective * MULTIPLE - equations.T @ multipliers, multipliers
-
-
-def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:
-    """What the ranges leave of a sum at least, in units of 1 / MULTIPLE; far below 0 where a range has no end."""
-    if ((upper >= UNBOUNDED) & (reduced < 0)).any():
-        return -UNBOUNDED * MULTIPLE
-    return int(np.where(reduced >= 0, reduced * lower, reduced * np.minimum(upper, UNBOUNDED >> 16)).sum(dtype=object))

@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import combinations
-from math import ceil, inf
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,18 +25,13 @@ from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArr
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.programs.consistent_tables import ALL_NODES, PossibleCells, RealNumbers, WholeNumbers, least_within
+from models.programs.consistent_tables import ALL_NODES, PossibleCells, Program, solve
+from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 SECONDS = 10.0
 """Budget of a program."""
-
-_WHOLE = 1e-6
-"""Distance within which a program's optimum is taken for a whole number."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +122,11 @@ def bounds_of_cells(
     return known_parts_bounds(collection.domain, maximal_masks(collection.masks), asked, count)
 
 
-@dataclass(frozen=True, eq=False)
-class Extreme:
+class Extreme(NamedTuple):
     """The proven bound of a count, and the table of whole numbers that attains it, if one was found."""
 
-    bound: float
-    table: FloatArray | None
+    bound: int
+    table: CountArray | None
 
     @property
     def attained(self) -> bool:
@@ -151,67 +144,23 @@ def extreme_count(
 ) -> Extreme:
     """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
 
-    A linear program first; if its optimum is no table of whole numbers, an integer program, each for so many seconds and
-    the second for so many nodes of its search; nodes alone, with infinite seconds, where the answer must not depend on the
-    machine. None goes on after the deadline. The bound is proven in any case. Raises ContradictionError when no table of
-    nonnegative whole numbers is consistent.
+    By a linear, then an integer program, each for so many seconds and search nodes; nodes alone, with infinite seconds,
+    where the answer must not depend on the machine. None goes on after the deadline. The bound is proven in any case.
+    Raises ContradictionError when no table of nonnegative whole numbers is consistent.
     """
-    fewest, most = _within_each(cells, inside)
-    proven = -float(most) if direction > 0 else float(fewest)
-    equations = Program(cells.constraints, cells.counts)
-    found = _whole_optimum(equations, np.where(inside, -float(direction), 0.0), proven, (seconds, nodes, deadline))
-    return Extreme(-direction * found.bound, found.table)
+    unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
+    found = _extreme(unknowns, len(cells), direction, Effort(seconds, nodes, deadline=deadline))
+    return found if found.table is None else found._replace(table=found.table[: len(cells)])
 
 
-def _within_each(cells: PossibleCells, inside: BoolArray) -> tuple[int, int]:
-    """Bounds of the rows in some cells that each marginal proves by itself, without any program."""
-    fewest, most, begin = 0, cells.total, 0
-    touched = cells.constraints @ inside.astype(np.float64)
-    outside = cells.constraints @ (~inside).astype(np.float64)
-    for table in cells.tables:
-        span = slice(begin, begin + len(table))
-        most = min(most, int(table.counts[touched[span] > 0].sum()))
-        fewest = max(fewest, int(table.counts[outside[span] == 0].sum()))
-        begin += len(table)
-    return fewest, most
-
-
-class Program(NamedTuple):
-    """Nonnegative numbers with `matrix @ numbers == right`, each at most `most`."""
-
-    matrix: "csr_array[np.float64]"
-    right: FloatArray
-    most: FloatArray | None = None
-
-    def fits(self, table: FloatArray) -> bool:
-        """Whether whole numbers solve it exactly."""
-        is_within = self.most is None or bool((table <= self.most).all())
-        return is_within and bool(np.array_equal(np.asarray(self.matrix @ table), self.right))
-
-
-def _whole_optimum(
-    program: Program, objective: FloatArray, proven: float, budget: tuple[float, int, Deadline]
-) -> Extreme:
-    """The least of an objective over whole numbers: by a linear program, then by an integer one. proven: no less is."""
-    # Slow to import, and few need it.
-    from scipy.optimize import LinearConstraint
-
-    seconds, nodes, deadline = budget
-    equations = [LinearConstraint(program.matrix, program.right, program.right)]
-    relaxed = least_within(objective, equations, RealNumbers(min(seconds, deadline.left)), program.most)
-    proven = max(proven, relaxed.bound)
-    if relaxed.table is None:
-        return Extreme(proven, None)
-    table = np.round(relaxed.table)
-    if np.abs(relaxed.table - table).max(initial=0.0) <= _WHOLE and program.fits(table):
-        return Extreme(proven, table)
-    whole = least_within(objective, equations, WholeNumbers(min(seconds, deadline.left), nodes), program.most)
-    proven = max(proven, whole.bound)
-    if whole.is_optimal and whole.table is not None:
-        table = np.round(whole.table)
-        if program.fits(table) and objective @ table <= ceil(proven - _WHOLE):
-            return Extreme(float(objective @ table), table)
-    return Extreme(proven, None)
+def _extreme(unknowns: Unknowns, place: int, direction: int, effort: Effort) -> Extreme:
+    """The largest or least value of one of some unknowns."""
+    side = int(direction > 0)
+    one = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns) + place
+    narrow([unknowns], lambda block: one & ~block.attained, effort)
+    bound = int((unknowns.lower, unknowns.upper)[side][place])
+    table = unknowns.table if unknowns.attained[side, place] else None
+    return Extreme(bound, table if table is not None and table[place] == bound else None)
 
 
 # Junction trees: the rows that meet a condition in every table of a tree of tables that agree on their separators.
@@ -294,28 +243,35 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
 
 def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
-    """The most rows that can be in the given cells of every table, as `extreme_count`; the table lists those of each."""
-    # Slow to import, and few need it.
-    from scipy.sparse import csr_array
+    """The most rows that can be in the given cells of every table, as `extreme_count`; the table is that of its program."""
+    from scipy.sparse import csr_array  # slow to import, and few need it
 
     chosen = [np.flatnonzero(within) for within in inside]
     first = np.cumsum([0, *map(len, chosen)])
     begins = _begins(tables)
     rows, columns, signs = [], [], []
+
+    def add(row: IndexArray, column: IndexArray, sign: int) -> None:
+        rows.append(row)
+        columns.append(column)
+        signs.append(np.full(len(row), sign))
+
     for number, table in enumerate(tables):
-        if number:
-            above = chosen[table.parent]
-            rows += [begins[number] - 1 + table.places[chosen[number]], begins[number] - 1 + table.above[above]]
-            columns += [first[number] + np.arange(len(chosen[number])), first[table.parent] + np.arange(len(above))]
-            signs += [np.ones(len(chosen[number])), -np.ones(len(above))]
+        own = first[number] + np.arange(len(chosen[number]))
+        if not number:  # the first equation says what is asked: the rows that are in the cells of the first table
+            add(np.zeros(len(own) + 1, dtype=np.intp), np.append(own, first[-1]), 1)
+            signs[0][-1] = -1
+            continue
+        above = chosen[table.parent]
+        add(begins[number] + table.places[chosen[number]], own, 1)
+        add(begins[number] + table.above[above], first[table.parent] + np.arange(len(above)), -1)
     entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
-    matrix = csr_array(entries, shape=(begins[-1] - 1, int(first[-1])))
-    counts = np.concatenate([table.counts[cells] for table, cells in zip(tables, chosen)]).astype(np.float64)
-    objective = -(np.arange(first[-1]) < first[1]).astype(np.float64)
-    proven = -min(float(table.counts[cells].sum()) for table, cells in zip(tables, chosen))
-    program = Program(matrix, np.zeros(begins[-1] - 1), counts)
-    found = _whole_optimum(program, objective, proven, (inf, ALL_NODES, deadline))
-    return Extreme(-found.bound, found.table)
+    equations = csr_array(entries, shape=(begins[-1], int(first[-1]) + 1))
+    counts = [table.counts[cells] for table, cells in zip(tables, chosen)]
+    upper = np.concatenate([*counts, [min(int(of_table.sum()) for of_table in counts)]])
+    right = np.zeros(begins[-1], dtype=np.int64)
+    unknowns = Unknowns(np.zeros_like(upper), upper, equations, right, np.arange(len(upper)) == first[-1])
+    return _extreme(unknowns, int(first[-1]), 1, Effort(deadline=deadline))
 
 
 def _begins(tables: Sequence[LinkedTable]) -> list[int]:
@@ -369,18 +325,12 @@ def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArra
 
 def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> FloatArray:
     """A table with rows, of a row each as far as there are any, in as many of the wanted cells as can be."""
-    # Slow to import, and few need them.
-    from scipy.optimize import LinearConstraint
-    from scipy.sparse import csr_array, eye_array, hstack
+    from scipy.sparse import hstack  # slow to import, and few need it
 
-    number = len(cells)
-    objective = np.concatenate([np.zeros(number), np.where(wanted, -1.0, 0.0)])
-    identity = eye_array(number, format="csr")
-    within = LinearConstraint(hstack([identity, -identity], format="csr"), 0, np.inf)
-    nothing = csr_array((cells.constraints.shape[0], number))
-    marginals = LinearConstraint(hstack([cells.constraints, nothing], format="csr"), cells.counts, cells.counts)
-    most = np.concatenate([np.full(number, np.inf), np.ones(number)])
-    solution = least_within(objective, [within, marginals], RealNumbers(deadline.left), most)
-    if solution.table is None:
+    # The first row of each cell, which alone is wanted, and its others.
+    ends = np.repeat([1.0, np.inf], len(cells))
+    program = Program(hstack([cells.constraints] * 2, format="csr"), cells.counts, np.zeros_like(ends), ends)
+    table = solve(np.concatenate([-wanted.astype(np.float64), np.zeros(len(cells))]), program, deadline.left).table
+    if table is None:
         raise TimeOverError("the time was over before it was known which cells can be occupied")
-    return np.asarray(solution.table[:number], dtype=np.float64)
+    return np.asarray(table.reshape(2, -1).sum(axis=0), dtype=np.float64)

@@ -8,7 +8,7 @@ import atexit
 import os
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -26,7 +26,6 @@ from models.tables.contingency_table import Cells, ContingencyTable, group, pack
 from models.tables.hierarchy import Domain, Margin
 
 if TYPE_CHECKING:
-    from scipy.optimize import LinearConstraint
     from scipy.sparse import csr_array
 
 
@@ -219,42 +218,31 @@ ALL_NODES = 2**31 - 1
 """As many nodes of an integer program as HiGHS can count."""
 
 
-@dataclass(frozen=True)
-class RealNumbers:
-    """Tables of any numbers. seconds: of the program."""
+class Program(NamedTuple):
+    """Numbers with `matrix @ numbers == right`, each from `lower` to `upper`, which can be infinite."""
 
-    seconds: float = inf
-
-
-@dataclass(frozen=True)
-class WholeNumbers:
-    """Tables of whole numbers. seconds, nodes: of the search for the best one."""
-
-    seconds: float = inf
-    nodes: int = ALL_NODES
+    matrix: "csr_array[np.float64]"
+    right: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
 
-Numbers: TypeAlias = RealNumbers | WholeNumbers
+class Solution(NamedTuple):
+    """Result of a program: no objective is less than `bound`.
 
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a program came to. bound: nothing is less. table: the best one found, None where none was, as real numbers.
-
-    is_optimal: whether the solver takes the table for the best.
+    table: the best numbers that were found, None for none. multipliers: of the equations, if it is a linear program.
     """
 
     bound: float
     table: FloatArray | None
-    is_optimal: bool
+    multipliers: FloatArray | None = None
 
 
-UNSOLVED = Solution(-inf, None, is_optimal=False)
-"""Nothing is known."""
+UNSOLVED = Solution(-inf, None)
 
 
 class _Status(Enum):
-    """What scipy says of a program."""
+    """Status codes of scipy."""
 
     OPTIMAL = 0
     LIMIT = 1
@@ -264,78 +252,75 @@ class _Status(Enum):
 
 
 _CELLS_IN_TIME = 500
-"""Cells of an integer program, at most, that HiGHS surely does not take far longer for than it may."""
+"""Most numbers of an integer program that HiGHS surely ends in about the time that it has."""
 
 
-def least(cells: PossibleCells, objective: FloatArray, numbers: Numbers) -> Solution:
-    """The least of a linear function over the consistent tables. objective: shape (cells,).
+def solve(objective: FloatArray, program: Program, seconds: float = inf, nodes: int = 0) -> Solution:
+    """Minimize a linear function over a program. Every program about tables is solved here.
 
-    Raises ContradictionError when the program has no solution, said with presolve and without it.
+    nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if the program has no solution,
+    with presolve and without it.
     """
-    # Slow to import, and few need it.
-    from scipy.optimize import LinearConstraint
-
-    return least_within(objective, [LinearConstraint(cells.constraints, cells.counts, cells.counts)], numbers)
-
-
-def least_within(
-    objective: FloatArray, constraints: "Sequence[LinearConstraint]", numbers: Numbers, most: FloatArray | None = None
-) -> Solution:
-    """The least of a linear function over nonnegative numbers, each at most `most`, within linear constraints.
-
-    Every program about tables is solved here. Raises ContradictionError as `least` does.
-    """
-    if numbers.seconds <= 0:
+    if seconds <= 0:
         return UNSOLVED
-    status, solution = _solved(objective, constraints, numbers, most, presolve=True)
+    solver = _solved_in_whole_numbers if nodes else _solved
+    status, solution = solver(objective, program, seconds, nodes, presolve=True)
     if status in (_Status.INFEASIBLE, _Status.OTHER):
-        again, solution = _solved(objective, constraints, numbers, most, presolve=False)
+        again, solution = solver(objective, program, seconds, nodes, presolve=False)
         if status is again is _Status.INFEASIBLE:
             raise ContradictionError("no table has these marginals")
     return solution
 
 
 def _solved(
-    objective: FloatArray,
-    constraints: "Sequence[LinearConstraint]",
-    numbers: Numbers,
-    most: FloatArray | None,
-    *,
-    presolve: bool,
+    objective: FloatArray, program: Program, seconds: float, _nodes: int, *, presolve: bool
 ) -> tuple[_Status, Solution]:
-    from scipy.optimize import Bounds, milp
+    from scipy.optimize import linprog  # slow to import, and few need it
 
-    is_whole = isinstance(numbers, WholeNumbers)
-    program: dict[str, Any] = {
-        "constraints": constraints,
-        "bounds": Bounds(0, np.inf if most is None else most),
-        "integrality": np.full(len(objective), int(is_whole)),
-        # Without the last, a table within a ten-thousandth of the bound would do.
-        "options": {
-            "time_limit": numbers.seconds,
-            "presolve": presolve,
-            "node_limit": numbers.nodes if isinstance(numbers, WholeNumbers) else ALL_NODES,
-            "mip_rel_gap": 0.0,
-        },
+    settings: dict[str, Any] = {"time_limit": seconds} if seconds < inf else {}
+    minimize: Any = linprog  # its stubs know no sparse matrices
+    answer = minimize(
+        objective,
+        A_eq=program.matrix,
+        b_eq=program.right,
+        bounds=np.stack([program.lower, program.upper], axis=1),
+        method="highs",
+        options={"presolve": presolve, **settings},
+    )
+    status = _Status(answer.status)
+    if status is not _Status.OPTIMAL or answer.x is None:  # a program that was stopped proves nothing that scipy tells
+        return status, UNSOLVED
+    return status, Solution(float(answer.fun), answer.x, answer.eqlin.marginals)
+
+
+def _solved_in_whole_numbers(
+    objective: FloatArray, program: Program, seconds: float, nodes: int, *, presolve: bool
+) -> tuple[_Status, Solution]:
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import, and few need them
+
+    # Numbers near 0 are more exact.
+    right = program.right - program.matrix @ program.lower
+    # Without the last option, a table within a ten-thousandth of the bound would do.
+    options = {"time_limit": seconds, "presolve": presolve, "node_limit": nodes, "mip_rel_gap": 0.0}
+    settings: dict[str, Any] = {
+        "constraints": [LinearConstraint(program.matrix, right, right)],
+        "bounds": Bounds(0, program.upper - program.lower),
+        "integrality": np.ones(len(objective)),
+        "options": options,
     }
     answer: Any
-    if is_whole and numbers.seconds < inf and len(objective) > _CELLS_IN_TIME:
-        answer = milp_until_killed(objective, seconds=numbers.seconds, **program)
+    if seconds < inf and len(objective) > _CELLS_IN_TIME:
+        answer = milp_until_killed(objective, seconds=seconds, **settings)
         if answer is None:
             return _Status.LIMIT, UNSOLVED
     else:
-        answer = milp(objective, **program)
+        answer = milp(objective, **settings)
     status = _Status(answer.status)
     if status not in (_Status.OPTIMAL, _Status.LIMIT):
         return status, UNSOLVED
-    is_optimal = status is _Status.OPTIMAL and answer.x is not None
-    if is_whole:
-        dual = answer.mip_dual_bound
-        bound = float(dual) if dual is not None and np.isfinite(dual) else -inf
-    else:
-        # A linear program that was stopped proves nothing that scipy tells.
-        bound = float(answer.fun) if is_optimal and answer.fun is not None else -inf
-    return status, Solution(bound, answer.x if is_whole or is_optimal else None, is_optimal)
+    dual = answer.mip_dual_bound
+    bound = float(dual + objective @ program.lower) if dual is not None and np.isfinite(dual) else -inf
+    return status, Solution(bound, None if answer.x is None else answer.x + program.lower)
 
 
 UNBOUNDED = 2**60

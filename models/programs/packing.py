@@ -23,7 +23,7 @@ import numpy as np
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import FLOW_LIMIT, LinkedTable, most_in_chain
-from models.programs.consistent_tables import Numbers, RealNumbers, WholeNumbers, least_within, possible_cells
+from models.programs.consistent_tables import Program, possible_cells, solve
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
@@ -136,7 +136,7 @@ class Packing:
         sums = [limits[:, begin:end].sum(axis=1) for begin, end in zip(self.begins, self.begins[1:])]
         return np.asarray(np.min(sums, axis=0), dtype=np.float64)
 
-    def rows(self, limits: FloatArray, enough: int, numbers: WholeNumbers) -> PackedRows:
+    def rows(self, limits: FloatArray, enough: int, seconds: float, nodes: int) -> PackedRows:
         """Bounds of the largest sum, limits of shape (width,): equal, unless the first is `enough` or the second is less,
         or the time or the nodes that a program may take were over.
 
@@ -152,12 +152,11 @@ class Packing:
         best = int(self._put_in(limits[None, :], cells[np.argsort(-fitting[cells], kind="stable")], np.inf)[0])
         most = int(self.most_rows(limits[None, :])[0])
         programs = 0
-        solving: Numbers
-        for solving in (RealNumbers(numbers.seconds), numbers):
+        for search in (0, nodes):
             if best >= enough or most < enough or best == most:
                 break
             programs += 1
-            packed, bound = self._solved(limits, cells, solving)
+            packed, bound = self._solved(limits, cells, seconds, search)
             best, most = max(best, packed), min(most, bound)
         return PackedRows(best, most, programs)
 
@@ -165,20 +164,21 @@ class Packing:
         """Whether the margins are in a chain, and the rows are few enough for a flow."""
         return self.chain is not None and bool(limits.sum() <= FLOW_LIMIT)
 
-    def _solved(self, limits: FloatArray, cells: IndexArray, numbers: Numbers) -> tuple[int, int]:
+    def _solved(self, limits: FloatArray, cells: IndexArray, seconds: float, nodes: int) -> tuple[int, int]:
         """The rows of the whole table that a program finds, 0 for none, and the bound that it proves."""
-        # Slow to import, and few need them.
-        from scipy.optimize import LinearConstraint
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, eye_array, hstack  # slow to import, and few need them
 
         margins = len(self.places)
         at, number = self.places[:, cells].ravel(), np.tile(np.arange(len(cells)), margins)
         within = csr_array((np.ones(len(at)), (at, number)), shape=(self.width, len(cells)))
-        solution = least_within(-np.ones(len(cells)), [LinearConstraint(within, -np.inf, limits)], numbers)
+        room = hstack([within, eye_array(self.width)], format="csr")
+        upper = np.concatenate([np.full(len(cells), np.inf), limits])
+        objective = -(np.arange(len(upper)) < len(cells)).astype(np.float64)
+        solution = solve(objective, Program(room, limits, np.zeros_like(upper), upper), seconds, nodes)
         bound = floor(min(-solution.bound, float(limits.sum())) + _WHOLE)
         if solution.table is None:
             return 0, bound
-        table = np.floor(solution.table + _WHOLE)
+        table = np.floor(solution.table[: len(cells)] + _WHOLE)
         fits = table.min(initial=0) >= 0 and bool((within @ table <= limits).all())
         return int(table.sum()) if fits else 0, bound
 
