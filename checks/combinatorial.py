@@ -33,8 +33,8 @@ from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
-from models.programs.cell_bounds import extreme_count
 from models.programs.consistent_tables import possible_cells
+from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.programs.packing import FitScreen, PackedRows, Packing
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -449,54 +449,47 @@ _NEAREST_PROGRAMS = 50
 
 
 # k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
-#
-# For each nonsensitive cell t the largest count U(t) of a consistent table of whole numbers. A table that a program
-# finds settles every cell on which it puts k rows or more, so most cells need no program of their own.
-
-
-_WHOLE = 1e-6
-"""Bounds as near to a whole number as this are taken for it, as a solver rounds."""
 
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
-    parameters = {"k": k}
     algorithms = (Algorithm.INTEGER_PROGRAMMING,)
     try:
         cells = possible_cells(collection, budget.cells)
     except TooManyCellsError as error:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, algorithms, 0, str(error))
+        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, algorithms, 0, str(error))
     domain = collection.domain
     public = {a: level for a, level in cells.margin.items() if a not in sensitive}
+    places, groups = cells.grouped(public)
+    unknowns = sums_of_cells(cells, groups, len(places))
+
+    def is_below(block: Unknowns) -> BoolArray:
+        """Cells that are proven to have rows in some table, and in none k rows."""
+        return np.asarray(block.attained[1] & (block.upper > 0) & (block.upper < k))
+
+    def open_bounds(block: Unknowns) -> BoolArray:
+        is_open = ~block.attained[1] & (block.seen_high < k) & (block.upper > 0)
+        return np.stack([np.zeros(len(block), dtype=np.bool_), is_open & ~is_below(block).any()])
+
+    effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
+    narrow([unknowns], open_bounds, effort)
+    failing, waiting = np.flatnonzero(is_below(unknowns)), np.flatnonzero(open_bounds(unknowns)[1])
+    solved = budget.programs - effort.programs
+    if not len(failing) and not len(waiting):
+        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, algorithms, solved)
+    verdict, cell = (
+        (Verdict.FAILS, failing[unknowns.upper[failing].argmin()]) if len(failing) else (Verdict.UNDECIDED, waiting[0])
+    )
     margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
-    places, cell_of = cells.grouped(public)
-    open_cells = np.ones(len(places), dtype=bool)
-    undecided: WorstClass | None = None
-    solved = 0
-    while open_cells.any():
-        target = int(np.flatnonzero(open_cells)[0])
-        described = WorstClass(cell=cells.labels(int(places[target]), public), margins=margins)
-        if solved >= budget.programs or budget.deadline.is_over:
-            undecided = undecided or replace(described, count_between=(0, int(collection.cube.total)))
-            break
-        extreme = extreme_count(cells, cell_of == target, 1, budget.seconds, budget.nodes, budget.deadline)
-        solved += 1
-        open_cells[target] = False
-        if extreme.table is None:
-            if extreme.bound >= 1 - _WHOLE:
-                undecided = undecided or replace(described, count_between=(0, int(extreme.bound + _WHOLE)))
-            continue
-        reached = np.bincount(cell_of, extreme.table, minlength=len(places))
-        largest = int(reached[target])
-        if 0 < largest < k:
-            worst = replace(described, count=largest)
-            return Finding("k-combinatorial", Verdict.FAILS, parameters, worst, algorithms, solved)
-        open_cells &= reached < k
-    if undecided is not None:
-        what = "time was over" if budget.deadline.is_over else "budget of programs ended"
-        note = f"the {what} before every cell was decided"
-        return Finding("k-combinatorial", Verdict.UNDECIDED, parameters, undecided, algorithms, solved, note)
-    return Finding("k-combinatorial", Verdict.HOLDS, parameters, None, algorithms, solved)
+    worst = WorstClass(cell=cells.labels(int(places[cell]), public), margins=margins)
+    most = int(unknowns.upper[cell])
+    if verdict is Verdict.FAILS:
+        return Finding("k-combinatorial", verdict, {"k": k}, replace(worst, count=most), algorithms, solved)
+    what = "time was over" if budget.deadline.is_over else "budget of programs ended"
+    note = f"the {what} before every cell was decided"
+    return Finding(
+        "k-combinatorial", verdict, {"k": k}, replace(worst, count_between=(0, most)), algorithms, solved, note
+    )
 
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.

@@ -138,7 +138,7 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
 
     def open_bounds(block: Unknowns) -> BoolArray:
-        is_open = block.asked & (block.upper > 0) & (block.seen_low > _WHOLE) & (block.seen_high < k - _WHOLE)
+        is_open = (block.upper > 0) & (block.seen_low > _WHOLE) & (block.seen_high < k - _WHOLE)
         if np.any(is_open & (block.lower > 0) & (block.upper < k)):
             return np.zeros((2, len(block)), dtype=np.bool_)  # found
         # Upper bounds matter of cells that surely have a row.
@@ -147,7 +147,7 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
         return np.stack([is_open & (block.lower == 0), is_open & (block.lower > 0)])
 
     narrow([unknowns], open_bounds, effort)
-    lower, upper = unknowns.lower[len(cells) :], unknowns.upper[len(cells) :]
+    lower, upper = unknowns.lower, unknowns.upper
     small = np.flatnonzero((lower > 0) & (upper < k))
     if not len(small):
         return None, len(places), not open_bounds(unknowns).any()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
 from math import prod
 from operator import or_
@@ -19,8 +19,8 @@ from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proofs import ProvenBounds
-from models.programs.cell_bounds import CountBounds
-from models.programs.consistent_tables import UNBOUNDED
+from models.programs.consistent_tables import UNBOUNDED, PossibleCells
+from models.programs.extremes import Effort, Ranges, Unknowns, narrow, sums_of_cells
 from models.tables.hierarchy import Domain, Margin
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
@@ -205,8 +205,8 @@ def glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> GluedTable:
 # Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
 #
 # Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the
-# published marginals, which show what the bounds leave open to be possible, and exact bounds of single cells, which
-# take longest.
+# published marginals, which show what the bounds leave open to be possible, and extremes of single cells, which take
+# longest: flows along a junction tree, else programs.
 
 
 _FIRST_SECONDS = 2.0
@@ -214,6 +214,9 @@ _FIRST_SECONDS = 2.0
 
 Rows = Callable[[Mapping[str, int]], CountArray]
 """A table with the published marginals: its rows by the cells of a margin, shape (cells,)."""
+
+IsOpen = Callable[[Ranges], BoolArray]
+"""Whether each bound has to be better known: shape (2, cells), lower and upper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +248,14 @@ class Knowledge:
             FrechetBounds(collection.within(self.domain.mask(finest)), self.source.deadline), is_whole=False
         )
 
-    def bounds(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray, bool]:
-        """Bounds on the counts of all cells of a margin, shape (cells,), and whether all of these are sharp."""
-        result = self.source.of_margin(margin)
-        return result.lower.ravel(), result.upper.ravel(), result.sharp
+    def ranges(self, margin: Mapping[str, int]) -> Ranges:
+        """Bounds on the counts of all cells of a margin; if they are sharp, all counts as attained."""
+        bounds = self.source.of_margin(margin)
+        ranges = Ranges(bounds.lower.ravel().copy(), bounds.upper.ravel().copy())
+        if bounds.sharp:
+            ranges.see(ranges.lower)
+            ranges.see(ranges.upper)
+        return ranges
 
     def tables(self) -> Iterator[Rows]:
         """Some tables with the published marginals: glued along the junction tree, or those that programs have found."""
@@ -257,39 +264,71 @@ class Knowledge:
         if not self.source.found and self.source.possible is not None:
             nothing = np.zeros(len(self.source.possible), dtype=np.bool_)
             self.source.extreme(nothing, 1, _FIRST_SECONDS, self.source.deadline)
-        return iter([self._rows(table) for table in self.source.found])
+        return (partial(self._rows, table) for table in list(self.source.found))
 
     @cached_property
     def _glued(self) -> Callable[[int], GluedTable]:
         return cache(lambda number: glued_table(self.source.trees[0], np.random.default_rng(number)))
 
-    def settled(self, margin: Mapping[str, int], cell: int, seconds: float) -> tuple[CountBounds, Sequence[Rows]]:
-        """Bounds of one cell, sharp if that can be done in time, and tables that were found on the way.
+    def settle(
+        self, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, deadline: Deadline, seconds: float
+    ) -> None:
+        """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows alone."""
+        if not self._has_tree:
+            if seconds and self.source.possible is not None and is_open(ranges).any():
+                self._narrow(self.source.possible, margin, ranges, is_open, Effort(seconds, deadline=deadline))
+            return
+        is_waiting = np.ones(len(ranges), dtype=np.bool_)
+        while not deadline.is_over and (waiting := is_waiting & is_open(ranges).any(axis=0)).any():
+            cell = int(np.argmax(waiting))
+            is_waiting[cell] = False
+            codes = np.unravel_index(cell, [self.domain.hierarchy(a).size(level) for a, level in margin.items()])
+            box = {
+                a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)
+            }
+            asked = self.source.of_box(box)
+            bounds = asked.flow_bounds(min(deadline.left, seconds))
+            if not bounds.sharp and (seconds or not bounds.lower_sharp):
+                bounds = asked.bounds(min(deadline.left, seconds))
+            ranges.bound(0, cell, bounds.lower)
+            ranges.bound(1, cell, -bounds.upper)
+            if bounds.sharp or bounds.lower_sharp:
+                ranges.seen_low[cell] = ranges.lower[cell]
+            if bounds.sharp:
+                ranges.seen_high[cell] = ranges.upper[cell]
 
-        seconds: for programs; 0 for what takes no program, which are flows along a junction tree.
-        """
-        if not self._has_tree and not seconds:
-            return CountBounds(0, self.source.collection.cube.total, sharp=False), ()
-        codes = np.unravel_index(cell, [self.domain.hierarchy(a).size(level) for a, level in margin.items()])
-        box = {a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)}
-        asked = self.source.of_box(box)
-        bounds = asked.flow_bounds(seconds)
-        if not bounds.sharp and (seconds or not bounds.lower_sharp):
-            bounds = asked.bounds(seconds)
-        return bounds, [self._rows(table) for table in list(self.source.found)[-2:]]
+    def _narrow(
+        self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
+    ) -> None:
+        asked = np.flatnonzero(is_open(ranges).any(axis=0))
+        keys = self._keys(cells, margin)
+        groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
+        unknowns = sums_of_cells(cells, groups, len(asked) + 1)
+        np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])
+        np.minimum(unknowns.upper[:-1], ranges.upper[asked], out=unknowns.upper[:-1])
 
-    def _rows(self, table: CountArray) -> Rows:
+        def open_bounds(block: Unknowns) -> BoolArray:
+            ranges.lower[asked], ranges.upper[asked] = block.lower[:-1], block.upper[:-1]
+            if block.table is not None and not any(block.table is table for table in self.source.found):
+                self.source.found.append(block.table)
+                ranges.see(self._rows(block.table, margin))
+            return np.pad(is_open(ranges)[:, asked], ((0, 0), (0, 1))) & ~block.attained
+
+        narrow([unknowns], open_bounds, effort)
+
+    def _keys(self, cells: PossibleCells, margin: Mapping[str, int]) -> IndexArray:
+        """The cell of a margin that each possible cell is in. Attributes that no table shows have one value."""
+        keys: IndexArray = np.zeros(len(cells), dtype=np.intp)
+        for attribute, level in margin.items():
+            keys = keys * self.domain.hierarchy(attribute).size(level)
+            if attribute in cells.margin:
+                keys = keys + cells.coded_cells.column(attribute, level)
+        return keys
+
+    def _rows(self, table: CountArray, margin: Mapping[str, int]) -> CountArray:
         cells = self.source.possible
-
-        def rows(margin: Mapping[str, int]) -> CountArray:
-            keys: IndexArray = np.zeros(len(table), dtype=np.intp)
-            for attribute, level in margin.items():
-                keys = keys * self.domain.hierarchy(attribute).size(level)
-                if cells is not None and attribute in cells.margin:
-                    keys = keys + cells.coded_cells.column(attribute, level)
-            return np.rint(np.bincount(keys, table, self.domain.size(margin))).astype(np.int64)
-
-        return rows
+        keys = np.zeros(len(table), dtype=np.intp) if cells is None else self._keys(cells, margin)
+        return np.rint(np.bincount(keys, table, self.domain.size(margin))).astype(np.int64)
 
 
 def knowledge(bounds: FrechetBounds) -> Knowledge:
@@ -363,27 +402,28 @@ def certain_cells(
     decided by then stays undecided.
     """
     result = CertainCells(0, 0, 0, 0, 0, None)
-    parts = len(views[sensitive][0])
     finest = {attribute: view[:1] for attribute, view in views.items()}
-    unfinished: list[tuple[Knowledge, dict[str, int], _Search]] = []
+    values = knowledge.domain.size(views[sensitive][0])
+    is_open = partial(_is_open, values=values)
+    unfinished: list[tuple[Knowledge, dict[str, int], Ranges]] = []
     for margin in _margins(sensitive, finest):
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
             result = replace(result, unread=result.unread + 1)
             continue
         try:
             known = knowledge.about(margin)
-            search = _searched(known, margin, parts, deadline)
+            ranges = _searched(known, margin, is_open, deadline)
         except TooManyCellsError:
             result = replace(result, unread=result.unread + 1)
             continue
-        if len(search.waiting) and sum(len(other.lower) for *_, other in unfinished) < MOST_CELLS:
-            unfinished.append((known, margin, search))
+        if is_open(ranges).any() and sum(len(other) for *_, other in unfinished) < MOST_CELLS:
+            unfinished.append((known, margin, ranges))
         else:
-            result = _with_margin(result, known, margin, search, k)
+            result = _with_margin(result, known, margin, ranges, values, k)
     # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
-    for place, (known, margin, search) in enumerate(unfinished):
-        _settle(known, margin, search, deadline.share(len(unfinished) - place), _MOST_SECONDS)
-        result = _with_margin(result, known, margin, search, k)
+    for place, (known, margin, ranges) in enumerate(unfinished):
+        known.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
+        result = _with_margin(result, known, margin, ranges, values, k)
     worst = result.worst
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
@@ -408,9 +448,9 @@ def certainly_small(
                 return None
             if knowledge.domain.size(margin) > MOST_CELLS:
                 continue
-            lower, upper, _ = knowledge.about(margin).bounds(margin)
-            if np.any(small := (lower > 0) & (upper < k)):
-                return _smaller(knowledge, margin, np.where(small, upper, 0), None)
+            ranges = knowledge.about(margin).ranges(margin)
+            if np.any(small := (ranges.lower > 0) & (ranges.upper < k)):
+                return _smaller(knowledge, margin, np.where(small, ranges.upper, 0), None)
     return None
 
 
@@ -423,91 +463,51 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
                 yield {name: level for levels in view_choice for name, level in levels.items()}
 
 
-def _with_margin(sums: CertainCells, known: Knowledge, margin: Levels, search: "_Search", k: int) -> CertainCells:
+def _with_margin(
+    sums: CertainCells, known: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
+) -> CertainCells:
     """The numbers with those of one margin more."""
-    lower, upper = search.lower, search.upper
+    lower, upper = ranges.lower, ranges.upper
     determined = (lower == upper) & (lower > 0)
-    undecided = search.is_open() if known.is_whole else lower < upper
-    possible = upper.reshape(-1, search.values) > 0
-    alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, search.values) > 0)
-    first = _smaller(known, margin, np.where(alone.ravel(), lower, 0), None) if alone.any() else None
+    undecided = _is_open(ranges, values).any(axis=0) if known.is_whole else lower < upper
+    possible = upper.reshape(-1, values) > 0
+    alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
     return replace(
         sums,
         determined=sums.determined + int(np.count_nonzero(determined)),
         exists=sums.exists + int(np.count_nonzero(lower)),
         small=sums.small + int(np.count_nonzero(determined & (upper < k))),
-        undecided=sums.undecided + (0 if search.is_sharp and known.is_whole else int(np.count_nonzero(undecided))),
+        undecided=sums.undecided + int(np.count_nonzero(undecided)),
         worst=_smaller(known, margin, np.where(determined, lower, 0), sums.worst),
         one_value=sums.one_value + int(np.count_nonzero(alone)),
-        shared=sums.shared or first,
+        shared=sums.shared or _smaller(known, margin, np.where(alone.ravel(), lower, 0), None),
     )
 
 
-def _searched(known: Knowledge, margin: Levels, parts: int, deadline: Deadline) -> "_Search":
-    """What bounds, tables and flows tell of a margin. parts: its last attributes that are the sensitive one."""
-    search = _Search(*known.bounds(margin), known.domain.size(dict(list(margin.items())[-parts:])))
-    for rows in known.tables() if len(search.waiting) else ():
-        search.see(rows(margin))
-        if not len(search.waiting):
+def _searched(known: Knowledge, margin: Levels, is_open: IsOpen, deadline: Deadline) -> Ranges:
+    """What bounds, tables and flows tell of a margin."""
+    ranges = known.ranges(margin)
+    for rows in known.tables() if is_open(ranges).any() else ():
+        ranges.see(rows(margin))
+        if not is_open(ranges).any():
             break
-    _settle(known, margin, search, deadline, 0.0)
-    return search
+    known.settle(margin, ranges, is_open, deadline, 0.0)
+    return ranges
 
 
-def _settle(known: Knowledge, margin: Levels, search: "_Search", deadline: Deadline, seconds: float) -> None:
-    """Decide what is waiting one by one, as far as there is time."""
-    tried: set[int] = set()
-    while cells := [cell for cell in search.waiting.tolist() if cell not in tried]:
-        for cell in cells:
-            if deadline.is_over:
-                return
-            tried.add(cell)
-            if cell in search.waiting:
-                search.learn(cell, *known.settled(margin, cell, min(deadline.left, seconds)), margin)
+def _is_open(ranges: Ranges, values: int) -> BoolArray:
+    """Whether each bound is of a cell that may have a row for certain, or be determined, beyond what is proven; or that,
+    in a class that has a row for certain, may be empty for certain, unless two of its values are seen to be possible.
 
-
-class _Search:
-    """Cells of a margin of which it is looked for what is certain, until none is waiting.
-
-    lower, upper: proven bounds. is_sharp: whether all of them are. values: of the sensitive attribute, the cells of a class
-    one after another. least, most: of the counts seen to be possible, the bounds turned round where none was.
+    Shape (2, cells). values: of the sensitive attribute, the cells of a class one after another.
     """
-
-    def __init__(self, lower: CountArray, upper: CountArray, is_sharp: bool, values: int) -> None:
-        self.lower, self.upper, self.is_sharp, self.values = lower.copy(), upper.copy(), is_sharp, values
-        self.least, self.most = upper.copy(), lower.copy()
-        self._settled: BoolArray = np.full(len(lower), is_sharp)
-
-    @property
-    def waiting(self) -> IndexArray:
-        """Cells that are open and not settled yet."""
-        return np.flatnonzero(self.is_open() & ~self._settled)
-
-    def is_open(self) -> BoolArray:
-        """Cells that may have a row for certain, or be determined, beyond what is proven; or of a class that has a row for
-        certain cells that may be empty for certain, unless two of its values are seen to be possible.
-        """
-        may_exist = (self.lower == 0) & (self.least > 0)
-        may_be_determined = (self.lower > 0) & (self.least >= self.most)
-        exists, seen = ((ends.reshape(-1, self.values) > 0).sum(axis=1) for ends in (self.lower, self.most))
-        may_be_empty = (self.most == 0) & np.repeat((exists > 0) & (seen < 2), self.values)
-        return np.asarray((self.lower < self.upper) & (may_exist | may_be_determined | may_be_empty))
-
-    def see(self, rows: CountArray) -> None:
-        """Learn that these counts are possible."""
-        self.least, self.most = np.minimum(self.least, rows), np.maximum(self.most, rows)
-
-    def learn(self, cell: int, bounds: CountBounds, tables: Sequence[Rows], margin: Levels) -> None:
-        """Learn what one cell was settled to, and the tables that were found."""
-        self.lower[cell] = max(self.lower[cell], bounds.lower)
-        self.upper[cell] = min(self.upper[cell], bounds.upper)
-        if bounds.lower_sharp:
-            self.least[cell] = bounds.lower
-        if bounds.sharp:
-            self.least[cell], self.most[cell] = bounds.lower, bounds.upper
-            self._settled[cell] = True
-        for rows in tables:
-            self.see(rows(margin))
+    most = np.maximum(ranges.seen_high, ranges.lower)
+    may_exist = (ranges.lower == 0) & (ranges.seen_low > 0)
+    may_be_determined = (ranges.lower > 0) & (ranges.seen_low >= most)
+    exists, seen = ((ends.reshape(-1, values) > 0).sum(axis=1) for ends in (ranges.lower, most))
+    may_be_empty = (most == 0) & np.repeat((exists > 0) & (seen < 2), values)
+    sides = np.stack([may_exist | may_be_determined, may_be_determined | may_be_empty])
+    return np.asarray((ranges.lower < ranges.upper) & sides)
 
 
 def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:
@@ -536,23 +536,29 @@ def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, d
     tables = [rows(margin) for rows in knowledge.tables()]
     if not tables:
         try:
-            lower, upper, _ = knowledge.bounds(margin)
+            ranges = knowledge.ranges(margin)
         except TooManyCellsError:
             return determined
-        return np.where((lower == upper) & (lower > 0), lower, 0)
-    rows = tables[0]
-    is_same = np.logical_and.reduce([rows == others for others in tables])
-    candidates = np.flatnonzero(is_same & (rows > 0) & (rows < (np.inf if worst is None else worst.rows)))
-    candidates = candidates[np.argsort(rows[candidates], kind="stable")]
-    while len(candidates) and not deadline.is_over:
-        cell, candidates = int(candidates[0]), candidates[1:]
-        bounds, more = knowledge.settled(margin, cell, min(deadline.left, _MOST_SECONDS))
-        if bounds.lower == bounds.upper:
-            determined[cell] = bounds.lower
+        return np.where(ranges.lower == ranges.upper, ranges.lower, 0)
+    ranges = Ranges(determined.copy(), np.full_like(determined, knowledge.source.collection.cube.total))
+    for rows in tables:
+        ranges.see(rows)
+    candidates = np.flatnonzero((tables[0] > 0) & (tables[0] < (np.inf if worst is None else worst.rows)))
+    for cell in candidates[np.argsort(tables[0][candidates], kind="stable")].tolist():
+        if deadline.is_over:
             break
-        for others in more:
-            candidates = candidates[others(margin)[candidates] == rows[candidates]]
+        if ranges.seen_low[cell] == ranges.seen_high[cell]:
+            asked: BoolArray = np.arange(len(determined)) == cell
+            knowledge.settle(margin, ranges, partial(_undetermined, asked), deadline, _MOST_SECONDS)
+            if ranges.lower[cell] == ranges.upper[cell]:
+                determined[cell] = ranges.lower[cell]
+                break
     return determined
+
+
+def _undetermined(asked: BoolArray, ranges: Ranges) -> BoolArray:
+    is_open = asked & (ranges.lower < ranges.upper) & (ranges.seen_low >= ranges.seen_high)
+    return np.stack([is_open, is_open])
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,11 +118,6 @@ class FrechetBounds:
         except TooManyCellsError:
             return None
 
-    @cached_property
-    def propagated(self) -> tuple[CountArray, CountArray]:
-        """Bounds on the count of each possible cell that follow from one published count after the other."""
-        return (np.zeros(0, np.int64),) * 2 if self.possible is None else self.possible.propagated()
-
     def extreme(self, inside: BoolArray, direction: int, seconds: float, deadline: Deadline) -> Extreme:
         """`extreme_count` of some possible cells, of which there must be few enough; keeps tables that it finds."""
         cells = self.possible
@@ -290,7 +285,7 @@ class Box:
         lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._counted(mask, margin)))
         _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._counted(mask, margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
-            cells, (least, most) = self.source.possible.coded_cells, self.source.propagated
+            cells, (least, most) = self.source.possible.coded_cells, self.source.possible.propagated
             lower = np.maximum(lower, certain._summed(cells, least, margin))
             upper = np.minimum(upper, self._summed(cells, most, margin))
         return self._refined(margin, levels, lower, upper)

@@ -149,18 +149,17 @@ def extreme_count(
     Raises ContradictionError when no table of nonnegative whole numbers is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
-    found = _extreme(unknowns, len(cells), direction, Effort(seconds, nodes, deadline=deadline))
-    return found if found.table is None else found._replace(table=found.table[: len(cells)])
+    return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))
 
 
-def _extreme(unknowns: Unknowns, place: int, direction: int, effort: Effort) -> Extreme:
-    """The largest or least value of one of some unknowns."""
+def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
+    """The largest or least value of the first of some counts."""
     side = int(direction > 0)
-    one = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns) + place
-    narrow([unknowns], lambda block: one & ~block.attained, effort)
-    bound = int((unknowns.lower, unknowns.upper)[side][place])
-    table = unknowns.table if unknowns.attained[side, place] else None
-    return Extreme(bound, table if table is not None and table[place] == bound else None)
+    first = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns)
+    narrow([unknowns], lambda block: first & ~block.attained, effort)
+    bound = int((unknowns.lower, unknowns.upper)[side][0])
+    is_attained = unknowns.table is not None and (unknowns.sums @ unknowns.table)[0] == bound
+    return Extreme(bound, unknowns.table if is_attained else None)
 
 
 # Junction trees: the rows that meet a condition in every table of a tree of tables that agree on their separators.
@@ -250,28 +249,19 @@ def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], dea
     first = np.cumsum([0, *map(len, chosen)])
     begins = _begins(tables)
     rows, columns, signs = [], [], []
-
-    def add(row: IndexArray, column: IndexArray, sign: int) -> None:
-        rows.append(row)
-        columns.append(column)
-        signs.append(np.full(len(row), sign))
-
-    for number, table in enumerate(tables):
-        own = first[number] + np.arange(len(chosen[number]))
-        if not number:  # the first equation says what is asked: the rows that are in the cells of the first table
-            add(np.zeros(len(own) + 1, dtype=np.intp), np.append(own, first[-1]), 1)
-            signs[0][-1] = -1
-            continue
+    for number, table in enumerate(tables[1:], 1):
         above = chosen[table.parent]
-        add(begins[number] + table.places[chosen[number]], own, 1)
-        add(begins[number] + table.above[above], first[table.parent] + np.arange(len(above)), -1)
+        rows += [begins[number] - 1 + table.places[chosen[number]], begins[number] - 1 + table.above[above]]
+        columns += [first[number] + np.arange(len(chosen[number])), first[table.parent] + np.arange(len(above))]
+        signs += [np.ones(len(chosen[number]), dtype=np.int64), -np.ones(len(above), dtype=np.int64)]
     entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
-    equations = csr_array(entries, shape=(begins[-1], int(first[-1]) + 1))
+    equations = csr_array(entries, shape=(begins[-1] - 1, int(first[-1])))
     counts = [table.counts[cells] for table, cells in zip(tables, chosen)]
-    upper = np.concatenate([*counts, [min(int(of_table.sum()) for of_table in counts)]])
-    right = np.zeros(begins[-1], dtype=np.int64)
-    unknowns = Unknowns(np.zeros_like(upper), upper, equations, right, np.arange(len(upper)) == first[-1])
-    return _extreme(unknowns, int(first[-1]), 1, Effort(deadline=deadline))
+    most = np.array([min(int(of_table.sum()) for of_table in counts)])
+    upper, right = np.concatenate(counts), np.zeros(begins[-1] - 1, dtype=np.int64)
+    asked = csr_array((np.arange(first[-1]) < first[1])[None].astype(np.int64))
+    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, asked, (np.zeros_like(upper), upper))
+    return _extreme(unknowns, 1, Effort(deadline=deadline))
 
 
 def _begins(tables: Sequence[LinkedTable]) -> list[int]:

@@ -152,6 +152,7 @@ class PossibleCells:
         """Number of cells."""
         return self.constraints.shape[1]
 
+    @cached_property
     def propagated(self) -> tuple[CountArray, CountArray]:
         """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
         size, counted = len(self), self.constraints.shape[0]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from sys import maxsize
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
 from models.programs.consistent_tables import ALL_NODES, UNBOUNDED, Equations, PossibleCells, Program, solve
-
-if TYPE_CHECKING:
-    pass
 
 _WHOLE = 1e-6
 """Distance within which a program's number is taken for a whole one; whether it fits is then checked in whole numbers."""
@@ -92,16 +88,19 @@ class Ranges:
 
 @dataclass(eq=False)
 class Unknowns(Ranges):
-    """Whole numbers of which `equations @ numbers` is `right`, with their bounds.
+    """Counts that are sums of whole numbers of which `equations @ numbers` is `right`, or these numbers themselves.
 
-    asked: whether all bounds of a number are wanted. is_whole: whether integer programs are solved; without them a table
-    of any numbers counts as met. tried: 1 for a bound that a linear program was asked about, 2 if nothing more is tried;
-    shape (2, numbers). table: the last one.
+    asked: whether all bounds of a count are wanted. sums: shape (counts, numbers), None for the numbers themselves; ends:
+    the bounds of the numbers then. is_whole: whether integer programs are solved; without them a table of any numbers
+    counts as met. tried: 1 for a bound that a linear program was asked about, 2 if nothing more is tried; shape (2, counts).
+    table: the numbers of the last table of whole numbers.
     """
 
     equations: Equations
     right: CountArray
     asked: BoolArray
+    sums: Equations = None
+    ends: tuple[CountArray, CountArray] | None = None
     is_whole: bool = True
     tried: IndexArray = field(init=False)
     table: CountArray | None = field(init=False, default=None)
@@ -110,23 +109,30 @@ class Unknowns(Ranges):
         super().__post_init__()
         self.tried = np.zeros((2, len(self)), dtype=np.intp)
 
+    @property
+    def number_ends(self) -> tuple[CountArray, CountArray]:
+        """Bounds of the numbers."""
+        return (self.lower, self.upper) if self.ends is None else self.ends
+
     def take(self, table: FloatArray) -> None:
         """Take note of a table that a program found, if it has whole numbers and fits, or need not be whole."""
-        counts = np.rint(table).astype(np.int64)
-        is_inside = np.abs(table - counts).max(initial=0.0) <= _WHOLE and bool(
-            ((counts >= self.lower) & (counts <= self.upper)).all()
-        )
-        if is_inside and np.array_equal(self.equations @ counts, self.right):
-            self.table = counts
+        numbers = np.rint(table).astype(np.int64)
+        lower, upper = self.number_ends
+        is_near = np.abs(table - numbers).max(initial=0.0) <= _WHOLE
+        if (
+            is_near
+            and ((numbers >= lower) & (numbers <= upper)).all()
+            and np.array_equal(self.equations @ numbers, self.right)
+        ):
+            self.table = numbers
+            counts = numbers if self.sums is None else self.sums @ numbers
             self.see(np.where((self.upper >= UNBOUNDED) & (counts >= _HUGE // 2), UNBOUNDED, counts))
         elif not self.is_whole:
-            self.see(table)
+            self.see(table if self.sums is None else self.sums @ table)
 
-    def objective(self, side: int, place: int) -> CountArray:
-        """The number at a place, or its negative for the upper side: shape (numbers,)."""
-        objective = np.zeros(len(self), dtype=np.int64)
-        objective[place] = -1 if side else 1
-        return objective
+    def objective(self, weights: CountArray) -> CountArray:
+        """Weights of the numbers that weigh the counts so. weights: shape (counts,)."""
+        return weights if self.sums is None else np.asarray(self.sums.T @ weights)
 
 
 IsOpen = Callable[[Unknowns], BoolArray]
@@ -150,7 +156,10 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
             break
         side = 1 - number % 2 if any(some[1 - number % 2].any() for some in waiting) else number % 2
         weights = [rng.integers(1, 4, len(block)) if number > 1 else 1 for block in blocks]
-        objectives = [(-weight if side else weight) * some[side] for weight, some in zip(weights, waiting)]
+        objectives = [
+            block.objective((-weight if side else weight) * some[side])
+            for block, weight, some in zip(blocks, weights, waiting)
+        ]
         if _solved_together(blocks, matrix, objectives, effort) is None:
             break
         waiting = [is_open(block) for block in blocks]
@@ -159,17 +168,18 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
         chosen = [_first(is_open(block) & (block.tried == 0)) for block in blocks]
         if not any(chosen):
             break
-        objectives = [block.objective(*choice or (0, 0)) * bool(choice) for block, choice in zip(blocks, chosen)]
+        objectives = [block.objective(_one(len(block), choice)) for block, choice in zip(blocks, chosen)]
         proven = _solved_together(blocks, matrix, objectives, effort)
         for number, (block, choice) in enumerate(zip(blocks, chosen)):
             if choice:
                 block.tried[choice] = 1 if proven is not None or block.is_whole else 2
                 if proven is not None:
                     block.bound(*choice, proven[number])
+                if block.table is None and not (block.tried == 2).any():  # any table of whole numbers tells much
+                    _try_in_whole_numbers(block, is_open, effort)
     for block in blocks:
-        while not effort.is_over and block.is_whole and (choice := _first(is_open(block) & (block.tried == 1))):
-            block.tried[choice] = 2
-            _solve_in_whole_numbers(block, *choice, effort)
+        while _try_in_whole_numbers(block, is_open, effort):
+            pass
 
 
 def _count(waiting: Sequence[BoolArray]) -> int:
@@ -181,6 +191,14 @@ def _first(waiting: BoolArray) -> tuple[int, int] | None:
     return divmod(int(np.argmax(waiting)), waiting.shape[1]) if waiting.any() else None
 
 
+def _one(size: int, choice: tuple[int, int] | None) -> CountArray:
+    """The count of a choice, or its negative for the upper side: shape (size,); zeros for none."""
+    weights = np.zeros(size, dtype=np.int64)
+    if choice is not None:
+        weights[choice[1]] = -1 if choice[0] else 1
+    return weights
+
+
 def _solved_together(
     blocks: Sequence[Unknowns], matrix: Equations, objectives: Sequence[CountArray], effort: Effort
 ) -> list[int] | None:
@@ -188,8 +206,7 @@ def _solved_together(
 
     One linear program takes all, since their optima are independent of each other.
     """
-    lower = np.concatenate([block.lower for block in blocks]).astype(np.float64)
-    upper = np.concatenate([block.upper for block in blocks]).astype(np.float64)
+    lower, upper = (np.concatenate(ends).astype(np.float64) for ends in zip(*(block.number_ends for block in blocks)))
     # Without any end, one block could make the program of all unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
     right = np.concatenate([block.right for block in blocks])
@@ -197,31 +214,33 @@ def _solved_together(
     solution = solve(np.concatenate(objectives).astype(np.float64), program, effort.spend())
     if solution.table is None or solution.multipliers is None:
         return None
-    tables = np.split(solution.table, np.cumsum([len(block) for block in blocks])[:-1])
+    tables = np.split(solution.table, np.cumsum([block.equations.shape[1] for block in blocks])[:-1])
     multipliers = np.split(solution.multipliers, np.cumsum([len(block.right) for block in blocks])[:-1])
     proven = []
     for block, objective, table, duals in zip(blocks, objectives, tables, multipliers):
         block.take(table)
         reduced, rounded = reduced_objective(objective, block.equations, duals)
         known = int((rounded * block.right).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
-        proven.append(-(-(proven_sum(reduced, block.lower, block.upper) + known) // MULTIPLE))
+        proven.append(-(-(proven_sum(reduced, *block.number_ends) + known) // MULTIPLE))
     return proven
 
 
-def _solve_in_whole_numbers(block: Unknowns, side: int, place: int, effort: Effort) -> None:
-    upper = np.where(block.upper >= UNBOUNDED, np.inf, block.upper.astype(np.float64))
-    matrix, right = block.equations.astype(np.float64), block.right.astype(np.float64)
-    program = Program(matrix, right, block.lower.astype(np.float64), upper)
-    solution = solve(
-        block.objective(side, place).astype(np.float64),
-        program,
-        min(effort.spend(), effort.whole_seconds),
-        effort.nodes,
-    )
+def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> bool:
+    """Solve the integer program of the next open bound that a linear one did not decide; False if there is none."""
+    choice = _first(is_open(block) & (block.tried == 1)) if block.is_whole and not effort.is_over else None
+    if choice is None:
+        return False
+    block.tried[choice] = 2
+    lower, upper = (end.astype(np.float64) for end in block.number_ends)
+    upper[upper >= UNBOUNDED] = np.inf
+    program = Program(block.equations.astype(np.float64), block.right.astype(np.float64), lower, upper)
+    objective = block.objective(_one(len(block), choice)).astype(np.float64)
+    solution = solve(objective, program, min(effort.spend(), effort.whole_seconds), effort.nodes)
     if solution.table is not None:
         block.take(solution.table)
     if np.isfinite(solution.bound):
-        block.bound(side, place, int(np.ceil(solution.bound - _WHOLE)))
+        block.bound(*choice, int(np.ceil(solution.bound - _WHOLE)))
+    return True
 
 
 # Certificates: bounds that follow from multiples of equations, in whole numbers, whatever a solver has rounded.
@@ -248,30 +267,24 @@ def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int
     return int(np.where(reduced >= 0, reduced * lower, reduced * np.minimum(upper, UNBOUNDED >> 16)).sum(dtype=object))
 
 
-# Sums of possible cells: unknowns beside the cells themselves.
-
-
 def sums_of_cells(cells: PossibleCells, groups: IndexArray, number: int, *, is_whole: bool = True) -> Unknowns:
-    """The cells, then so many sums of cells, which are asked. groups: the sum that each cell is part of, shape (cells,).
+    """Sums of possible cells, all asked. groups: the sum that each cell is part of, shape (cells,).
 
-    The sums begin with the bounds that propagation and each marginal by itself prove.
+    They begin with the bounds that propagation and each marginal by itself prove.
     """
-    from scipy.sparse import block_array, csr_array, eye_array  # slow to import, and few need them
+    from scipy.sparse import csr_array  # slow to import, and few need it
 
-    lower, upper = cells.propagated()
-    least, most = (np.bincount(groups, end, number).astype(np.int64) for end in (lower, upper))
+    ends = cells.propagated
+    least, most = (np.bincount(groups, end, number).astype(np.int64) for end in ends)
     for rows in (
         cells.constraints.tocsc().indices.reshape(len(cells), -1).T
     ):  # each table has every cell in one of its own
-        own, sums = np.divmod(np.unique(rows * np.int64(number) + groups), number)
+        own, places = np.divmod(np.unique(rows * np.int64(number) + groups), number)
         counts = cells.counts[own]
         is_alone = np.bincount(own)[own] == 1
-        most = np.minimum(most, np.bincount(sums, counts, number).astype(np.int64))
-        least = np.maximum(least, np.bincount(sums, counts * is_alone, number).astype(np.int64))
-    added: csr_array[np.float64] = csr_array(
-        (np.ones(len(cells)), (groups, np.arange(len(cells)))), shape=(number, len(cells))
-    )
-    equations = block_array([[cells.constraints, None], [added, -eye_array(number)]], format="csr").astype(np.int64)
-    right = np.concatenate([cells.counts, np.zeros(number)]).astype(np.int64)
-    ends = np.concatenate([lower, least]), np.concatenate([upper, most])
-    return Unknowns(*ends, equations, right, np.arange(len(cells) + number) >= len(cells), is_whole)
+        most = np.minimum(most, np.bincount(places, counts, number).astype(np.int64))
+        least = np.maximum(least, np.bincount(places, counts * is_alone, number).astype(np.int64))
+    ones = np.ones(len(cells), dtype=np.int64)
+    sums = csr_array((ones, (groups, np.arange(len(cells)))), shape=(number, len(cells)))
+    equations, right = cells.constraints.astype(np.int64), cells.counts.astype(np.int64)
+    return Unknowns(least, most, equations, right, np.ones(number, dtype=np.bool_), sums, ends, is_whole)
