@@ -93,15 +93,10 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: FactCriteri
         (FactKind.EXISTS, exists),
     ):
         cells = np.flatnonzero(chosen)
-        order = np.lexsort((cells, low[cells], high[cells]))
-        facts += [_fact(linked, bounds, kind, int(cell)) for cell in cells[order]]
+        for cell in cells[np.lexsort((cells, low[cells], high[cells]))].tolist():
+            published = int(linked.lower[cell]), int(linked.upper[cell])
+            facts.append(Fact(kind, cell, published, (int(low[cell]), int(high[cell])), bool(is_published[cell])))
     return facts
-
-
-def _fact(linked: LinkedTables, bounds: ProvenBounds, kind: FactKind, cell: int) -> Fact:
-    published = int(linked.lower[cell]), int(linked.upper[cell])
-    proven = int(bounds.lower[cell]), int(bounds.upper[cell])
-    return Fact(kind, cell, published, proven, bool(linked.is_published[cell]))
 
 
 def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
@@ -275,8 +270,12 @@ class Knowledge:
     ) -> None:
         """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows alone."""
         if not self._has_tree:
-            if seconds and self.source.possible is not None and is_open(ranges).any():
-                self._narrow(self.source.possible, margin, ranges, is_open, Effort(seconds, deadline=deadline))
+            cells = self.source.possible
+            before: BoolArray = np.zeros((2, len(ranges)), dtype=np.bool_)
+            # What is learnt of some cells can open others.
+            while seconds and cells is not None and not np.array_equal(before, waiting := is_open(ranges)):
+                self._narrow(cells, margin, ranges, is_open, Effort(seconds, deadline=deadline))
+                before = waiting
             return
         is_waiting = np.ones(len(ranges), dtype=np.bool_)
         while not deadline.is_over and (waiting := is_waiting & is_open(ranges).any(axis=0)).any():

@@ -491,7 +491,7 @@ def test_integer_programs_end_with_the_deadline() -> None:
     over = KCombinatorial(1).check(Question(collection, ["s"], FULL.until(looks(0))))
     assert over.verdict is Verdict.UNDECIDED
     assert "time" in over.note
-    assert over.worst_class.count_between == (0, 300)
+    assert over.worst_class.count_between == (0, 5), "what a table shows needs no program"
 
 
 @pytest.mark.parametrize("text", ["functional:1/2,6", "recursive:4,6", "entropy:5"])
