@@ -206,6 +206,11 @@ class GeneralizedCells:
         return int(self.counts.sum())
 
     @cached_property
+    def levels(self) -> IndexArray:
+        """The level of each value: shape (cells, attributes)."""
+        return np.stack([t.levels[column] for t, column in zip(self.taxonomies, self.nodes.T)], axis=1)
+
+    @cached_property
     def leaf_counts(self) -> CountArray:
         """How many base values each value covers: shape (cells, attributes)."""
         return _leaf_counts(self.taxonomies, self.nodes)
@@ -222,10 +227,10 @@ class GeneralizedCells:
     def _recodings(self) -> Iterator[Cells]:
         """For each combination of levels that occurs the probability of each base cell under its cells."""
         density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
-        columns = [taxonomy.levels[nodes] for taxonomy, nodes in zip(self.taxonomies, self.nodes.T)]
-        first, number = group(*pack(columns, [h.height + 1 for h in self.domain.hierarchies], len(self)))
+        heights = [hierarchy.height + 1 for hierarchy in self.domain.hierarchies]
+        first, number = group(*pack(list(self.levels.T), heights, len(self)))
         parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
-        for levels, cells in zip(np.stack(columns, axis=1)[first].tolist(), parts):
+        for levels, cells in zip(self.levels[first].tolist(), parts):
             nodes = zip(self.taxonomies, levels, self.nodes[cells].T)
             codes = tuple(column - taxonomy.offsets[level] for taxonomy, level, column in nodes)
             yield Cells(self.domain, dict(zip(self.domain.attributes, levels)), codes, density[cells])
