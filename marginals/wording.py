@@ -1430,10 +1430,8 @@ def refusal_lines(told: "Refusals", in_words: Callable[[str, int], str], has_tru
     if told.unnamed:
         yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
     if told.margins_not_examined:
-        yield (
-            f"not examined: what is certain in {told.margins_not_examined:,} more {'margin' if told.margins_not_examined == 1 else 'margins'} "
-            "of what is missing"
-        )
+        more = number_of(told.margins_not_examined, "more margin")
+        yield f"not examined: what is certain in {more} of what is missing"
     several = "" if told.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:

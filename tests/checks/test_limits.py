@@ -38,7 +38,10 @@ AGAIN = {
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
-    "checks/test_register::test_a_fit_decides_as_one_without_end": {"models.inference.class_shares _ROUNDS": 1},
+    "checks/test_register::test_a_fit_decides_as_one_without_end": {
+        "models.inference.class_shares _ROUNDS": 1,
+        "models.inference.class_shares _SCALINGS": 1,
+    },
     "checks/test_register::test_what_is_said_is_what_all_worlds_say": {
         "checks.register _BLOCK": 1,
         "models.inference.class_shares LISTED": 1,
