@@ -13,9 +13,10 @@ adding.
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Collection as AnyCollection
 from dataclasses import replace
-from functools import wraps
+from functools import reduce, wraps
 from heapq import heappop, heappush
 from itertools import combinations, takewhile
+from operator import or_
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
@@ -90,6 +91,7 @@ class Climb:
         self.evaluated = 0
         self.gained = 0.0
         self._refused: list[RefusedMove] = []
+        self._removable: dict[RemoveVertex | RemoveEdge, Change | None] = {}
 
     def gain(self, move: Move, change: Change) -> float:
         """By how many nats a move is for the better, wanted analyses counted."""
@@ -114,6 +116,8 @@ class Climb:
         """Make a move, with a step of the trace."""
         before = self.position
         self.position = before.after(move, change, before.wanted_after(move))
+        changed = reduce(or_, before.cliques ^ self.position.cliques, 0)
+        self._removable = {one: known for one, known in self._removable.items() if _parted(one) & ~changed}
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -133,8 +137,13 @@ class Climb:
         return self._best_first(changes)
 
     def _allowed_removals(self) -> list[tuple[Move, Change]]:
-        moves = [move for move in _removals(self.position) if move.is_allowed(self.position.graph)]
-        return [(move, self.position.change(move)) for move in moves if self.problem.may_part(_parted(move))]
+        """A removal is judged again only where a move since has changed a clique that holds all its vertices."""
+        moves = list(_removals(self.position))
+        for move in moves:
+            if move not in self._removable:
+                may_go = move.is_allowed(self.position.graph) and self.problem.may_part(_parted(move))
+                self._removable[move] = self.position.change(move) if may_go else None
+        return [(move, change) for move in moves if (change := self._removable[move])]
 
     def _best_first(self, changes: Iterable[tuple[Move, Change]]) -> list[tuple[float, Move, Change]]:
         valued = ((self.gain(move, change), move, change) for move, change in changes)
@@ -361,7 +370,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
         _, move, change = chosen or removals[0]
         climb.take(move, change)
     if not allowed:
-        climb.position, climb.steps = start, []
+        evaluated, climb = climb.evaluated, Climb(problem, start, stop)
+        climb.evaluated = evaluated
     climb.settle()
     return result_of("backward", problem, climb.position, climb.evaluated, climb.steps)
 
