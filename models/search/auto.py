@@ -7,6 +7,7 @@ from the problem, not from a clock, so a search that is not stopped ends the sam
 
 from dataclasses import replace
 from functools import partial, reduce
+from math import inf
 
 from models.errors import NothingAllowedError
 from models.graphs.junction_tree import Collection
@@ -32,15 +33,21 @@ def auto(problem: Problem, stop: Stop) -> SearchResult:
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(_by_tests(problem, stop), strategy="auto")
     looks = _WORK // size if (size := lattice_size(problem)) <= LARGEST_LATTICE else 0
-    begun = _where_allowed(by_divergence(from_both), problem, stop)
-    best = begun and proven_or_better(begun, problem, stop, looks) if looks else None
-    if best is None or not best.optimal:
-        best = _where_allowed(local, problem, stop)
+    best = _where_allowed(by_divergence(from_both), problem, stop) if looks else None
+    if best is not None:
+        best = proven_or_better(best, problem, stop, looks)
+    if best is None or not (best.optimal or stop()):
+        ends = [end for end in (best, _where_allowed(local, problem, stop)) if end is not None]
+        best = min(ends, key=_value, default=None)
     if best is None:
-        return replace(exact(problem, stop), strategy="auto")
-    if looks and not best.optimal:
+        best = exact(problem, stop)
+    elif looks and not (best.optimal or stop()):
         best = proven_or_better(best, problem, stop, looks)
     return replace(best, strategy="auto")
+
+
+def _value(result: SearchResult) -> float:
+    return inf if result.value is None else result.value
 
 
 def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
