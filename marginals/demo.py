@@ -386,7 +386,7 @@ table = "auto"               # the most informative such table, if the release i
 [search]
 objective = "corrected"      # tables are chosen for what they tell beyond chance; "corrected:1": twice as careful;
                              # "kl": chance counts too
-strategy = "auto"            # several searches in turn, until none makes the release better
+strategy = "auto"            # local search, in small tables with a proof that nothing is better
                              # "local": takes columns out and puts them in again, many times
                              # "forward": adds step by step what gains most
                              # "both": then also takes steps back where others then gain more

@@ -20,7 +20,10 @@ from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
 
 _WORK = 200_000
-"""Extensions of collections that exact search may look at before local search, and as many again after it."""
+"""Extensions of collections that exact search may look at before local search, and at least after it."""
+
+_SHARE = 200
+"""Extensions for each collection that was looked at before, that exact search may look at in the end."""
 
 
 def auto(problem: Problem, stop: Stop) -> SearchResult:
@@ -42,7 +45,7 @@ def auto(problem: Problem, stop: Stop) -> SearchResult:
     if best is None:
         best = exact(problem, stop)
     elif looks and not (best.optimal or stop()):
-        best = proven_or_better(best, problem, stop, looks)
+        best = proven_or_better(best, problem, stop, max(_WORK, _SHARE * best.evaluated) // size)
     return replace(best, strategy="auto")
 
 
