@@ -73,7 +73,7 @@ def test_a_program_with_a_known_solution_is_never_called_infeasible(
 
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=8).filter(any), st.integers(0, 255))
-def test_extremes_are_those_of_all_tables_and_without_time_those_of_each_marginal(
+def test_extremes_are_those_of_all_tables_and_without_time_within_those_of_each_marginal(
     counts: list[int], chosen: int
 ) -> None:
     """What was not solved is not infeasible either."""
@@ -89,7 +89,7 @@ def test_extremes_are_those_of_all_tables_and_without_time_those_of_each_margina
     assert (fewest, most) == (sums.min(), sums.max())
     if inside.sum() == 1:
         own = [int(table.counts_in(cells.coded_cells)[inside][0]) for table in cells.tables]
-        assert highest.bound == min(own)
+        assert highest.bound <= min(own)
     assert highest.table is None
     assert lowest.table is None
 
