@@ -24,9 +24,9 @@ from checks.classes import k_link, nonsensitive_part
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
 from checks.maxent.sensitive_tree import (
+    ClassSource,
     FittingClasses,
     SensitiveTree,
-    class_source,
     fitting_positions,
 )
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -394,7 +394,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
     if len(group.attributes) > 1:
         return GroupTree.of(collection.cube, group)
     (attribute,) = group.attributes
-    return SensitiveTree.of(collection.junction_tree, attribute, class_source(collection.cube.table, attribute))
+    return SensitiveTree.of(collection.junction_tree, attribute, ClassSource(collection.cube.table, attribute))
 
 
 def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:

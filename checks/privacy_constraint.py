@@ -14,7 +14,7 @@ from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, se
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import Projected
 from checks.finding import SEARCHING, Verdict
-from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
@@ -41,7 +41,7 @@ class PrivacyConstraint(PruningConstraint):
         self._cube, self._requirements = cube, requirements
         self._max_sensitive_margins = max_sensitive_margins
         self._classes: dict[str, Callable[[Mask], EquivalenceClasses]] = {
-            attribute: class_source(cube.table, attribute) for attribute in requirements.sensitive
+            attribute: ClassSource(cube.table, attribute) for attribute in requirements.sensitive
         }
         about_attributes = [claim for claim in requirements.claims if isinstance(claim, AttributeClaim)]
         for claim in about_attributes:

@@ -26,7 +26,7 @@ from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.maxent_diversity import JOINED
-from checks.maxent.sensitive_tree import SensitiveTree, class_source
+from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
@@ -186,7 +186,7 @@ def register_shares(
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
     """Return the product of the shares of all tables, by class of the table with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
-    tree = SensitiveTree.of(junction, sensitive, class_source(cube.table, sensitive)).until(deadline)
+    tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
     attribute_mask = _own(cube.domain, sensitive)
     finest = min(
         range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & attribute_mask).bit_count()

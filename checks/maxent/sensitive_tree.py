@@ -8,7 +8,7 @@ so that neighbours agree on what they share: it is a cell t of the nonsensitive 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from math import prod
 from typing import Any, Generic, Self, TypeVar
 
@@ -197,7 +197,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
     ) -> "SensitiveTree":
         """The cliques of a junction tree that show `sensitive`; there must be one at least.
 
-        classes_of: the classes of a margin given as a mask, for instance `class_source(cube, sensitive)`.
+        classes_of: the classes of a margin given as a mask, for instance `ClassSource(cube, sensitive)`.
         """
         first_step = 1 << tree.domain.offsets[tree.domain.index(sensitive)]
         subtree = tree.containing(first_step)
@@ -283,16 +283,29 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         )
 
 
-def class_source(table_of: Callable[[Mask], ContingencyTable], sensitive: str) -> Callable[[Mask], EquivalenceClasses]:
-    """From a mask to the classes of that margin, which are remembered. table_of: from a mask to the table of that margin."""
-    return cache(lambda mask: equivalence_classes(table_of(mask), sensitive))
+@dataclass(frozen=True, eq=False)
+class ClassSource:
+    """From a mask to the classes of that margin, which are remembered; it can be pickled.
+
+    table_of: from a mask to the table of that margin.
+    """
+
+    table_of: Callable[[Mask], ContingencyTable]
+    sensitive: str
+    _known: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
+
+    def __call__(self, mask: Mask) -> EquivalenceClasses:
+        """The classes of a margin."""
+        if mask not in self._known:
+            self._known[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
+        return self._known[mask]
 
 
 def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:
     """The sensitive tree of a decomposable collection; None when no margin shows the attribute."""
     if not collection.shows(sensitive):
         return None
-    return SensitiveTree.of(collection.junction_tree, sensitive, class_source(collection.cube.table, sensitive))
+    return SensitiveTree.of(collection.junction_tree, sensitive, ClassSource(collection.cube.table, sensitive))
 
 
 _CHUNK = 512
