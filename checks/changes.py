@@ -587,7 +587,8 @@ class CellDifference:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {**asdict(self), "difference": self.difference}
+        rows = {"difference": self.difference, "before": self.before, "after": self.after}
+        return {"margin": dict(self.margin), "cell": dict(self.cell), **rows}
 
 
 def difference(
