@@ -17,7 +17,6 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -117,7 +116,7 @@ def homogeneous_classes(table: Table, numbers: tuple[int, int], suffix: str, wha
             held = (equivalence_classes(table.cube.table(one.mask), sensitive) for one in found)
             tallies = [homogeneity(classes_of_one, share) for classes_of_one in held]
             affected = f"{sum(tally.classes > 0 for tally in tallies)}/{len(tallies)}"
-            mean_classes, mean_rows = (fmean(numbers) for numbers in zip(*map(astuple, tallies)))
+            mean_classes, mean_rows = (fmean(numbers) for numbers in zip(*tallies))
             agree = affected == tables and is_printed(mean_classes, classes) and is_printed(mean_rows, rows)
             ours = (affected, tables, round(mean_classes, 2), classes, round(mean_rows, 2), rows)
             lines.append([k, *ours, "yes" if agree else "no"])
