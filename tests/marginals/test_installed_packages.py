@@ -122,7 +122,7 @@ def test_python_takes_the_same_names() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"strategy": "toy-broken"}, r"cannot be loaded \(RuntimeError\)"),
+        ({"strategy": "toy-broken"}, r"the package toy-extension declares .* cannot be loaded \(RuntimeError\)"),
         ({"strategy": "toy-number"}, r"not a function \(problem, stop\)"),
         ({"objective": "toy-number"}, "not an object with gain"),
         ({"base": "toy-number"}, "not a function"),

@@ -436,7 +436,7 @@ def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | Non
     counts = np.array([populations @ published.inside(linked.named(cell)) for cell in range(len(linked))])
     with pytest.raises(DomainMismatchError):
         FactCriteria(small=0)
-    facts = certain_facts(linked, bounds, FactCriteria(small=2, sensitive=("a0",)))
+    facts = certain_facts(linked, bounds, FactCriteria(small=2, protection=3, sensitive=("a0",)))
     told = {kind: {fact.cell for fact in facts if fact.kind is kind} for kind in FactKind}
     low, high, was_open = counts.min(axis=1), counts.max(axis=1), linked.lower < linked.upper
     recovered = linked.is_published & was_open & (low == high)
@@ -444,7 +444,10 @@ def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | Non
     implied = linked.is_published & (linked.lower >= 1) & (linked.upper <= 2)
     small_ones = was_open & (low >= 1) & (high <= 2) & ~recovered & ~implied
     assert told[FactKind.SMALL] == set(np.flatnonzero(small_ones).tolist())
-    exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small_ones
+    is_narrowed = linked.is_published & ((low > linked.lower) | (high < linked.upper))
+    narrow = is_narrowed & (low < high) & (high - low < 3) & ~small_ones
+    assert told[FactKind.NARROW] == set(np.flatnonzero(narrow).tolist())
+    exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small_ones & ~narrow
     assert told[FactKind.EXISTS] == set(np.flatnonzero(exists).tolist())
     assert told[FactKind.SENSITIVE] == set(_alone(published, linked, populations, counts))
 

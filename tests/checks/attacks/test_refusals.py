@@ -492,7 +492,7 @@ def test_a_refusal_for_diversity_leaves_open_which_class_is_uniform() -> None:
     assert edge.may_gain_nothing
 
 
-def test_what_is_not_looked_at_is_said() -> None:
+def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {(0, 0, 1): 1, (0, 1, 1): 2, (0, 0, 0): 99, (0, 1, 0): 98}
     over = refused(counts, [{"age": 0}, {"ill": 0}], COUNTS, deadline=Deadline.after(-1.0, lambda: 0.0))
     assert over.additions
@@ -501,6 +501,13 @@ def test_what_is_not_looked_at_is_said() -> None:
     claims = [*COUNTS, MaxentDiversity(parse_diversity("distinct:2"), "ill")]
     many = refused(counts, [{"age": 0}, {"ill": 0}], claims, most=1, sensitive=["ill"])
     assert any("more than 1 tables" in addition.note for addition in many.of(Outcome.NOT_EXAMINED))
+    # Two tables are more than one; each time that this is found takes 4 of the counts that may be laid out.
+    module, laid_out = import_module("checks.attacks.algorithm"), {}
+    for most in (8, 7):
+        monkeypatch.setattr(module, "_MOST_IN_ALL", module._MOST_IN_ALL | {"counts": most})
+        found = refused({(0, 0, 0): 1, (2, 1, 0): 1}, [{"town": 0}, {"age": 0}, {"ill": 0}], COUNTS, most=1)
+        laid_out[most] = [addition.candidate_classes == 0 for addition in found.additions]
+    assert laid_out == {8: [False, True, False], 7: [False, False, False]}
 
 
 def test_more_tables_with_a_sensitive_attribute_than_a_search_tries_are_not_examined() -> None:
