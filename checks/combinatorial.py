@@ -22,7 +22,7 @@ import numpy as np
 
 from checks.classes import k_link, nonsensitive_part
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from checks.maxent.hull import TooManyVectorsError, distinct_positions, groups, minimal_positions, work_up
+from checks.maxent.hull import TooManyVectorsError, minimal_within, work_up
 from checks.maxent.sensitive_tree import (
     ClassSource,
     FittingClasses,
@@ -548,13 +548,10 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
 
     A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
     """
-    distinct = distinct_positions(vectors, block)
-    alike = groups(block[distinct], np.unique(vectors[distinct] > 0, axis=0, return_inverse=True)[1].reshape(-1))
-    minimal = [
-        distinct[same if len(same) == 1 else same[minimal_positions(vectors[distinct[same]], deadline)]]
-        for same in alike
-    ]
-    return np.sort(np.concatenate(minimal)) if minimal else distinct
+    if not len(vectors):
+        return np.zeros(0, dtype=np.intp)
+    _, alike = np.unique(np.column_stack((block, vectors > 0)), axis=0, return_inverse=True)
+    return minimal_within(vectors, alike.reshape(-1), deadline)
 
 
 def outside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import count, permutations
 from math import inf, prod
 from typing import Any
@@ -103,20 +104,12 @@ def distinct_positions(vectors: FloatArray, block: IndexArray) -> IndexArray:
     return np.sort(first)
 
 
-def groups(*keys: IndexArray) -> list[IndexArray]:
-    """Positions with equal keys, as one array for each combination of keys."""
-    if not len(keys[0]):
-        return []
-    _, number = np.unique(np.column_stack(keys), axis=0, return_inverse=True)
-    number = number.reshape(-1)
-    order = np.argsort(number, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
-
-
 def _within_blocks(block: IndexArray, chosen: Callable[[IndexArray], IndexArray]) -> IndexArray:
     """The positions that are chosen of those in each block, ascending. chosen: from positions to some of their places."""
-    kept = [positions[chosen(positions)] for positions in groups(block)]
-    return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.intp)
+    order = np.argsort(block, kind="stable")
+    blocks = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
+    kept = [positions if len(positions) == 1 else positions[chosen(positions)] for positions in blocks]
+    return np.sort(np.concatenate(kept))
 
 
 def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexArray:
@@ -132,6 +125,12 @@ def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexA
         minimal.append(lowest)
         remaining = remaining[1:][(vectors[remaining[1:]] < vectors[lowest]).any(axis=1)]
     return np.sort(np.array(minimal, dtype=np.intp))
+
+
+def minimal_within(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
+    """Of each block the vectors that no other of it is at most, everywhere; ascending."""
+    distinct = distinct_positions(vectors, block)
+    return distinct[_within_blocks(block[distinct], lambda own: minimal_positions(vectors[distinct[own]], deadline))]
 
 
 # Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
@@ -287,14 +286,8 @@ def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit:
 
 
 def _fewest_marks(tree: SensitiveTree, marks: Sequence[FloatArray], least: int, limit: int) -> Outcome:
-    def fewest(vectors: FloatArray, block: IndexArray) -> IndexArray:
-        distinct = distinct_positions(vectors, block)
-        return distinct[
-            _within_blocks(block[distinct], lambda own: minimal_positions(vectors[distinct[own]], tree.deadline))
-        ]
-
     try:
-        worked_up = work_up(tree, marks, np.minimum, fewest, limit)
+        worked_up = work_up(tree, marks, np.minimum, partial(minimal_within, deadline=tree.deadline), limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
     if not len(worked_up.vectors):

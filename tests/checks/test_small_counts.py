@@ -162,6 +162,15 @@ def test_more_cells_than_can_be_enumerated_are_decided(arms: int) -> None:
     assert k_combinatorial(collection, ["s"], 7).verdict is Verdict.FAILS
 
 
+def test_vectors_that_others_are_below_are_dropped() -> None:
+    """Otherwise a step would make more than 3,000 vectors."""
+    rows = np.random.default_rng(0).integers(0, [8] * 5 + [4], (400, 6))
+    table = of_rows(flat_domain(a=8, b=8, c=8, d=8, e=8, s=4), rows)
+    collection = published(table, *({name: 0, "s": 0} for name in "abcde"))
+    found = k_combinatorial(collection, ["s"], 30, replace(VECTOR_SETS, vectors=1_000))
+    assert (found.verdict, found.algorithms) == (Verdict.FAILS, (Algorithm.VECTOR_SETS,))
+
+
 def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
