@@ -250,8 +250,9 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: Fl
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
     if not (reach <= _FARTHEST).all() or not (slack > _GUARD).all():
         return False
-    # A change is large beside the shares of known values where these are few.
-    close = np.flatnonzero((slack < _SURE) | (reach > _TINY * reader_shares.known.sum(axis=1)))
+    # A change is large beside the shares of known values where these are few, and where a value can be absent.
+    can_be_absent = ((shares > 0) & (shares < reach[:, None])).any(axis=1)
+    close = np.flatnonzero((slack < _SURE) | can_be_absent | (reach > _TINY * reader_shares.known.sum(axis=1)))
     values = shares.shape[1]
     step = max(_BLOCK // (2 * values * values), 1)
     for begin in range(0, len(close), step):

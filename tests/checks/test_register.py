@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -226,6 +227,21 @@ def test_a_fit_decides_as_one_without_end() -> None:
             classes_too = Collection.of(collection.cube, [*collection.masks, domain.mask({"X": 0, "Y": 0})])
             assert claim.check(Question(published(classes_too), ("S", "Q"), FITTING)).verdict is verdict
     assert sure > 10 * undecided
+
+
+@pytest.mark.parametrize(
+    ("text", "rare", "far", "near"), [("recursive:1000,2", 1.4e-3, 9e-4, 1e-5), ("distinct:2", 1e-9, 1e-8, 1e-10)]
+)
+def test_a_fit_proves_nothing_that_its_distance_can_change(
+    text: str, rare: float, far: float, near: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Less of a rare value, or none of it, breaks a criterion that the fitted shares satisfy with a lot of room."""
+    people = np.array([(0, 0, number % 2, 0) for number in range(9)])
+    collection = collection_of(domain_of(np.random.default_rng(0)), people, [{"X": 0, "S": 0}, {"Y": 0, "S": 0}])
+    for distance, verdict in ((far, Verdict.UNDECIDED), (near, Verdict.HOLDS)):
+        fit = SimpleNamespace(shares=np.array([[1 - rare, rare, 0.0]]), distance=np.array([distance]))
+        monkeypatch.setattr("checks.register.fitted_shares", lambda *_, fit=fit: fit)
+        assert register(text).check(Question(collection, ("S", "Q"), FITTING)).verdict is verdict
 
 
 def two_tables(values: int) -> Collection:
