@@ -900,7 +900,7 @@ def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> t
     signs = {first: 1, second: 1, first & second: -1, first | second: -1}
     total, domain = rules.collection.cube.total, rules.domain
     entropies = (-x_log_x(_rolled_up(worlds, domain.margin(mask)).counts).sum(axis=0) for mask in signs)
-    gain = sum(sign * entropy for sign, entropy in zip(signs.values(), entropies)) / total
+    gain = sum(sign * entropy for sign, entropy in zip(signs.values(), entropies)) / max(total, 1)
     cells = sum(sign * rules.priced.cell_count(mask) for mask, sign in signs.items())
     return np.asarray(gain), -rules.price * cells
 
