@@ -134,10 +134,7 @@ class TrimmedCases(Cases):
         return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
-        """Shares of the others, the largest of which are likely to be spared, damped."""
-        likely = shares(x, self.support)
-        cut = -np.sort(-likely, axis=0)[min(self.spared, len(likely) - 1)]
-        return np.asarray(np.minimum(likely, cut), dtype=np.float64)
+        return shares(x, self.support)
 
 
 def light_tails(heads: IndexArray, support: BoolArray, theta: FloatArray) -> "GroupCases":
