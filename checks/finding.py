@@ -230,5 +230,5 @@ class Budget:
 FULL = Budget(branches=70_000_000, proof=20_000, vectors=500_000, programs=2_000, seconds=5.0)
 """Of a check that somebody waits for: the verification of a release."""
 
-SEARCHING = Budget(branches=1_000_000, proof=0, vectors=5_000, programs=50, seconds=inf)
+SEARCHING = Budget(branches=1_000_000, proof=0, vectors=5_000, programs=100, seconds=inf)
 """Of one check within a search, which asks for hundreds: about a second at most."""

@@ -276,9 +276,7 @@ def sums_of_cells(cells: PossibleCells, groups: IndexArray, number: int, *, is_w
 
     ends = cells.propagated
     least, most = (np.bincount(groups, end, number).astype(np.int64) for end in ends)
-    for rows in (
-        cells.constraints.tocsc().indices.reshape(len(cells), -1).T
-    ):  # each table has every cell in one of its own
+    for rows in cells.constraints.tocsc().indices.reshape(len(cells), len(cells.tables)).T:  # the cell of each table
         own, places = np.divmod(np.unique(rows * np.int64(number) + groups), number)
         counts = cells.counts[own]
         is_alone = np.bincount(own)[own] == 1

@@ -270,9 +270,15 @@ def select(
     return SelectedModel(Collection.of(DataCube([flat]), result.cliques), result, problem)
 
 
+_FOR_THE_BOUND = 0.5
+"""Seconds for the bound of a large lattice at most; there it is seldom near the value."""
+
+
 def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result, or a better one of exact search of a small lattice in half of the time left; with a bound."""
-    if result.value is not None and not result.optimal and lattice_size(problem) <= LARGEST_LATTICE:
+    """The result with a bound; of a small lattice first what exact search makes of it in half of the time left."""
+    if lattice_size(problem) > LARGEST_LATTICE:
+        deadline = deadline.earlier(_FOR_THE_BOUND)
+    elif result.value is not None and not result.optimal:
         result = replace(exact(problem, deadline.share(2), result), strategy="auto")
     return with_bound(result, problem, deadline)
 

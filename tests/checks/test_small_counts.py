@@ -350,6 +350,13 @@ def test_without_a_junction_tree_large_counts_can_determine_a_small_one() -> Non
     assert min_cell(Collection.of(collection.cube, collection.masks[:2]), 3).holds
 
 
+@pytest.mark.parametrize("margins", [("ab", "bc"), ("ab", "bc", "ac")])
+def test_of_a_table_without_rows_no_count_is_small(margins: tuple[str, ...]) -> None:
+    collection = published(of_rows(flat_domain(a=2, b=2, c=2), []), *margins)
+    assert min_cell(collection, 2).holds
+    assert k_combinatorial(collection, [], 2).holds
+
+
 def test_only_what_is_cyclic_is_programmed() -> None:
     """A tail of margins hangs on the cycle, with more combinations than any program takes; the 2 is found all the same."""
     names = ["a", "b", "c", *(f"x{number}" for number in range(20))]
