@@ -256,7 +256,8 @@ Python {python}, {versions}.
 
 _TAIL = """
 Lower is better for BIC, KL divergence, total variation and discernibility. `select` searches for 20 s at most unless told
-otherwise; here these are seconds of processor time. `audit` looks for 30 s. A network that pyAgrum learnt of the rows protects nobody.
+otherwise; here these are seconds of processor time. `audit` looks for 30 s. A network that pyAgrum learnt of the rows
+protects nobody.
 
 `python benchmarks/tasks.py --page` makes this page of the lines in `benchmarks/results/tasks.jsonl`, which `--keep` keeps;
 `--peers` names a Python with the packages that `benchmarks/peers.py` lists.
