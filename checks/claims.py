@@ -206,11 +206,13 @@ class MaxentDiversity(AttributeClaim):
         return None
 
     def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
         stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
         return stated | ({"level": self.level} if self.level else {})
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any]:
+        """The text of a diversity."""
         return {"diversity": text}
 
     def decide(self, question: Question) -> Finding:
@@ -246,10 +248,11 @@ class MaxentDiversity(AttributeClaim):
         return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def at_level(self, level: int) -> Self:
+        """The same claim where the level it judges has another number."""
         return replace(self, level=level)
 
     def stated_on(self, collection: Collection) -> Self:
-        """With the labels of the values that it judges; the finest ones that the collection shows, or coarser ones.
+        """The claim with the labels of the values that it judges: the finest that the collection shows, or coarser ones.
 
         Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
         """
@@ -274,6 +277,7 @@ class MaxentDiversity(AttributeClaim):
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """The verdict on all cliques with the attribute."""
         assert isinstance(tree, SensitiveTree)  # a part is about one attribute
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
@@ -292,6 +296,7 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def about(self) -> str:
+        """The attribute."""
         return self.sensitive
 
     @property
@@ -327,10 +332,12 @@ class Register(AttributeClaim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """The claim of a diversity and its basis."""
         of, basis = MaxentDiversity.from_json(stated), stated.get("basis", VERIFIED)
         return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
 
     def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
     @classmethod
@@ -374,24 +381,30 @@ class Register(AttributeClaim):
         return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
 
     def at_level(self, level: int) -> Self:
+        """The same claim where the level it judges has another number."""
         return replace(self, of=self.of.at_level(level))
 
     def stated_on(self, collection: Collection) -> Self:
+        """The claim by no labels but those that a collection shows."""
         return replace(self, of=self.of.stated_on(collection))
 
     @property
     def about(self) -> str:
+        """The attribute."""
         return self.of.sensitive
 
     @property
     def level(self) -> int:
+        """The level of the diversity."""
         return self.of.level
 
     @property
     def left_out(self) -> tuple[str, ...]:
+        """The labels that the diversity leaves out."""
         return self.of.left_out
 
     def leaving_out(self, *labels: str) -> Self:
+        """The claim of the diversity that leaves labels out."""
         return replace(self, of=self.of.leaving_out(*labels))
 
     @property
@@ -432,11 +445,13 @@ class RelaxedDiversity(Claim):
         return None
 
     def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
         stated = {"epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive}
         return {"criterion": self.criterion, **stated}
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any] | None:
+        """The two numbers of `0.1,3`."""
         match numbers(text):
             case [epsilon, l] if l.denominator == 1:
                 return {"epsilon": spelled(epsilon), "l": int(l)}
@@ -444,6 +459,7 @@ class RelaxedDiversity(Claim):
 
     @property
     def about(self) -> str:
+        """The attribute."""
         return self.sensitive
 
     def decide(self, question: Question) -> Finding:
@@ -485,13 +501,16 @@ class CountClaim(Claim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """The claim of a `k`."""
         return cls(stated["k"]) if "k" in stated else None
 
     def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
         return {"criterion": self.criterion, "k": self.k}
 
     @classmethod
     def stated_in(cls, text: str) -> dict[str, Any] | None:
+        """The `k` that a text states."""
         k = number_of_rows(text)
         return None if k is None else {"k": k}
 
@@ -583,6 +602,7 @@ class MinCell(CountClaim):
     is_about_cells: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
+        """The finding on a collection."""
         finding = min_cell(question.collection, self.least_count, question.budget)
         told = label_counts(question.collection, question.labels, self.least_count)
         if finding.holds and not told.holds:
@@ -610,6 +630,7 @@ class KCombinatorial(CountClaim):
     is_part_by_part: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
+        """The finding on a collection."""
         return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
 
     def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
@@ -617,6 +638,7 @@ class KCombinatorial(CountClaim):
         return [group for group in sensitive_groups(*sensitive_cliques) if len(group.cliques) > 1]
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
+        """The verdict on the whole, since each part decides by itself."""
         return of_part(tree, self.least_count, budget).verdict
 
     @property
@@ -634,6 +656,7 @@ class KLink(CountClaim):
     is_about_single_margins: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
+        """The finding on a collection."""
         return k_link(question.collection, question.sensitive, self.least_count)
 
     def shows_smallest(self, finding: Finding) -> bool:
@@ -680,10 +703,12 @@ class NoSmallCertain(CountClaim):
 
     @classmethod
     def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+        """The claim of a `k` and its basis."""
         basis = stated.get("basis", VERIFIED)
         return cls(stated["k"], basis) if "k" in stated and basis in (VERIFIED, ATTESTED) else None
 
     def as_json(self) -> dict[str, Any]:
+        """The claim as a bundle states it."""
         return {**super().as_json(), "basis": self.basis}
 
     def decide(self, question: Question) -> Finding:

@@ -157,6 +157,7 @@ class Functional(Diversity):
 
     @property
     def about_base_values(self) -> bool:
+        """Whether base values are judged, as they are here."""
         return True
 
     def bound(self, k: int) -> Fraction:
@@ -188,6 +189,7 @@ class Functional(Diversity):
         return np.asarray(((shares - step) / (1 - step)).max(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         masses = sorted(vector if self.induction is None else self.induction.exactly(vector), reverse=True)
         total = sum(masses)
         held = Fraction(0)
@@ -198,10 +200,11 @@ class Functional(Diversity):
         return True
 
     def scaled(self, factor: Fraction) -> "Functional":
+        """The criterion with psi divided by the factor below l."""
         return replace(self, scale=self.scale / factor)
 
     def among(self, values: SensitiveValues) -> "Functional":
-        """With the base values under each published one equally likely, unless it says already what these are."""
+        """The criterion with the base values under each published one equally likely, unless it has said what these are."""
         if self.induction is not None or not values.level:
             return self
         return replace(self, induction=Induction.at_level(values.hierarchy, values.level))
@@ -316,10 +319,12 @@ class Recursive(Diversity):
         return [value for value in range(values) if value not in self.dont_care]
 
     def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to c."""
         with np.errstate(divide="ignore"):
             return np.asarray(float(self.c) / self.reached(vectors) - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """Head over tail."""
         values = vectors.shape[1]
         heads = self.heads(values)
         if self.l == 1 or not heads:
@@ -334,6 +339,7 @@ class Recursive(Diversity):
             return np.asarray(np.where(head > 0, head / tail, 0.0), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         heads = self.heads(len(vector))
         if self.l == 1 or not heads:
             return True
@@ -344,6 +350,7 @@ class Recursive(Diversity):
         return head == 0 or head < self.c * tail or (not self.strict and head == self.c * tail)
 
     def scaled(self, factor: Fraction) -> "Recursive":
+        """The criterion with c divided by the factor."""
         return replace(self, c=self.c / factor)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
@@ -441,18 +448,22 @@ class Simple(_AtLeast):
     grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """1 / largest share."""
         return np.asarray(vectors.sum(axis=1) / vectors.max(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return max(vector) * self.l <= sum(vector)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """All others together weigh at most l - 1 times a most frequent value."""
         if self.l <= 1:
             return []
         heads = bounds.leading()
         return [light_others(bounds, heads, [self.l - 1] * len(heads))]
 
     def share_bound(self) -> ShareBound:
+        """The largest share is at most 1/l."""
         return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
 
 
@@ -465,18 +476,22 @@ class Entropy(_AtLeast):
     grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """Effective number of equally likely values."""
         return effective_values(np.asarray(vectors, dtype=np.float64))
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
+        """Relative to l."""
         slack = effective_values_of_products(first, second)
         slack /= float(self.l)
         slack -= 1
         return slack
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return entropy_is_at_least(vector, self.l)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """The entropy is at most ln l, under a most frequent value."""
         if self.l <= 1:
             return []
         heads = bounds.leading()
@@ -498,12 +513,15 @@ class Distinct(Diversity):
         return np.asarray((self.reached(vectors) - self.l + 0.5) / self.l, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """Number of values with a positive share."""
         return np.asarray(np.count_nonzero(vectors, axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return sum(v > 0 for v in vector) >= self.l
 
     def share_bound(self) -> ShareBound:
+        """All but l - 1 values have some share."""
         return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
 
 
@@ -525,17 +543,21 @@ class NegativeDisclosure(_AtLeast):
         return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """The smallest share of a protected value, in percent."""
         smallest = vectors[:, sorted(self.protected)].min(axis=1)
         return np.asarray(100 * smallest / vectors.sum(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return 100 * min(vector[value] for value in self.protected) >= self.percent * sum(vector)
 
     def scaled(self, factor: Fraction) -> "NegativeDisclosure | None":
+        """The criterion with factor times the percentage; None for 100 or more."""
         percent = self.percent * factor
         return NegativeDisclosure(percent, self.protected) if percent < 100 else None
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """A protected value is rarer than percent."""
         return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]
 
 
@@ -553,18 +575,23 @@ class NpdRecursive(Diversity):
         return f"npd: {self.positive}, {self.negative}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
+        """The smaller slack."""
         return np.minimum(self.positive.slack(vectors), self.negative.slack(vectors))
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """The value that the half with the smaller slack reaches."""
         nearer = self.positive.slack(vectors) <= self.negative.slack(vectors)
         return np.where(nearer, self.positive.reached(vectors), self.negative.reached(vectors))
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return self.positive.decide(vector) and self.negative.decide(vector)
 
     def scaled(self, factor: Fraction) -> "NpdRecursive | None":
+        """Both halves scaled; None where the second cannot be."""
         negative = self.negative.scaled(factor)
         return None if negative is None else NpdRecursive(self.positive.scaled(factor), negative)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """The violations of both halves."""
         return [*self.positive.violations(bounds), *self.negative.violations(bounds)]

@@ -134,6 +134,7 @@ class TrimmedCases(Cases):
         return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
+        """Shares of the others, the largest of which are likely to be spared, damped."""
         return shares(x, self.support)
 
 

@@ -64,10 +64,12 @@ class LeavingOut(RelativeDiversity):
 
     @property
     def about_base_values(self) -> bool:
+        """Whether the criterion is about base values."""
         return self.plain.about_base_values
 
     @property
     def facts(self) -> int:
+        """The number of facts, as many as for the criterion."""
         return self.plain.facts
 
     def among(self, values: SensitiveValues) -> Diversity:
@@ -137,12 +139,15 @@ class Projected(Diversity):
         return result
 
     def slack(self, vectors: Vectors) -> FloatArray:
+        """The slack of the sums."""
         return self._of_sums(vectors, self.diversity.slack)
 
     def reached(self, vectors: Vectors) -> FloatArray:
+        """What the sums reach."""
         return self._of_sums(vectors, self.diversity.reached)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         sums: list[Fraction | int] = [0] * (len(self.labels) or len(self.places))
         for place, part in zip(self.above, vector):
             if place is not None:
@@ -150,5 +155,6 @@ class Projected(Diversity):
         return not any(sums) or self.diversity.decide(sums)
 
     def scaled(self, factor: Fraction) -> "Projected | None":
+        """The criterion itself scaled."""
         judged = self.diversity.scaled(factor)
         return None if judged is None else replace(self, diversity=judged)

@@ -64,6 +64,7 @@ class OfPeople(Diversity):
 
     @property
     def facts(self) -> int:
+        """The number of facts, as many as for the diversity."""
         return self.diversity.facts
 
     @cached_property
@@ -75,6 +76,7 @@ class OfPeople(Diversity):
         return bound._replace(limit=bound.limit * self.eased / self.rows_per_person)
 
     def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to the bound."""
         bound = self._bound
         shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
         bounded = float(bound.head_weight) * shares[:, 0] + shares[:, : bound.top].sum(axis=1)
@@ -89,9 +91,11 @@ class OfPeople(Diversity):
         return self.diversity.reached(np.where(people > 1e-12, people, 0.0))
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         return self._bound.allows(vector)
 
     def scaled(self, factor: Fraction) -> "OfPeople":
+        """The criterion with the bound divided by the factor."""
         return replace(self, eased=self.eased / factor)
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:

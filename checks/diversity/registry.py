@@ -156,9 +156,11 @@ class Uninstalled(RelativeDiversity):
         return self.text
 
     def among(self, values: SensitiveValues) -> Diversity:  # noqa: ARG002 - nobody can say
+        """Raise CriterionError: what judges these values is not installed."""
         raise CriterionError(self.lacking())
 
     def lacking(self) -> str:
+        """What to install, in words."""
         name = self.text.partition(":")[0].strip()
         return (
             f"the criterion {name!r} is not installed here: install the package that declares it (entry points "

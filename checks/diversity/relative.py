@@ -65,6 +65,7 @@ class ShareRange(Diversity):
         return f"shares of {', '.join(bounds)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
+        """The factor less 1."""
         return self.reached(vectors) - 1
 
     def reached(self, vectors: Vectors) -> FloatArray:
@@ -78,11 +79,12 @@ class ShareRange(Diversity):
         return np.asarray(np.minimum(within_upper, within_lower).min(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         total = sum(vector)
         return all(low * total <= v <= high * total for v, low, high in zip(vector, self.lower, self.upper))
 
     def scaled(self, factor: Fraction) -> "ShareRange | None":
-        """With upper bounds divided and lower ones multiplied by the factor; None where one is 1 or more then."""
+        """The criterion with upper bounds divided and lower ones multiplied by the factor; None if one is 1 or more then."""
         lower = tuple(share * factor for share in self.lower)
         return None if any(share >= 1 for share in lower) else ShareRange(lower, tuple(s / factor for s in self.upper))
 
@@ -174,6 +176,7 @@ class TCloseness(Diversity):
         return np.asarray(float(unit) * self._steps(vectors / rows[:, None] - shares), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
         rows, total = sum(vector), sum(self.values.rows)
         differences = np.array([[v * total - w * rows for v, w in zip(vector, self.values.rows)]], dtype=object)
         return bool(self._unit * self._steps(differences)[0] <= self.t * rows * total)
@@ -200,7 +203,7 @@ class Closeness(RelativeDiversity):
     )
 
     def among(self, values: SensitiveValues) -> TCloseness:
-        """With the distribution of the whole table. Raises CriterionError if values must have an order, and have none."""
+        """The criterion with the shares of the whole table. Raises CriterionError if values lack an order they need."""
         return TCloseness(self.t, values, self.distance)
 
 
@@ -224,6 +227,7 @@ class AtLevel(RelativeDiversity):
 
     @property
     def facts(self) -> int:
+        """The number of facts, as many as by the values themselves."""
         return self.diversity.facts
 
     def among(self, values: SensitiveValues) -> Diversity:
@@ -236,7 +240,7 @@ class AtLevel(RelativeDiversity):
         return Projected(criterion, above, values.hierarchy.labels[judged.level])
 
     def stated_among(self, values: SensitiveValues) -> "AtLevel":
-        """With the labels of the coarser values."""
+        """The criterion with the labels of the coarser values."""
         judged = values.coarsened(max(self.level, values.level))
         return replace(self, diversity=self.diversity.stated_among(judged))
 
@@ -257,6 +261,7 @@ class PdRecursive(RelativeDiversity):
         require_one_diverse(self.c, self.l, strict=self.strict)
 
     def among(self, values: SensitiveValues) -> Recursive:
+        """The criterion with the values under which there are only those that may be disclosed."""
         return Recursive(self.c, self.l, self.strict, values.within(self.may_disclose))
 
 
@@ -270,6 +275,7 @@ class ProtectedValues(RelativeDiversity):
     grammar = Grammar((Number("percent", 0, 100),), (LABELS_MUST_PROTECT,))
 
     def among(self, values: SensitiveValues) -> NegativeDisclosure:
+        """The criterion with the values under which there is a protected one."""
         return NegativeDisclosure(self.percent, values.touching(self.must_protect))
 
 
@@ -294,6 +300,7 @@ class NpdRecursiveByLabel(RelativeDiversity):
         require_one_diverse(self.c1, self.l, strict=self.strict)
 
     def among(self, values: SensitiveValues) -> NpdRecursive:
+        """Both halves among these values."""
         recursive = Recursive(self.c1, self.l, self.strict, values.within(self.may_disclose))
         return NpdRecursive(recursive, NegativeDisclosure(self.c2, values.touching(self.must_protect)))
 
@@ -308,6 +315,7 @@ class AdjustedEntropy(RelativeDiversity):
     grammar = Grammar((AT_LEAST_ONE,), (LABELS_MAY_DISCLOSE,))
 
     def among(self, values: SensitiveValues) -> DontCareEntropy | Entropy:
+        """The criterion with the values under which there are only those that may be disclosed."""
         free = values.within(self.may_disclose)
         return DontCareEntropy(self.l, free) if free else Entropy(self.l)
 
@@ -333,7 +341,7 @@ class BayesOptimal(RelativeDiversity):
             raise CriterionError(f"bayes-optimal:rho1,rho2 needs rho1 below rho2, got {pair}")
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """With rho2 above the share of each value that is rarer than rho1 in the whole table, which must have rows."""
+        """The criterion with rho2 above the share of each value rarer than rho1 in the whole table, which must have rows."""
         shares = list(enumerate(values.shares))
         upper = {code: self.rho2 for code, share in shares if share < self.rho1}
         lower = {code: 1 - self.rho2 for code, share in shares if share > 1 - self.rho1}
@@ -349,6 +357,7 @@ class BeliefDifference(RelativeDiversity):
     grammar = Grammar((Number("d", 0, 1),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
+        """The criterion with d below and above each share; the whole table must have rows."""
         shares = list(enumerate(values.shares))
         lower = {code: max(share - self.d, Fraction(0)) for code, share in shares}
         return ShareRange.of(len(shares), lower, {code: share + self.d for code, share in shares})
@@ -367,6 +376,7 @@ class Alpha(RelativeDiversity):
     grammar = Grammar((Number("alpha", 0, 1),), (Clause(OF, "of"),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
+        """The criterion with the values under which there is one of those that are named."""
         return ShareRange.of(len(values.rows), {}, dict.fromkeys(values.touching(self.of), self.alpha))
 
 
@@ -382,5 +392,6 @@ class BetaLikeness(RelativeDiversity):
     grammar = Grammar((Number("beta", 0),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
+        """The criterion with (1 + beta) p above each share; the whole table must have rows."""
         limits = {code: (1 + self.beta) * share for code, share in enumerate(values.shares)}
         return ShareRange.of(len(values.rows), {}, limits)

@@ -24,6 +24,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple
@@ -191,42 +192,27 @@ class _Graph:
 
 
 class _Judge:
-    """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for."""
+    """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for.
+
+    score: of a margin. gain: what an edge gains whose ends have a separator in common, and loses if it is removed.
+    saving: the divergence that it saves, whatever its parameters cost. refused: cliques that no collection may have.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.evaluated = 0
         self.refused: set[Mask] = set()
-        self.gains: dict[tuple[Mask, Mask], float] = {}
-        self.savings: dict[tuple[Mask, Mask], float] = {}
-        self._scores: dict[Mask, float] = {}
+        self.score = cache(partial(score, problem))
+        self.gain = cache(self._gain)
+        self.saving = cache(partial(_apart, problem.cube.entropy))
 
     @property
     def work(self) -> int:
         """Verdicts, and two for each entropy, which takes longer."""
-        return self.evaluated + 2 * len(self._scores)
+        return self.evaluated + 2 * self.score.cache_info().currsize
 
-    def score(self, mask: Mask) -> float:
-        known = self._scores.get(mask)
-        if known is None:
-            known = self._scores[mask] = score(self.problem, mask)
-        return known
-
-    def gain(self, separator: Mask, edge: Mask) -> float:
-        """Return what an edge gains whose ends have this in common, and loses if it is removed."""
-        known = self.gains.get((separator, edge))
-        if known is None:
-            known = self.gains[separator, edge] = _apart(self.score, separator, edge) + self._wanted_gain(
-                separator, edge
-            )
-        return known
-
-    def saving(self, separator: Mask, edge: Mask) -> float:
-        """Return the divergence that an edge saves, whatever its parameters cost."""
-        known = self.savings.get((separator, edge))
-        if known is None:
-            known = self.savings[separator, edge] = _apart(self.problem.cube.entropy, separator, edge)
-        return known
+    def _gain(self, separator: Mask, edge: Mask) -> float:
+        return _apart(self.score, separator, edge) + self._wanted_gain(separator, edge)
 
     def _wanted_gain(self, separator: Mask, edge: Mask) -> float:
         """Return what an edge gains for the wanted analyses that hold both ends, each as if it were alone."""
@@ -367,17 +353,12 @@ class _Walk:
         """
         neighbors, coarser, refused = graph.neighbors, self._coarser, self.judge.refused
         factors, first, is_blind = preference
-        gains, gain_of = (self.judge.savings, self.judge.saving) if is_blind else (self.judge.gains, self.judge.gain)
+        gain_of = self.judge.saving if is_blind else self.judge.gain
         queue: list[_Candidate] = []
 
         def offer(one: int, other: int) -> None:
             separator, edge = neighbors[one] & neighbors[other], 1 << one | 1 << other
-            gain = gains.get((separator, edge))
-            if gain is None:
-                if separator | edge in refused:
-                    return
-                gain = gain_of(separator, edge)
-            if gain > LEAST_GAIN and separator | edge not in refused:
+            if separator | edge not in refused and (gain := gain_of(separator, edge)) > LEAST_GAIN:
                 key = -gain * factors[one] * factors[other] if factors else -gain
                 if first and edge & first[0] and edge & first[1]:
                     key *= _FIRST
@@ -478,9 +459,7 @@ class _Walk:
                     if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
                         continue
                     edge, separator = 1 << one | 1 << other, neighbors[one] & neighbors[other]
-                    loss = self.judge.gains.get((separator, edge))
-                    if loss is None:
-                        loss = self.judge.gain(separator, edge)
+                    loss = self.judge.gain(separator, edge)
                     if loss < -LEAST_GAIN and self.problem.may_part(edge):
                         heappush(doubtful, (loss, edge, separator))
 
