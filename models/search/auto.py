@@ -41,7 +41,7 @@ def auto(problem: Problem, stop: Stop) -> SearchResult:
         best = proven_or_better(best, problem, stop, looks)
     if best is None or not (best.optimal or stop()):
         ends = [end for end in (best, _where_allowed(local, problem, stop)) if end is not None]
-        best = replace(min(ends, key=_value), evaluated=sum(end.evaluated for end in ends)) if ends else None
+        best = min(ends, key=_value, default=None)
     if best is None:
         best = exact(problem, stop)
     elif looks and not (best.optimal or stop()):
