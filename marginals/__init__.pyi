@@ -47,6 +47,7 @@ from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
+from marginals.results import plain as plain
 from marginals.risk import RiskAssessment as RiskAssessment
 from marginals.selection import Selection as Selection
 from marginals.selection import fit_model as fit_model

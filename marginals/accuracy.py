@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
-from math import comb, inf, isfinite, log, nan, prod
+from math import comb, inf, log, nan, prod
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from marginals.arguments import require, require_release
 from marginals.bundle.content import Published
 from marginals.bundle.reading import over_table
 from marginals.estimates import pairs_in
+from marginals.results import plain
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from marginals.tables.values import in_natural_order
@@ -89,13 +90,8 @@ class TableErrors:
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
         worst = None if self.worst is None else {"attributes": list(self.worst), "error": self.by_table[self.worst]}
-        return {
-            "mean": self.mean,
-            "worst": worst,
-            "compared": len(self.by_table),
-            "left_out": self.left_out,
-            "drawn": self.drawn,
-        }
+        told = {"mean": self.mean, "worst": worst, "compared": len(self.by_table)}
+        return told | {"left_out": self.left_out, "drawn": self.drawn}
 
 
 @dataclass(frozen=True)
@@ -109,15 +105,6 @@ class CountErrors:
     ninth_decile: float = nan
     number: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        """The errors as plain values; None in place of what is not known."""
-        known = self.number > 0
-        return {
-            "median": self.median if known else None,
-            "ninth_decile": self.ninth_decile if known else None,
-            "number": self.number,
-        }
-
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -130,12 +117,8 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
-        return {
-            "one_way": self.one_way.as_json(),
-            "two_way": self.two_way.as_json(),
-            "counts": self.counts.as_json(),
-            "wanted": [{"attributes": list(names), "error": error} for names, error in self.wanted.by_table.items()],
-        }
+        told = {name: plain(getattr(self, name)) for name in ("one_way", "two_way", "counts")}
+        return told | {"wanted": [{"attributes": list(a), "error": error} for a, error in self.wanted.by_table.items()]}
 
 
 @dataclass(frozen=True)
@@ -157,7 +140,7 @@ class PairCompared:
     contrast: tuple[str, str] | None = None
     odds_ratio: float = nan
     odds_ratio_released: float = nan
-    standard_error: float = inf
+    standard_error: float = field(default=inf, repr=False)
 
     @property
     def lost(self) -> float:
@@ -176,19 +159,6 @@ class PairCompared:
             return nan
         released = self.odds_ratio_released
         return abs(log(self.odds_ratio) - log(released)) if 0 < released < inf else inf
-
-    def as_json(self) -> dict[str, Any]:
-        """The pair as plain values; None for what is not known, or infinite."""
-        return {
-            "attributes": list(self.attributes),
-            "kind": self.kind,
-            "total_variation": self.total_variation,
-            "cramers_v": self.cramers_v,
-            "cramers_v_released": self.cramers_v_released,
-            "contrast": list(self.contrast) if self.contrast else None,
-            "odds_ratio": self.odds_ratio if isfinite(self.odds_ratio) else None,
-            "odds_ratio_released": self.odds_ratio_released if isfinite(self.odds_ratio_released) else None,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,11 +280,7 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """The comparison as plain values."""
-        return {
-            **self.release.as_json(),
-            "yardsticks": {name: yardstick.as_json() for name, yardstick in self.yardsticks.items()},
-            "pairs": [pair.as_json() for pair in self.most_lost()],
-        }
+        return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
 _COLUMNS = (

@@ -50,6 +50,7 @@ from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
+from marginals.results import plain
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
@@ -75,10 +76,12 @@ class Expected:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {
-            "class_shares": self.class_shares,
-            "confident": {"people": self.people, "class_shares": self.confident},
-        }
+        confident = {"people": self.people, "class_shares": self.confident}
+        return {"class_shares": self.class_shares, "confident": confident}
+
+
+def _reconstruction(found: Reconstruction) -> dict[str, Any]:
+    return asdict(found) | {"share": found.share}
 
 
 @dataclass(frozen=True)
@@ -100,16 +103,10 @@ class DisclosureMeasures:
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        return {
-            "sensitive": self.sensitive,
-            "reconstruction": {
-                **asdict(self.reconstruction),
-                "share": self.reconstruction.share,
-                "levels": dict(self.levels),
-            },
-            "expected": self.expected.as_json(),
-            "skewness": {"distance": self.skewness, "class": dict(self.skewed_class)},
-        }
+        reconstruction = _reconstruction(self.reconstruction) | {"levels": self.levels}
+        skewness = {"distance": self.skewness, "class": self.skewed_class}
+        told = {"sensitive": self.sensitive, "reconstruction": reconstruction}
+        return told | {"expected": self.expected, "skewness": skewness}
 
 
 @dataclass(frozen=True)
@@ -236,13 +233,8 @@ class View:
 
     def as_json(self) -> dict[str, Any]:
         """The holding as plain values."""
-        reconstruction = {**asdict(self.reconstruction), "share": self.reconstruction.share}
-        return {
-            "releases": list(self.releases),
-            "reconstruction": reconstruction,
-            "smallest_class": self.smallest,
-            "skewness": self.skewness,
-        }
+        told = {"releases": self.releases, "reconstruction": _reconstruction(self.reconstruction)}
+        return told | {"smallest_class": self.smallest, "skewness": self.skewness}
 
 
 @dataclass(frozen=True)
@@ -257,16 +249,6 @@ class Composition:
     together: View
     each: tuple[View, ...]
     unknown: Mapping[str, str]
-
-    def as_json(self) -> dict[str, Any]:
-        """The composition as plain values."""
-        return {
-            "sensitive": self.sensitive,
-            "margin": dict(self.margin),
-            "together": self.together.as_json(),
-            "each": [holding.as_json() for holding in self.each],
-            "unknown": dict(self.unknown),
-        }
 
 
 def composition(
@@ -409,8 +391,8 @@ class TableChange:
             "later": self.later,
             "rows": {"before": self.rows[0], "after": self.rows[1]},
             "least": self.least,
-            "told": [told_difference.as_json() for told_difference in self.told],
-            "unclear": list(self.unclear),
+            "told": self.told,
+            "unclear": self.unclear,
             "beyond": self.beyond,
         } | {key: said for key, said in (("assumption", self.assumption), ("parts", self.parts)) if said}
 
@@ -477,7 +459,7 @@ class Attacked:
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        return {**self.measures.as_json(), "guessing": None if self.guessing is None else self.guessing.as_json()}
+        return {**plain(self.measures), "guessing": plain(self.guessing)}
 
 
 @dataclass(frozen=True)
@@ -495,21 +477,9 @@ class Minimality:
     readers: tuple[Refinement, ...] = ()
     readers_knowing_quasi_identifiers: tuple[Refinement, ...] | None = None
     note: str = ""
-    domain: Domain | None = None
+    domain: Domain | None = field(default=None, repr=False)
     ladders: tuple[FittedLevelDisclosure, ...] | None = None
     refusals: Refusals | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The steps as plain values."""
-        return {
-            "refusals": None if self.refusals is None else self.refusals.as_json(),
-            "readers": [step.as_json() for step in self.readers],
-            "readers_knowing_quasi_identifiers": None
-            if self.readers_knowing_quasi_identifiers is None
-            else [step.as_json() for step in self.readers_knowing_quasi_identifiers],
-            "ladders": None if self.ladders is None else [told.as_json() for told in self.ladders],
-            "note": self.note,
-        }
 
 
 @dataclass(frozen=True)
@@ -524,10 +494,6 @@ class NonsensitiveSmall:
     proven_by: str = ""
     cell: CertainCell | None = None
     is_complete: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -560,38 +526,25 @@ class Attacks:
 
     def as_json(self) -> dict[str, Any]:
         """The measures as plain values."""
-        content: dict[str, Any] = {
-            "note": self.note,
-            "apart": {name: attacks.as_json() for name, attacks in self.apart.items()},
-        }
-        content |= {"changes": [change.as_json() for change in self.changes]} if self.changes else {}
-        late = {"unmeasured": list(self.unmeasured)} if self.unmeasured else {}
-        return (
-            (content if self.apart else {})
-            | late
-            | {
-                "published": None if self.published is None else self.published.as_json(),
-                "nonsensitive": None if self.nonsensitive is None else self.nonsensitive.as_json(),
-                "attacks": [*map(self._attribute_json, self._attributes())],
-                "thresholds": [threshold.as_json() for threshold in self.thresholds],
-                "left_out": dict(self.left_out),
-                "minimality": self.minimality.as_json(),
-                "composition": [composition.as_json() for composition in self.compositions],
-                "likely": None if self.likely is None else self.likely.as_json(),
-                "register": [readers.as_json() for readers in self.register],
-            }
-        )
+        apart: dict[str, Any] = {"note": self.note, "apart": self.apart}
+        apart |= {"changes": self.changes} if self.changes else {}
+        late = {"unmeasured": self.unmeasured} if self.unmeasured else {}
+        told: dict[str, Any] = {"published": self.published, "nonsensitive": self.nonsensitive}
+        told |= {"attacks": [*map(self._attribute_json, self._attributes())], "thresholds": self.thresholds}
+        told |= {"left_out": self.left_out, "minimality": self.minimality, "composition": self.compositions}
+        told |= {"likely": self.likely, "register": self.register}
+        return {**plain((apart if self.apart else {}) | late | told)}
 
     def _attributes(self) -> list[str]:
         """The sensitive attributes of which something is known, those that all is known of first."""
         return list(dict.fromkeys([*(attacked.measures.sensitive for attacked in self.attacked), *self.certain]))
 
     def _attribute_json(self, attribute: str) -> dict[str, Any]:
-        plain: dict[str, Any] = {"sensitive": attribute}
+        told: dict[str, Any] = {"sensitive": attribute}
         for attacked in self.attacked:
-            plain |= attacked.as_json() if attacked.measures.sensitive == attribute else {}
+            told |= plain(attacked) if attacked.measures.sensitive == attribute else {}
         certain = certain_json(self.certain[attribute]) if attribute in self.certain else {}
-        return plain | {"reconstruction": {**plain.get("reconstruction", {}), **certain}}
+        return told | {"reconstruction": {**told.get("reconstruction", {}), **certain}}
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:

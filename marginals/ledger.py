@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from marginals.files import (
 from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart, refusals
 from marginals.published_values import Part, inside_all
+from marginals.results import plain
 from marginals.tables.attribute import Role
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
@@ -111,7 +112,7 @@ class Entry:
             "margins": [dict(margin) for margin in self.margins],
             "k": self.k,
             "rows_per_person": self.rows_per_person,
-            "diversities": [claim.as_json() for claim in self.diversities],
+            "diversities": plain(self.diversities),
             "waiting": {"came": self.waiting[0], "left": self.waiting[1]},
             **({"turnover": KNOWN} if self.turnover_known else {}),
             **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
@@ -892,7 +893,7 @@ class FewWaiting(PruningConstraint):
 class Pair:
     """Two releases by their numbers; how many rows came and left between them, and what holds of these.
 
-    smallest: the smallest difference that readers can compute, None where there is none. turnover_known: whether both are
+    smallest_difference: the smallest that readers can compute, None where there is none. turnover_known: whether both are
     for readers who know that people come and go, so that it need not be large.
     """
 
@@ -901,25 +902,14 @@ class Pair:
     came: int
     left: int
     findings: tuple[Finding, ...]
-    smallest: int | None
+    smallest_difference: int | None
     turnover_known: bool = False
+    PLAIN: ClassVar = ("earlier", "later", "came", "left", "ok", "smallest_difference", "turnover_known")
 
     @property
     def ok(self) -> bool:
         """Whether all is proven to hold."""
         return all(finding.holds for finding in self.findings)
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "earlier": self.earlier,
-            "later": self.later,
-            "came": self.came,
-            "left": self.left,
-            "ok": self.ok,
-            "smallest_difference": self.smallest,
-            "turnover_known": self.turnover_known,
-        }
 
 
 def pairs(ledger: Ledger) -> Iterator[Pair]:
@@ -1014,7 +1004,11 @@ def pair_lines(pair: Pair) -> Iterator[str]:
     )
     yield (
         f"{pair.earlier} and {pair.later}: {number_of(pair.came, 'row')} came and {pair.left:,} left, {verdict}"
-        + (f"; the smallest difference is {pair.smallest:+,}" if pair.smallest is not None else "")
+        + (
+            f"; the smallest difference is {pair.smallest_difference:+,}"
+            if pair.smallest_difference is not None
+            else ""
+        )
         + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
     )
     for finding in pair.findings:

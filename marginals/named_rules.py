@@ -16,6 +16,7 @@ from checks.requirements import Requirements
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.messages import LONGEST_WORDS, is_words
+from marginals.results import plain
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class AppliedRule:
 
     def as_json(self) -> dict[str, Any]:
         """The rule as a bundle states it."""
-        demands = [{"says": d.says, "claims": [claim.as_json() for claim in d.claims]} for d in self.demands]
+        demands = [{"says": d.says, "claims": plain(d.claims)} for d in self.demands]
         return {
             "name": self.name,
             "title": self.title,
             "source": self.source,
             "demands": demands,
-            **({"unchecked": list(self.unchecked)} if self.unchecked else {}),
+            **({"unchecked": plain(self.unchecked)} if self.unchecked else {}),
         }
 
     @property
@@ -114,7 +115,7 @@ class JudgedRule:
     def as_json(self) -> dict[str, Any]:
         """The rule as plain values, without the findings themselves."""
         demands = [
-            {"says": d.says, "verdict": d.verdict.value, "claims": [claim.as_json() for claim, _ in d.findings]}
+            {"says": d.says, "verdict": d.verdict.value, "claims": [plain(claim) for claim, _ in d.findings]}
             for d in self.demands
         ]
         release = {"release": self.release} if self.release else {}

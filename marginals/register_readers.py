@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
@@ -23,7 +23,7 @@ FROM_FILES, FROM_TABLE, ATTESTED, NOT_EXAMINED = "files", "table", "attested", "
 class RegisterReaders:
     """What readers with a register believe of one sensitive attribute.
 
-    basis: what this rests on. people: in the release. largest: the largest probability that they give any value of any
+    basis: what this rests on. people: in the release. largest_share: the largest probability that they give any value of any
     person. labels, value: of a class whose people have it, and the value. certain: people whose value they know. model: how
     their beliefs were found. note: why nothing is known. None and empty where that is so.
     """
@@ -31,26 +31,12 @@ class RegisterReaders:
     sensitive: str
     basis: str
     people: int
-    largest: float | None = None
+    largest_share: float | None = None
     certain: int | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     value: str = ""
     model: str = ""
     note: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "sensitive": self.sensitive,
-            "basis": self.basis,
-            "people": self.people,
-            "largest_share": self.largest,
-            "certain": self.certain,
-            "class": dict(self.labels),
-            "value": self.value,
-            "model": self.model,
-            "note": self.note,
-        }
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:

@@ -58,6 +58,7 @@ from marginals.bundle.reading import recoded
 from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
+from marginals.results import plain
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized, reals
 from marginals.tables.group_names import GroupNaming
@@ -167,32 +168,23 @@ class TableRisk:
         identified: records that one entry fits; identified_right: those of them whose entry is the person's own, null
         where it is not known which that is.
         """
-        return {
-            "records": len(self.utility),
-            "utility": self.mean_utility,
-            "bayes_risk": finite_or_none(self.bayes_risk),
-            "worst_case_risk": finite_or_none(self.worst_case_risk),
-            "dictionaries": [self._dictionary_as_json(number) for number in range(len(self.names))],
-        }
+        told = {"records": len(self.utility), "utility": self.mean_utility}
+        risks = {"bayes_risk": self.bayes_risk, "worst_case_risk": self.worst_case_risk}
+        dictionaries = [self._dictionary_as_json(number) for number in range(len(self.names))]
+        return {**told, **plain(risks), "dictionaries": plain(dictionaries)}
 
     def _dictionary_as_json(self, number: int) -> dict[str, Any]:
-        linked = None if self.linked_risks is None else float(self.linked_risks[number])
         return {
             "name": self.names[number],
-            "risk": finite_or_none(float(self.risks[number])),
-            "largest_loss": finite_or_none(float(self.losses[number].max())),
-            "identification_probability": float(self.mean_probabilities[number]),
+            "risk": self.risks[number],
+            "largest_loss": self.losses[number].max(),
+            "identification_probability": self.mean_probabilities[number],
             "identified": self.single_fits[number],
             "identified_right": self.right_fits[number],
-            "fewest_consistent": int(self.counts[number].min()),
+            "fewest_consistent": self.counts[number].min(),
             "is_upper_bound": self.bounds[number],
-            "linked_risk": None if linked is None else finite_or_none(linked),
+            "linked_risk": None if self.linked_risks is None else self.linked_risks[number],
         }
-
-
-def finite_or_none(value: float) -> float | None:
-    """A number for JSON, None where it is infinite."""
-    return float(value) if np.isfinite(value) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -626,31 +618,19 @@ class Attackers:
 class BundleRisk:
     """The risk of a release for the people of the dictionaries, and its information, so that releases can be compared.
 
-    bounds: of the risk, by what its marginals prove of the number of rows that fit each person. total_information: nats
-    that its marginals tell of the table, the counts of each attribute by itself among them; None where they form no
-    junction tree. log_base_cells: ln of how many base cells its hierarchies have, which it cannot exceed; where releases
-    of one table agree in that, their information compares.
+    release: its name. bounds: of the risk, by what its marginals prove of the number of rows that fit each person.
+    total_information: nats that its marginals tell of the table, the counts of each attribute by itself among them; None
+    where they form no junction tree. log_base_cells: ln of how many base cells its hierarchies have, which it cannot exceed;
+    where releases of one table agree in that, their information compares.
     """
 
-    name: str
+    release: str
     people: int
     risk: float
     bounds: tuple[float, float]
     identification_probability: float
     total_information: float | None
     log_base_cells: float
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values; null stands for infinite."""
-        return {
-            "release": self.name,
-            "people": self.people,
-            "risk": finite_or_none(self.risk),
-            "bounds": [finite_or_none(bound) for bound in self.bounds],
-            "identification_probability": self.identification_probability,
-            "total_information": self.total_information,
-            "log_base_cells": self.log_base_cells,
-        }
 
 
 def bundle_risk(release: Published, name: str, rows: Rows, attackers: Attackers, harm: HarmModel) -> BundleRisk:
@@ -696,7 +676,7 @@ def are_comparable(risks: Sequence[BundleRisk]) -> bool:
 
 def least_risk_first(risks: Sequence[BundleRisk]) -> list[BundleRisk]:
     """Releases by rising risk, those of equal risk by name."""
-    return sorted(risks, key=lambda risk: (risk.risk, risk.name))
+    return sorted(risks, key=lambda risk: (risk.risk, risk.release))
 
 
 def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:

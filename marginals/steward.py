@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
@@ -72,17 +72,12 @@ class FurtherBeside:
 
     def as_json(self, domain: Domain) -> dict[str, Any]:
         """As plain values. domain: that of the table, whose levels the margins are at."""
-
-        def plain(tables: "Iterable[FurtherTable]") -> list[dict[str, Any]]:
-            return [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in tables]
-
-        return {
-            "tables": plain(self.tables),
-            "left_out": plain(self.left_out),
-            "small": self.small,
-            "rounds": self.rounds,
-            "least": self.least,
+        tables = {"tables": self.tables, "left_out": self.left_out}
+        told = {
+            name: [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in each]
+            for name, each in tables.items()
         }
+        return told | {"small": self.small, "rounds": self.rounds, "least": self.least}
 
 
 @dataclass(frozen=True)
@@ -262,10 +257,6 @@ class BaseChoice:
         better = f"with{'' if self.contained else 'out'} it is better, by {self.lead:.3f} nats"
         return f"Looked for with the base table and without it: {better if self.lead >= 5e-4 else 'neither is better'}."
 
-    def as_json(self) -> dict[str, object]:
-        """It as plain values."""
-        return {"demanded": self.demanded, "contained": self.contained, "lead": self.lead, "left_out": self.left_out}
-
 
 @dataclass(frozen=True)
 class WantedTable:
@@ -273,31 +264,21 @@ class WantedTable:
 
     margin: of the published table that shows its attributes together most finely, by the release's levels; None where none
     does.
-    kl_divergence: nats from the data's table of these attributes, at base values, to what the release says of it. passing:
-    the finest levels at which the table would pass by itself, by those of the config, in words, and as a config demands
-    it; None where no level would. obstacle: what kept a table that would pass out of the release, or why none would; None
-    where one is published that is as fine.
+    kl_divergence: nats from the data's table of these attributes, at base values, to what the release says of it.
+    would_pass: the finest levels at which the table would pass by itself, by those of the config, in words, and as a config
+    demands it; None where no level would. obstacle: what kept a table that would pass out of the release, or why none would;
+    None where one is published that is as fine.
     """
 
     attributes: tuple[str, ...]
     weight: float
     margin: Mapping[str, int] | None
     kl_divergence: float
-    passing: Mapping[str, int] | None
+    would_pass: Mapping[str, int] | None
     passing_in_words: str | None
     demand: str | None
     obstacle: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "weight": self.weight,
-            "margin": None if self.margin is None else dict(self.margin),
-            "kl_divergence": self.kl_divergence,
-            "would_pass": None if self.passing is None else dict(self.passing),
-            "obstacle": self.obstacle,
-        }
+    PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
 @dataclass(frozen=True)
@@ -307,7 +288,7 @@ class Suggestion:
     error: total variation of their table at base values in the release. weight: as an analysis that is wanted, the smallest
     of those tried that at least halves the error; None where none does. error_then: with that weight. price: nats by which
     the objective of the policy's search, without this analysis, grows for it; negative where the search came to a better
-    release on the way. was_tried: whether there was time to.
+    release on the way. tried: whether there was time to.
     """
 
     attributes: tuple[str, str]
@@ -315,18 +296,7 @@ class Suggestion:
     weight: float | None = None
     error_then: float | None = None
     price: float | None = None
-    was_tried: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """The suggestion as plain values."""
-        return {
-            "attributes": list(self.attributes),
-            "error": self.error,
-            "weight": self.weight,
-            "error_then": self.error_then,
-            "price": self.price,
-            "tried": self.was_tried,
-        }
+    tried: bool = True
 
 
 StewardPageMaker = Callable[["StewardReport"], bytes]

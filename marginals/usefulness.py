@@ -4,7 +4,7 @@ Both are for whoever has the table: they tell of it what the release does not.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,21 +37,12 @@ class PredictionAccuracy:
     learnt: float
     from_rows: float
     commonest: float
+    PLAIN: ClassVar = ("target", "learnt", "from_rows", "commonest", "relative")
 
     @property
     def relative(self) -> float:
         """That of the published over that of the rows (TZ09 section IV.C)."""
         return self.learnt / self.from_rows
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "target": self.target,
-            "learnt": self.learnt,
-            "from_rows": self.from_rows,
-            "commonest": self.commonest,
-            "relative": self.relative,
-        }
 
 
 def query_error(

@@ -917,7 +917,7 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
     else:
         together = "shown" if len(table.attributes) == 1 else "shown together"
         said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
-    if table.obstacle is None or table.passing is None:
+    if table.obstacle is None or table.would_pass is None:
         return said if table.obstacle is None else f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
     return (
         f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
@@ -1187,20 +1187,20 @@ def register_in_words(readers: RegisterReaders) -> str:
     Readers with a register, who know the nonsensitive values of everybody: of job not examined; it takes too long.
     """
     who = "Readers with a register, who know the nonsensitive values of everybody"
-    if readers.largest is None and readers.basis == ATTESTED:
+    if readers.largest_share is None and readers.basis == ATTESTED:
         return (
             f"{who}: attested by the publisher that {readers.sensitive} stays as diverse for them as claimed; the files "
             "cannot show it, and the attestation itself excludes some tables that could have been published so."
         )
-    if readers.largest is None:
+    if readers.largest_share is None:
         return f"{who}: of {readers.sensitive} not examined; {readers.note}."
     if readers.certain:
         return f"{who}, know {readers.sensitive} for certain of {readers.certain:,} of {readers.people:,} rows."
     cell = ", ".join(f"{attribute}={label}" for attribute, label in readers.labels.items()) or "all"
     return (
-        f"{who}, give no value of {readers.sensitive} of anybody a probability above {100 * readers.largest:.1f} percent "
-        f"({readers.value} in {cell}), unless they assume how it varies within classes or reason from why these tables were "
-        "chosen."
+        f"{who}, give no value of {readers.sensitive} of anybody a probability above "
+        f"{100 * readers.largest_share:.1f} percent ({readers.value} in {cell}), unless they assume how it varies within "
+        "classes or reason from why these tables were chosen."
     )
 
 

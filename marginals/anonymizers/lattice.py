@@ -7,7 +7,7 @@ when its projection on any two attributes fails, and those tables are small (as 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from itertools import combinations
 from math import prod
@@ -131,7 +131,7 @@ class SingleTable:
     """
 
     levels: Margin
-    mask: Mask
+    mask: Mask = field(repr=False)
     height: int
     classes: int
     suppressed: int
@@ -140,20 +140,6 @@ class SingleTable:
     classification_metric: int | None
     information_utility: float
     kl_divergence: float
-
-    def as_json(self) -> dict[str, object]:
-        """The table as plain values."""
-        return {
-            "levels": dict(self.levels),
-            "height": self.height,
-            "classes": self.classes,
-            "suppressed": self.suppressed,
-            "average_class_size": self.average_class_size,
-            "discernibility": self.discernibility,
-            "classification_metric": self.classification_metric,
-            "information_utility": self.information_utility,
-            "kl_divergence": self.kl_divergence,
-        }
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from checks.diversity.registry import parse_diversity
 from marginals.anonymizers.measures import average_class_size, discernibility, sweep_chains, sweep_order
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
+from marginals.results import plain
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
@@ -196,6 +197,12 @@ class LocalRecoding:
         """Mean number of rows in a class."""
         return average_class_size(self.sizes)
 
+    def as_json(self) -> dict[str, Any]:
+        """What an anonymizer reports of the table."""
+        sizes = {"classes": len(self), "smallest_class": int(self.sizes.min(initial=self.rows))}
+        measures = ("average_class_size", "discernibility", "information_utility")
+        return sizes | {name: plain(getattr(self, name)) for name in measures}
+
     @property
     def discernibility(self) -> int:
         """Sum over the rows of how many rows are in the same class."""
@@ -214,16 +221,6 @@ class LocalRecoding:
             for attribute in self.domain.attributes
         }
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
-
-    def as_json(self) -> dict[str, object]:
-        """What an anonymizer reports of the table: plain values."""
-        return {
-            "classes": len(self),
-            "smallest_class": int(self.sizes.min(initial=self.rows)),
-            "average_class_size": self.average_class_size,
-            "discernibility": self.discernibility,
-            "information_utility": self.information_utility,
-        }
 
 
 def weights_by_label(table: Table, given: Mapping[str, Mapping[str, Fraction]]) -> Weights:

@@ -17,6 +17,7 @@ from checks.requirements import Requirements
 from marginals.anonymizers.lattice import minimal_levels
 from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError
+from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
 from models.tables.contingency_table import ContingencyTable
@@ -92,15 +93,9 @@ class ThinnedTable:
 
     def as_json(self) -> dict[str, object]:
         """The table as plain values."""
-        return {
-            "levels": dict(self.levels),
-            "left_out": self.left_out,
-            "thinned": self.thinned,
-            "dropped": self.dropped,
-            "kl_divergence": self.kl_divergence,
-            **self.recoding.as_json(),
-            "information_utility": self.information_utility,
-        }
+        names = ("levels", "left_out", "thinned", "dropped", "kl_divergence")
+        told = {name: plain(getattr(self, name)) for name in names} | plain(self.recoding)
+        return {**told, "information_utility": self.information_utility}
 
 
 def _no_progress(settled: int, nodes: int) -> None:

@@ -22,6 +22,7 @@ from checks.labels import LabelTells, ToldByLabels, crowded, label_counts
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
+from marginals.results import plain
 from marginals.tables.attribute import Codebook
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
@@ -58,10 +59,9 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        plain: dict[str, Any] = {"ok": self.ok, "checks": [finding.as_json() for finding in self.checks]}
-        plain |= {"rules": [rule.as_json() for rule in self.rules]} if self.rules else {}
-        plain |= {"smallest_sensitive_counts": dict(self.smallest_sensitive)} if self.smallest_sensitive else {}
-        return plain | ({"warnings": list(self.warnings)} if self.warnings else {})
+        told = {"rules": self.rules, "smallest_sensitive_counts": self.smallest_sensitive, "warnings": self.warnings}
+        checks = {"ok": self.ok, "checks": plain(self.checks)}
+        return checks | {name: plain(each) for name, each in told.items() if each}
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.checks), *(f"warning: {warning}" for warning in self.warnings)])

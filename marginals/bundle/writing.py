@@ -46,6 +46,7 @@ from marginals.files import (
 )
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
+from marginals.results import plain
 from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
 from models.tables.hierarchy import Hierarchy
@@ -174,8 +175,8 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
             | _of_labels(hierarchy, content.roles[name])
             for name, hierarchy in content.domain.items()
         },
-        "privacy": [claim.as_json() for claim in content.claims],
-        **({"rules": [rule.as_json() for rule in content.rules]} if content.rules else {}),
+        "privacy": plain(content.claims),
+        **({"rules": plain(content.rules)} if content.rules else {}),
         **({"turnover": KNOWN} if content.turnover_known else {}),
         **({"where": content.where} if content.where else {}),
         **({"imprint": content.imprint.entries} if content.imprint.entries else {}),

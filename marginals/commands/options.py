@@ -22,6 +22,7 @@ from marginals.deadline import ENOUGH, PROGRESS_IN_LINES, SEARCH_CLOCK, stopped_
 from marginals.errors import InputError
 from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
+from marginals.results import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -317,7 +318,7 @@ def heeded() -> Iterator[Ending]:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object, in ASCII where standard output is not UTF-8."""
     is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    click.echo(json.dumps(content, ensure_ascii=not is_utf8, allow_nan=False))
+    click.echo(json.dumps(plain(content), ensure_ascii=not is_utf8, allow_nan=False))
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -33,6 +33,7 @@ from marginals.commands.options import (
 from marginals.deadline import end_timer
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import printable
+from marginals.results import plain
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -200,10 +201,10 @@ def compare(config: Path, folder: Path, conditions: int, target: str | None, see
     if as_json:
         print_json(
             {
-                "one_way": accuracy.one_way.as_json(),
-                "two_way": accuracy.two_way.as_json(),
+                "one_way": accuracy.one_way,
+                "two_way": accuracy.two_way,
                 "query_error": {"conditions": conditions, "mean": error},
-                "prediction": [one.as_json() for one in predicted],
+                "prediction": predicted,
             }
         )
         return
@@ -250,7 +251,7 @@ def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline"
     release.write_report(target.path, sign=sign)
     verification, written = release.verify(), target.path or folder / REPORT
     if as_json:
-        print_json({"out": str(written), **verification.as_json()})
+        print_json({"out": str(written), **plain(verification)})
     else:
         click.echo(f"Wrote {written}. Open it in a browser.")
     if not verification.ok:
@@ -289,13 +290,13 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                 "smallest_sensitive_counts": release.published.smallest_sensitive,
                 "kl_divergence": steward.kl_divergence,
                 "kl_suppressed": steward.kl_suppressed,
-                "errors": steward.comparison.as_json(),
-                "suggestions": [suggestion.as_json() for suggestion in steward.suggestions],
+                "errors": steward.comparison,
+                "suggestions": steward.suggestions,
                 "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
                 "margins": [dict(margin) for margin in release.margins],
                 "unpublished": dict(steward.unpublished),
                 "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
-                "checks": verification.as_json()["checks"],
+                "checks": verification.checks,
                 "search": {
                     "strategy": search.strategy,
                     "value": search.value,
@@ -304,13 +305,13 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
                     "evaluated": search.evaluated,
                     "optimal": search.optimal,
                     "lower_bound": search.bound,
-                    "base": steward.base.as_json(),
+                    "base": steward.base,
                 },
             }
             | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {})
-            | ({"rules": verification.as_json()["rules"]} if verification.rules else {})
-            | ({"ledger": steward.waiting.as_json()} if steward.waiting else {})
-            | ({"wanted": [table.as_json() for table in steward.wanted]} if steward.wanted else {})
+            | ({"rules": verification.rules} if verification.rules else {})
+            | ({"ledger": steward.waiting} if steward.waiting else {})
+            | ({"wanted": steward.wanted} if steward.wanted else {})
             | ({} if steward.beside is None else {"further": steward.beside.as_json(steward.domain)})
         )
         return
@@ -434,7 +435,7 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
     else:
         verification = _verified_table(folders, **asked)
     if as_json:
-        print_json(verification.as_json())
+        print_json(plain(verification))
     else:
         _print(verification, bool(asked["checks"] or asked["rules"]))
     if not verification.ok:
@@ -513,7 +514,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         where = {"where": release.published.where} if release.published.where else {}
         unjudged = {"unjudged": [values._asdict() for values in estimate.unjudged]} if estimate.unjudged else {}
         cut = {"cut": list(estimate.cut)} if estimate.cut else {}
-        print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **estimate.basis.as_json()})
+        print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **plain(estimate.basis)})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
@@ -682,7 +683,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
             }
             for entry in account.entries
         ]
-        print_json({"releases": releases, "pairs": [pair.as_json() for pair in told]})
+        print_json({"releases": releases, "pairs": told})
     else:
         print_lines(entry_line(entry) + _replaced(entry) for entry in account.entries)
         for pair in told:
@@ -749,7 +750,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)
     end_timer()  # what was found is told, however long that takes
     if as_json:
-        print_json(attacks.as_json())
+        print_json(plain(attacks))
     else:
         for change in attacks.changes:
             print_lines(change_lines(change))

@@ -31,6 +31,7 @@ from marginals.commands.options import (
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
 from marginals.files import PRIVATE, resolved
+from marginals.results import plain
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def risk(**options: Any) -> None:
     if page_file is not None:
         page_file.write(risk_html(assessment, report, request.objective))
     if request.as_json:
-        print_json(report.as_json())
+        print_json(plain(report))
         return
     click.echo(str(report))
     print_warnings(report.warnings)
@@ -334,7 +335,7 @@ def audit(
 
         file.write(audit_html(result))
     if as_json:
-        print_json(result.as_json())
+        print_json(plain(result))
     else:
         from marginals.auditing import audit_lines
 

@@ -28,6 +28,7 @@ from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
 from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.messages import installing
+from marginals.results import plain
 
 if TYPE_CHECKING:
     from marginals.config.release_toml import Config
@@ -69,8 +70,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     table = configured.read_table()
     assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
-        told = {attribute: eligibility.as_json() for attribute, eligibility in assessed.eligible.items()}
-        print_json(assessed.as_json() | ({"eligible": told} if eligible else {}))
+        print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
         print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
@@ -193,13 +193,13 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table(table, requirements))
-    answer = {"nodes": result.nodes, "minimal": [one.as_json() for one in result.minimal]}
+    answer = {"nodes": result.nodes, "minimal": result.minimal}
     most = None if asked.every else _BEST if out is None else 1
     lines = list(single_table_lines(result, table.domain, most))
     if out is not None:
         recoded = published_table(table, best.levels, requirements)
         out.write(csv_bytes(recoded.frame()))
-        answer |= {"out": str(out.path), "written": best.as_json()}
+        answer |= {"out": str(out.path), "written": best}
         lines += written_table_lines(str(out.path), recoded, requirements, best.suppressed)
     if as_json:
         print_json(answer)
@@ -221,13 +221,13 @@ def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json
             f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
         )
     best = thinned_tables[0]
-    answer: dict[str, Any] = {"minimal": [one.as_json() for one in thinned_tables]}
+    answer: dict[str, Any] = {"minimal": thinned_tables}
     lines = list(
         thinned_table_lines(thinned_tables, table.domain, None if asked.every else _BEST if out is None else 1)
     )
     if out is not None:
         out.write(csv_bytes(best.recoding.frame()))
-        answer |= {"out": str(out.path), "written": best.as_json()}
+        answer |= {"out": str(out.path), "written": best}
         lines += written_table_lines(str(out.path), best.recoding, policy.requirements_of(table))
     if as_json:
         print_json(answer)
@@ -281,7 +281,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
     kl_divergence = recoded.kl_divergence(table)
     on_chains = _swept_on_chains(table) if method == "sweep" else {}
     if as_json:
-        print_json({"method": method, **recoded.as_json(), "kl_divergence": kl_divergence, **on_chains})
+        print_json({"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains})
         return
     click.echo(
         f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
@@ -386,7 +386,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     waits = [publication.steward.waiting for publication, _ in made]
     paths = [str(publication.release.path) for publication, _ in made]
     if as_json:
-        releases = [{"out": out, **waiting.as_json()} for out, waiting in zip(paths, waits) if waiting is not None]
+        releases = [{"out": out, **plain(waiting)} for out, waiting in zip(paths, waits) if waiting is not None]
         print_json({"ledger": str(ledger), "months": releases})
         return
     for release, waiting in zip((publication.release for publication, _ in made), waits):
@@ -473,8 +473,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
             {
                 "out": str(out),
                 "hierarchies": list(map(str, files[:-1])),
-                "attributes": config.as_json(),
-                "questions": [question.as_json() for question in config.questions],
+                "attributes": config,
+                "questions": config.questions,
                 "missing": dict(config.missing.cells),
                 **({"numbers": dict(config.formats)} if config.formats else {}),
                 **person,

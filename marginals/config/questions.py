@@ -49,10 +49,6 @@ class Question:
             f"{columns}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
         )
 
-    def as_json(self) -> dict[str, object]:
-        """As plain values, without a value of the table."""
-        return {"columns": list(self.columns), "reason": self.reason, "role": self.role.value}
-
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."

@@ -20,7 +20,8 @@ from marginals.errors import InputError
 from marginals.names import level_name, name_or_star, number_of
 from marginals.output import OutputFile
 from marginals.pages.release_page import WIDTH, page, text_width
-from marginals.risk import BundleRisk, RiskAssessment, TableRisk, are_comparable, finite_or_none
+from marginals.results import plain
+from marginals.risk import BundleRisk, RiskAssessment, TableRisk, are_comparable
 from models.arrays import CountArray, FloatArray
 
 # Geometry of the pictures of a risk: a histogram of people by loss, and points and a line of risk against utility.
@@ -255,19 +256,14 @@ class RiskReport:
         pairs = {name: (self.table.mean_utility, self.table.bayes_risk)}
         if self.optimum is not None:
             pairs["best"] = (self.optimum.mean_utility, self.optimum.risk)
-        return {name: pair for name, pair in pairs.items() if finite_or_none(pair[1]) is not None}
+        return {name: pair for name, pair in pairs.items() if isfinite(pair[1])}
 
     def as_json(self) -> dict[str, Any]:
         """As plain values; null stands for infinite, and for what was not asked for."""
-        return {
-            "table": self.table.as_json(),
-            "optimum": None
-            if self.optimum is None
-            else _optimum(self.optimum) | {"bound": self.optimum.bound, "how": self.how},
-            "frontier": None if self.frontier is None else _frontier(self.frontier),
-            "releases": [release.as_json() for release in self.releases],
-            "warnings": list(self.warnings),
-        }
+        best, frontier = self.optimum, self.frontier
+        optimum = None if best is None else _optimum(best) | {"bound": best.bound, "how": self.how}
+        told = {"table": self.table, "optimum": optimum, "frontier": None if frontier is None else _frontier(frontier)}
+        return {**plain({**told, "releases": self.releases, "warnings": self.warnings})}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -313,16 +309,16 @@ class RiskReport:
             told = release.total_information
             informs = "" if told is None else f", information {told:.4f} nats"
             yield (
-                f"  {release.name}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
+                f"  {release.release}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
                 f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{informs}"
             )
 
 
 def _optimum(optimum: Optimum) -> dict[str, Any]:
     return {
-        "risk": finite_or_none(optimum.risk),
+        "risk": optimum.risk,
         "utility": optimum.mean_utility,
-        "impossible": int((~optimum.allowed).sum()),
+        "impossible": (~optimum.allowed).sum(),
         "levels": optimum.disclosure.level_counts(),
         "evaluated": optimum.evaluated,
     }
@@ -347,13 +343,10 @@ def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None)
         yield f"  {number_of(suppressed, 'record')} cannot be disclosed so; {they} suppressed."
 
 
-def _frontier(frontier: Frontier) -> list[dict[str, float | None]]:
+def _frontier(frontier: Frontier) -> list[dict[str, float]]:
     few = frontier.thinned(_WRITTEN)
     points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
-    return [
-        {"utility": utility, "risk": finite_or_none(risk), "price": finite_or_none(price)}
-        for utility, risk, price in points
-    ]
+    return [{"utility": utility, "risk": risk, "price": price} for utility, risk, price in points]
 
 
 _FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))
@@ -542,7 +535,7 @@ def _quantiles(losses: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> lis
     """For some shares of the people, the loss that they do not exceed."""
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
-    return [(name, finite_or_none(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
+    return [(name, plain(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
 
 
 FORMATS = ("svg", "png", "pdf")

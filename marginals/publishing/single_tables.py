@@ -18,6 +18,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.searching import Progress, no_progress
+from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.tables.contingency_table import ContingencyTable
@@ -95,9 +96,9 @@ class Assessed:
 
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values, and the findings."""
-        plain = self.assessment.as_json() | {"checks": [finding.as_json() for finding in self.checks]}
-        plain |= {} if self.reidentification is None else {"reidentification": self.reidentification.as_json()}
-        return plain | ({} if self.uniqueness is None else {"uniqueness": self.uniqueness.as_json()})
+        told = {"reidentification": self.reidentification, "uniqueness": self.uniqueness}
+        found = {name: plain(each) for name, each in told.items() if each is not None}
+        return {**plain(self.assessment), "checks": plain(self.checks), **found}
 
 
 def assess(

@@ -210,7 +210,7 @@ def suggestions(
     if not pairs:
         return ()
     if problem.cube.domain.vertex_count > _FEW_STEPS:
-        return tuple(Suggestion(pair.attributes, pair.total_variation, was_tried=False) for pair in pairs)
+        return tuple(Suggestion(pair.attributes, pair.total_variation, tried=False) for pair in pairs)
     alone = result if result.strategy == _FORWARD else STRATEGIES[_FORWARD](problem, stop)
     return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
 
@@ -238,7 +238,7 @@ def _tried(
         analyses = weighed(cube, [*wanted, Wanted(pair.attributes, weight)])
         with_pair = STRATEGIES[_FORWARD](replace(problem, wanted=analyses), stop)
         if stop():
-            return Suggestion(pair.attributes, pair.total_variation, was_tried=False)
+            return Suggestion(pair.attributes, pair.total_variation, tried=False)
         error = total_variation(table, MarginalModel(Collection.of(cube, with_pair.cliques)))
         if error <= pair.total_variation / 2:
             price = _value(problem, with_pair) - _value(problem, alone)

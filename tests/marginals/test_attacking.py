@@ -68,7 +68,7 @@ def test_several_releases_tell_what_all_tables_with_their_marginals_say(seed: in
         assert held.skewness is not None
         assert held.skewness <= composed.together.skewness + 1e-9
     answer = attacked(*folders)["composition"]
-    assert answer == [composed.as_json()]
+    assert answer == [marginals.plain(composed)]
     assert [held["releases"] for held in answer[0]["each"]] == [[str(folder)] for folder in folders]
 
 

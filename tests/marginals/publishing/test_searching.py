@@ -154,7 +154,7 @@ def test_what_is_suggested_is_what_comes_of_it(lossy: Table) -> None:
     assert steward.suggestions
     page = " ".join(Page(steward.page(steward)).text)
     for suggestion in steward.suggestions:
-        assert suggestion.was_tried
+        assert suggestion.tried
         assert suggestion.error == steward.two_way.by_table[suggestion.attributes]
         kinds = {pair.attributes: pair.kind for pair in steward.comparison.compared_pairs}
         assert kinds[suggestion.attributes] == "assumed"
@@ -168,7 +168,7 @@ def test_what_is_suggested_is_what_comes_of_it(lossy: Table) -> None:
         assert suggestion.error_then is not None
         assert suggestion.error_then <= suggestion.error / 2
         assert then.kl_divergence - steward.kl_divergence == pytest.approx(suggestion.price)
-        assert suggestion.as_json()["price"] == suggestion.price
+        assert marginals.plain(suggestion)["price"] == suggestion.price
         assert all(other.attributes != suggestion.attributes for other in then.suggestions), "it is wanted already"
 
 
@@ -176,4 +176,4 @@ def test_pairs_that_there_is_no_time_to_try_are_named(lossy: Table, monkeypatch:
     monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
     suggestions = marginals.publish(lossy, PAIRS).steward.suggestions
     assert suggestions
-    assert not any(suggestion.was_tried or suggestion.price for suggestion in suggestions)
+    assert not any(suggestion.tried or suggestion.price for suggestion in suggestions)

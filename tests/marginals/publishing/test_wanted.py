@@ -113,7 +113,7 @@ def test_where_nothing_passes_that_is_told() -> None:
     policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}], diversity="none")
     release = marginals.publish(table, policy)
     (told,) = release.steward.wanted
-    assert told.passing is None
+    assert told.would_pass is None
     assert told.obstacle is not None
     assert "fewer than 20" in told.obstacle
 
@@ -174,5 +174,5 @@ def test_what_other_tables_tell_exactly_is_not_kept_out() -> None:
         (told,) = wanted_tables(
             cube, [Wanted(("dead", "cause"))], cliques, Collection.of(cube, cliques), lambda *_: None
         )
-        assert told.passing == cube.domain.margin(cube.domain.mask({"dead": 0, "cause": 0}))
+        assert told.would_pass == cube.domain.margin(cube.domain.mask({"dead": 0, "cause": 0}))
         assert (told.obstacle is None) is is_told
