@@ -108,7 +108,7 @@ class StewardFile:
                 raise InputError(
                     f"{path} is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
                 )
-            if path.is_file() and not _is_steward_page(path):
+            if MARK.encode() not in _head(path, MARK.encode()):
                 raise InputError(
                     f"{path} is there already, and is no steward's page; name another file (--steward FILE)"
                 )
@@ -122,7 +122,7 @@ class StewardFile:
 
         So it is where a run was killed after it had put the page in place, and before the release.
         """
-        if not self.path.is_file() or (named := _OF_RELEASE.search(_head(self.path))) is None:
+        if (named := _OF_RELEASE.search(_head(self.path))) is None:
             return False
         descriptor = _descriptor(self.release)
         try:
@@ -157,13 +157,13 @@ def _descriptor(release: Path) -> bytes | None:
         return None
 
 
-def _is_steward_page(path: Path) -> bool:
-    return MARK.encode() in _head(path)
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(_HEAD)
+def _head(path: Path, otherwise: bytes = b"") -> bytes:
+    """How a file begins; otherwise: where there is none, or another run is just replacing it."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_HEAD)
+    except FileNotFoundError:
+        return otherwise
 
 
 def search_trace(search: SearchResult, rows: int, objective: Objective = KL, every: int = 1) -> "pd.DataFrame":
