@@ -28,7 +28,7 @@ from marginals.bundle.content import (
 )
 from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signer_of
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import is_leftover, open_regular, resolved
+from marginals.files import open_regular, resolved
 
 _PAGE = "text/html"
 """What a report is."""
@@ -99,13 +99,8 @@ class Descriptor:
     @property
     def identity(self) -> str:
         """A hash of what it says beside its report: the same however often that is written anew."""
-        return digest(self.with_report(None))
-
-    def with_report(self, page: bytes | None) -> bytes:
-        """The bytes of the same descriptor with this page as its report, or none."""
         release = {key: value for key, value in self.release.items() if key != "report"}
-        report = {} if page is None else {"report": listed_report(page)}
-        return descriptor_bytes({**self.package, "release": release | report})
+        return digest(descriptor_bytes({**self.package, "release": release}))
 
 
 def descriptor_bytes(package: Mapping[str, Any]) -> bytes:
@@ -356,12 +351,9 @@ class Snapshot:
         """
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
-            what = "remove what is no part of the release"
-            if paths[0] == REPORT or own_leftovers(Path(), paths[:1]):
-                what += (
-                    ", or write its report again (marginals report), which an interrupted one may have left half done"
-                )
-            raise BundleError(paths[0], f"{DESCRIPTOR} does not declare it{more}; {what}")
+            raise BundleError(
+                paths[0], f"{DESCRIPTOR} does not declare it{more}; remove what is no part of the release"
+            )
 
     @property
     def is_sealed(self) -> bool:
@@ -442,12 +434,6 @@ def _found(
                 yield from _found(root, path, files, folders)
             elif path not in files:
                 yield path
-
-
-def own_leftovers(folder: Path, paths: Iterable[str]) -> list[str]:
-    """Those of some paths in the folder of a bundle that a report has left which was killed while it was replaced."""
-    bundle_files = (DESCRIPTOR, REPORT, SEAL, SIGNATURE)
-    return [path for path in paths if any(is_leftover(path, folder / name) for name in bundle_files)]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from marginals.bundle.snapshot import (
     descriptor_bytes,
     digest,
     listed_report,
-    own_leftovers,
 )
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import (
@@ -39,8 +38,6 @@ from marginals.files import (
     csv_text,
     only_writer,
     open_regular,
-    remove_leftovers,
-    replace_file,
     replace_folder,
     resolved,
 )
@@ -83,55 +80,6 @@ def write_bundle(
 def identity_of(content: BundleContent) -> str:
     """That of a bundle with this content, whatever its report is."""
     return Descriptor(bundle_files(content, b"")[DESCRIPTOR]).identity
-
-
-def put_report(bundle: WrittenBundle, page: bytes, key: SecretKey | None = None) -> None:
-    """Make this page the report of a bundle, whatever report it had or lacked; all else in it stays.
-
-    The descriptor names the new report, so a bundle that is signed must be signed again, by the key. It is first left
-    unsigned and forgets the old report, and names the new one last: after a crash the tables are as they were, `verify`
-    names what is left half done, if anything, and writing the report again puts it right.
-    Raises InputError where the folder holds another bundle now, whose report this is not, where nothing can be written, or
-    where the key is missing or does not sign.
-    """
-    folder = bundle.folder
-    snapshot = Snapshot.of(folder)
-    if snapshot.descriptor.identity != bundle.identity:
-        raise InputError(
-            f"{folder} holds another release than the one whose report this is; open it again, or write the page to a file "
-            "of its own (--out FILE)"
-        )
-    is_sealed = snapshot.is_sealed
-    if key is None and snapshot.is_signed:
-        raise InputError(
-            f"{folder} is signed, and another report would break its signature; write the page to a file of its own "
-            "(--out FILE), or sign the bundle again (--sign KEYFILE, in Python sign=)"
-        )
-    whole = snapshot.descriptor.with_report(page)
-    try:
-        for name in (DESCRIPTOR, REPORT, SEAL, SIGNATURE):
-            remove_leftovers(resolved(folder / name))
-        signature = None
-        if key is not None:
-            _keep_apart(key, folder)
-            signature = signature_of(whole, key, folder / SIGNATURE)
-            (folder / SIGNATURE).unlink(missing_ok=True)
-        (folder / SEAL).unlink(missing_ok=True)
-        replace_file(folder / DESCRIPTOR, snapshot.descriptor.with_report(None))
-        (folder / REPORT).unlink(missing_ok=True)
-        try:
-            replace_file(folder / REPORT, page)
-            replace_file(folder / DESCRIPTOR, whole)
-        except BaseException:
-            if (folder / DESCRIPTOR).read_bytes() != whole:
-                (folder / REPORT).unlink(missing_ok=True)
-            raise
-        if is_sealed:
-            replace_file(folder / SEAL, seal_of(whole))
-        if signature is not None:
-            replace_file(folder / SIGNATURE, signature)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
 
 
 def _keep_apart(key: SecretKey, folder: Path) -> None:
@@ -319,9 +267,7 @@ def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:
         if not holds_bundle(folder):
             return
         try:
-            snapshot = Snapshot.of(folder)
-            unfinished = {*own_leftovers(folder, snapshot.undeclared), *([] if snapshot.is_signed else [REPORT])}
-            others = [path for path in snapshot.undeclared if path not in unfinished]
+            others = Snapshot.of(folder).undeclared
         except BundleError as error:
             raise InputError(
                 f"{folder} holds a release that cannot be read, {error}; remove it, or choose a new folder"

@@ -48,7 +48,7 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("demo", "open", "init"),
         "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "compare", "report", "replace", "ledger"),
+        "Publish": ("publish", "verify", "attack", "compare", "replace", "ledger"),
         "Use a release": ("query", "sample"),
         "Disclose rows": ("disclose",),
         "Audit what others published": ("audit",),
@@ -68,7 +68,6 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "verify": "releases.verify",
         "attack": "releases.attack",
         "compare": "releases.compare",
-        "report": "releases.report",
         "replace": "releases.note_replaced",
         "ledger": "releases.ledger",
         "query": "releases.query",
@@ -78,6 +77,9 @@ _HOMES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Where each command is: what nobody asks for is not imported."""
+
+_REPLACED: Mapping[str, str] = MappingProxyType({"report": "marginals verify RELEASE --report FILE"})
+"""What does the work of a command that is no more."""
 
 
 class _FailedError(click.ClickException):
@@ -214,6 +216,14 @@ class _Commands(click.Group):
             args.remove(TRACEBACK)
         ctx.obj = tuple(args)
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named; what does the work of one that is no more is told."""
+        if instead := _REPLACED.get(args[0]):
+            raise click.UsageError(f"there is no command {args[0]!r} any more: {instead}", ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
         """The names of the commands in the order of work."""

@@ -31,7 +31,7 @@ from marginals.commands.options import (
     stops_after,
 )
 from marginals.deadline import end_timer
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import BundleError, InputError, NothingPublishableError
 from marginals.messages import printable
 from marginals.results import plain
 from models.deadline import Deadline
@@ -222,42 +222,6 @@ def compare(config: Path, folder: Path, conditions: int, target: str | None, see
         )
 
 
-@click.command()
-@RELEASE
-@output("--out", "-o", help="File for the page. Without it, the page replaces the release's own report.html.")
-@SIGN
-@ends_within(
-    60.0,
-    "What is not proven by then is undecided on the page; stop with exit status 2 if not even the files are read.",
-)
-@JSON
-def report(folder: Path, target: Target, sign: Path | None, deadline: "Deadline", as_json: bool) -> None:
-    """Write the report of a release again, as one HTML page.
-
-    The page is made from the files of RELEASE alone, and its claims are checked for it. Exit status 1 when a claim is not
-    proven to hold; the page says so too. Replacing the report of a signed release needs --sign, since its files change;
-    verify the release before. With --out the release stays as it is.
-
-    \b
-    Examples:
-      marginals report release
-      marginals report release --out report.html
-      marginals report release --sign minisign.key
-    """
-    from marginals.bundle.content import REPORT
-
-    target.opened()
-    release = marginals.open_release(folder, deadline)
-    release.write_report(target.path, sign=sign)
-    verification, written = release.verify(), target.path or folder / REPORT
-    if as_json:
-        print_json({"out": str(written), **plain(verification)})
-    else:
-        click.echo(f"Wrote {written}. Open it in a browser.")
-    if not verification.ok:
-        click.get_current_context().exit(FAILED)
-
-
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
     """A publication whose release is written with its steward's page: both, or neither where it cannot be."""
     with page.around(publication.steward.page(publication.steward)):
@@ -391,9 +355,10 @@ FAILED = 1
     help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
     "data are not read, so that hierarchies of sensitive attributes must be files.",
 )
+@output("--report", help="Also write the report of the release, one HTML page, to this file, from its files alone.")
 @ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
-def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: Any) -> None:
+def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **asked: Any) -> None:
     """Check the privacy claims of a release from its files.
 
     Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
@@ -421,8 +386,12 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
       marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
+      marginals verify release --report page.html
       marginals verify swept.csv --config release.toml
     """
+    if target.path is not None and (len(folders) > 1 or asked["config"] is not None):
+        raise InputError("--report writes the page of one release")
+    target.opened()
     if asked["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
             raise InputError(
@@ -434,12 +403,25 @@ def verify(folders: Sequence[Path], deadline: Deadline, as_json: bool, **asked: 
         )
     else:
         verification = _verified_table(folders, **asked)
+    is_written = target.path is not None and _is_report_written(folders[0], target.path, deadline)
     if as_json:
-        print_json(plain(verification))
+        print_json(plain(verification) | ({"report": str(target.path)} if is_written else {}))
     else:
         _print(verification, bool(asked["checks"] or asked["rules"]))
+        if is_written:
+            click.echo(f"Wrote {target.path}. Open it in a browser.")
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+def _is_report_written(folder: Path, path: Path, deadline: "Deadline") -> bool:
+    """Write the page of a release; not where its files cannot be trusted, of which its verification tells."""
+    try:
+        release = marginals.open_release(folder, deadline)
+    except BundleError:
+        return False
+    release.write_report(path)
+    return True
 
 
 def _verified_table(

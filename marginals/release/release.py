@@ -789,12 +789,8 @@ class Release(ModelAnalysis):
         """
         return write_release(self, path, sign)
 
-    def write_report(self, path: str | Path | None = None, sign: str | Path | None = None) -> None:
-        """Write the report, one HTML page, to a file, or without one into the bundle that the release was read from.
-
-        sign: file of the secret key of minisign by which the bundle is signed again; one that is signed already keeps
-        its report without. Raises InputError where it cannot be written or signed, for a file in a bundle, and
-        where the folder holds another release by now.
+    def write_report(self, path: str | Path) -> None:
+        """Write the report, one HTML page, to a file. Raises InputError where it cannot be written, or lies in a bundle.
 
         >>> from marginals.example import release
         >>> from pathlib import Path
@@ -804,18 +800,10 @@ class Release(ModelAnalysis):
         ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
-        if path is not None and sign is not None:
-            raise InputError("a report in a file of its own is not signed; what is signed is the bundle")
-        from marginals.bundle.writing import output_file, put_report  # slow to import, and few need it
+        from marginals.bundle.writing import output_file  # slow to import, and few need it
 
-        file = None if path is None else output_file(path_of(path))
-        page = _report(self.published)
-        if file is None:
-            if self.source is None:
-                raise InputError("the release is in no folder yet; write it, or name a file for its report")
-            put_report(self.source, page, None if sign is None else secret_key(sign))
-            return
-        file.write(page)
+        file = output_file(path_of(path))
+        file.write(_report(self.published))
 
 
 def write_release(

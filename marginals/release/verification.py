@@ -54,7 +54,7 @@ _NOBODY = (
 _UNLIKE = (
     "it is not the page that this version of the program makes of these files, so nobody judged what it says. Another "
     "version or program made it, its time was short, or somebody changed it. To make the page of these files: "
-    "marginals report RELEASE --out report.html"
+    "marginals verify RELEASE --report report.html"
 )
 _NOT_REMADE = "the time was over before it was made again and compared, so nobody judged what it says"
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"

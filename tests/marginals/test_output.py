@@ -66,7 +66,7 @@ MADE_FROM_THE_TABLE = [
     ("disclose", "release.toml", "--out"), ("anonymize", "release.toml", "--method", "sweep", "--out"),
     ("risk", "release.toml", "--out"), ("risk", "release.toml", "--report"),
 ]  # fmt: skip
-MADE_FROM_THE_RELEASE = [("report", "rel", "-o"), ("sample", "rel", "-o")]
+MADE_FROM_THE_RELEASE = [("verify", "rel", "--report"), ("sample", "rel", "-o")]
 
 
 @pytest.mark.parametrize("command", [*MADE_FROM_THE_TABLE, *MADE_FROM_THE_RELEASE])
@@ -226,12 +226,6 @@ def test_a_release_does_not_become_a_part_of_the_table(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_report_of_a_bundle_is_replaced_by_design() -> None:
-    assert run("report", "rel").exit_code == 0
-    assert run("verify", "rel").exit_code == 0
-
-
-@pytest.mark.usefixtures("folder")
 def test_devices_are_taken_as_they_are() -> None:
     for command in MADE_FROM_THE_TABLE:
         assert run(*command, os.devnull).exit_code == 0
@@ -261,7 +255,6 @@ def test_a_link_to_itself_is_refused_in_one_sentence(folder: Path) -> None:
     for arguments in (
         ("verify", "one"),
         ("query", "one"),
-        ("report", "one"),
         ("sample", "rel", "-o", "loop.csv", "--force"),
     ):
         result = run(*arguments)
@@ -285,7 +278,7 @@ def test_init_takes_a_folder_and_leaves_it_alone(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("command", ["verify", "query", "report", "sample", "attack"])
+@pytest.mark.parametrize("command", ["verify", "query", "sample", "attack"])
 def test_a_zipped_release_is_to_be_unzipped(command: str) -> None:
     shutil.make_archive("rel", "zip", "rel")
     result = run(command, "rel.zip")

@@ -205,7 +205,7 @@ def test_the_risk_of_people_lies_between_one_by_most_and_one_by_least_of_the_row
     """The mean over people, expected over the dictionaries. The club fits job b and town u: two are alike there at least."""
     section = f'dictionaries = ["spy.csv", "club.csv"]\nprior = {list(prior)}\n'
     found = assessed(tmp_path, section, frame=JOBS, spy=SPY, club=CLUB).of_release(jobs(*IN_PARTS), "jobs")
-    assert (found.name, found.people) == ("jobs", people)
+    assert (found.release, found.people) == ("jobs", people)
     assert found.risk == found.identification_probability == pytest.approx(risk)
     assert found.bounds == pytest.approx(bounds)
 

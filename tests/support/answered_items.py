@@ -305,7 +305,7 @@ def publish_demo(session: Session) -> None:
     session.run("words", "publish", "demo/release.toml", "--out", "words")
     session.run("words", "verify", "words")
     session.run("words", "attack", "words", "--seconds", "1e6")
-    session.run("words", "report", "words", "--out", "report.html")
+    session.run("words", "verify", "words", "--report", "report.html")
 
 
 def publish_hospital(session: Session) -> None:

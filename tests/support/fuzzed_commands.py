@@ -35,7 +35,7 @@ USUAL: dict[str, list[str]] = {
     "disclose": ["disclose", "release.toml", "--out", "out.csv"],
     "verify": ["verify", "release"],
     "attack": ["attack", "release"],
-    "report": ["report", "release", "--out", "out.html"],
+    "report": ["verify", "release", "--report", "out.html"],
     "ledger": ["ledger", "books"],
     "query": ["query", "release", "sex=f"],
     "sample": ["sample", "release", "-n", "5", "-o", "out.csv"],

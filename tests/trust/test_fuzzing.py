@@ -86,7 +86,7 @@ COMMANDS = {
     "config": ["assess", "risk", "anonymize", "publish", "disclose"],
     "table": ["init", "assess", "risk", "publish", "disclose", "assess", "risk"],
     "hierarchy": ["assess", "publish", "disclose", "risk"],
-    "bundle": ["verify", "verify two", "attack", "report", "report here", "query", "sample", "risk of", "publish over"],
+    "bundle": ["verify", "verify two", "attack", "report", "query", "sample", "risk of", "publish over"],
 }
 
 
@@ -105,8 +105,7 @@ def arguments_of(command: str, folder: Path, whole: Path) -> list[object]:
         "verify": ["verify", release],
         "verify two": ["verify", release, whole],
         "attack": ["attack", release],
-        "report": ["report", release, "--out", out / "page.html"],
-        "report here": ["report", release],
+        "report": ["verify", release, "--report", out / "page.html"],
         "query": ["query", release, "sex=f"],
         "sample": ["sample", release, "-n", "5", "-o", out / "rows.csv"],
     }[command]

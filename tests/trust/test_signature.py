@@ -192,54 +192,6 @@ def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys:
         assert not marginals.verify(tmp_path / other, tmp_path / "one", key=ours.public).ok
 
 
-def test_a_signed_bundle_keeps_its_report_unless_it_is_signed_again(
-    release: Release, keys: KeysOf, tmp_path: Path
-) -> None:
-    ours, theirs, folder = keys("ours"), keys("theirs"), tmp_path / "release"
-    release.write(folder, sign=ours.secret)
-    before = contents(folder)
-    refused = run("report", folder)
-    assert refused.exit_code == 2
-    assert "is signed, and another report would break its signature" in refused.stderr
-    assert run("report", folder, "--out", tmp_path / "page.html").exit_code == 0
-    assert run("report", folder, "--out", tmp_path / "page.html", "--sign", ours.secret).exit_code == 2
-    assert contents(folder) == before
-    assert run("report", folder, "--sign", ours.secret).exit_code == 0
-    assert contents(folder) == before, "nothing of it had changed"
-    assert run("report", folder, "--sign", theirs.secret).exit_code == 0
-    assert marginals.verify(folder, key=theirs.public).ok
-    release.write(folder)
-    marginals.open_release(folder).write_report(sign=ours.secret)
-    assert contents(folder) == before, "this signs what was not signed"
-
-
-@pytest.mark.parametrize("allowed", range(6))
-def test_putting_a_report_that_fails_midway_never_leaves_a_signature_that_does_not_fit(
-    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
-) -> None:
-    assert stub
-    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
-    release.write(folder, sign=ours.secret)
-    (folder / "report.html").write_text("old")
-    original, done = Path.replace, iter(range(allowed))
-
-    def failing(self: Path, target: Path) -> Path:
-        if next(done, None) is None:
-            raise OSError(28, "No space left on device")
-        return original(self, target)
-
-    monkeypatch.setattr(Path, "replace", failing)
-    if allowed < 5:
-        with pytest.raises(InputError, match="No space left"):
-            marginals.open_release(folder).write_report(sign=ours.secret)
-        assert not (folder / SIGNATURE).exists()
-    else:
-        marginals.open_release(folder).write_report(sign=ours.secret)
-        assert marginals.verify(folder, key=ours.public).ok
-    assert marginals.verify(folder).ok is (allowed > 0)
-    assert not [path for path in folder.iterdir() if "writing" in path.name]
-
-
 def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Path, tmp_path: Path) -> None:
     ours = write_keys(tmp_path, "ours")
     release.write(tmp_path / "release", sign=ours.secret)
@@ -268,9 +220,6 @@ def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
         assert refused.exit_code == 2, refused.output
         assert told in refused.stderr
         assert contents(tmp_path / "place") == before
-        if before:
-            assert run("report", folder, "--sign", ours.secret).exit_code == 2
-            assert contents(tmp_path / "place") == before
         monkeypatch.delenv("STUB")
         signed = run("publish", small_config, "--out", folder, "--sign", ours.secret)
         assert signed.exit_code == 0, signed.output

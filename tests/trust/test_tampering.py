@@ -121,21 +121,9 @@ def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> Non
     assert "nor 999 others" in problem(bundle).problem
 
 
-@pytest.mark.parametrize("path", [".report.html.writing-abc_1234", ".datapackage.json.sha256.writing-abcdefgh"])
-def test_what_a_killed_report_leaves_is_named_and_writing_the_report_again_removes_it(bundle: Path, path: str) -> None:
-    (bundle / path).write_text("<!doctype")
-    found = problem(bundle)
-    assert found.file == path
-    assert "write its report again" in found.problem
-    marginals.open_release(bundle).write_report()
-    assert marginals.verify(bundle).ok
-
-
 def test_a_report_that_the_descriptor_does_not_name_is_named(bundle: Path) -> None:
     change_package(bundle, lambda package: package["release"].pop("report"))
     assert problem(bundle).file == "report.html"
-    marginals.open_release(bundle).write_report()
-    assert marginals.verify(bundle).ok
 
 
 def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:

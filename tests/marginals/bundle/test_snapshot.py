@@ -210,15 +210,6 @@ def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
         assert sorted(path for path in opened if path.is_dir()) == folders
 
 
-def test_a_report_is_put_into_what_was_read_once(genuine: Path) -> None:
-    (genuine / SIGNATURE).unlink()
-    before = contents(genuine)
-    opened = marginals.open_release(genuine)
-    reads = [path for path in accesses(genuine, opened.write_report) if str(path.relative_to(genuine)) in before]
-    assert Counter(reads) == Counter({genuine / path: 1 for path in before})
-    assert contents(genuine) == before
-
-
 def edit(folder: Path, change: Change) -> None:
     """Change what a descriptor says, which nobody seals or signs anew."""
     change_package(folder, change)

@@ -351,7 +351,9 @@ def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Call
     unjudged = [marginals.verify(*folders, claims=["k-link=2"]).checks for folders in ([folder], [folder, folder])]
     assert [[c.criterion for c in checks if not c.holds] for checks in unjudged] == [["report"], ["report"] * 2]
     release = marginals.open_release(folder)
-    release.write_report()
+    release.write_report(tmp_path / "page.html")
+    put = (tmp_path / "page.html").read_bytes()
+    change_descriptor(folder, lambda release: put_file(folder, release["report"], put))
     assert marginals.verify(folder, claims=["k-link=2"]).ok
     assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
     assert marginals.attack(folder).as_json()

@@ -70,7 +70,7 @@ def test_an_unforeseen_error_is_a_sentence_with_status_70_and_without_a_value_un
         assert SECRET in answer.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("arguments", [["ledger", "books", "a\rb"], ["report", "release", "--no\nsuch"], ["a\tb"]])
+@pytest.mark.parametrize("arguments", [["ledger", "books", "a\rb"], ["verify", "release", "--no\nsuch"], ["a\tb"]])
 def test_a_usage_error_that_quotes_an_argument_is_one_line(arguments: list[str]) -> None:
     ended = run(*arguments)
     assert ended.exit_code == 2

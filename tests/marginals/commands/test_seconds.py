@@ -40,7 +40,7 @@ def over(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", sorted(set(main.commands) - {"open"}))  # a window stays open until it is closed
 def test_every_command_has_seconds(name: str) -> None:
     option = next(parameter for parameter in main.commands[name].params if parameter.name == "seconds")
-    assert option.default == {"verify": 60.0, "attack": 20.0, "report": 60.0, "query": 10.0, "audit": 60.0}.get(name)
+    assert option.default == {"verify": 60.0, "attack": 20.0, "query": 10.0, "audit": 60.0}.get(name)
     refused = run(name, "--seconds", "0")
     assert refused.exit_code == 2
 
@@ -73,7 +73,7 @@ def test_a_query_answers_with_the_bounds_known_by_then(pairs: Path) -> None:
 
 @pytest.mark.usefixtures("over")
 def test_a_report_and_an_attack_leave_out_what_is_not_known_by_then(pairs: Path, tmp_path: Path) -> None:
-    assert run("report", pairs, "--out", tmp_path / "report.html").exit_code == 1
+    assert run("verify", pairs, "--report", tmp_path / "report.html").exit_code == 1
     assert "time was over" in (tmp_path / "report.html").read_text(encoding="utf-8")
     result = run("attack", pairs, "--json")
     assert result.exit_code == 0

@@ -17,12 +17,12 @@ import marginals
 from checks import KLink
 from command_line import run
 from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
-from marginals import Attribute, InputError, Policy, Release, Role, open_release
+from marginals import Attribute, Policy, Release, Role, open_release
 from models import Collection
 from small_release import contents, marginals_command
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, shape_cube
 from wide_table import write_wide
-from written_bundles import DESCRIPTOR, bundle_content, change_package, report_of, write_bundle
+from written_bundles import bundle_content, change_package, report_of, write_bundle
 
 SCRIPT = "<script>alert(1)</script>"
 NASTY = (SCRIPT, "</title><img src=x onerror=alert(1)>", 'a "b" & c', "{{ 7 * 7 }}", "' onload='alert(1)")
@@ -93,13 +93,13 @@ def test_every_number_comes_from_the_published_files(release: Release, bundle: P
     assert written == report_of(opened.published) == report_of(opened.published) == report_of(release.published)
 
 
-def test_verify_notices_a_changed_report_and_another_can_be_written(bundle: Path) -> None:
+def test_verify_notices_a_changed_report(bundle: Path, tmp_path: Path) -> None:
     (bundle / "report.html").write_bytes((bundle / "report.html").read_bytes().replace(b"holds", b"HOLDS", 1))
     (found,) = marginals.verify(bundle).checks
     assert (found.holds, found.worst.file) == (False, "report.html")
     assert marginals.open_release(bundle).verify().ok, "no number is read from the page"
-    assert run("report", bundle).exit_code == 0
-    assert marginals.verify(bundle).ok
+    assert run("verify", bundle, "--report", tmp_path / "page.html").exit_code == 1
+    assert (tmp_path / "page.html").read_bytes().count(b"HOLDS") == 0
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,9 @@ def test_verify_notices_a_changed_report_and_another_can_be_written(bundle: Path
 def test_a_report_that_is_listed_badly_is_a_matter_of_integrity(bundle: Path, listed: object) -> None:
     change_package(bundle, lambda package: package["release"].update(report=listed))
     assert marginals.verify(bundle).checks[0].holds is False
-    assert run("report", bundle).exit_code == 0
-    assert marginals.verify(bundle).ok
 
 
-def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_path: Path) -> None:
+def test_of_a_bundle_without_a_report_one_can_be_written(bundle: Path, tmp_path: Path) -> None:
 
     def change(package: dict[str, Any]) -> None:
         del package["release"]["report"]
@@ -126,39 +124,22 @@ def test_a_bundle_without_a_report_is_as_good_and_can_get_one(bundle: Path, tmp_
     (bundle / "report.html").unlink()
     before = contents(bundle)
     assert marginals.verify(bundle).ok
-    answer = json.loads(run("report", bundle, "-o", tmp_path / "page.html", "--json").stdout)
-    assert (answer["out"], answer["ok"]) == (str(tmp_path / "page.html"), True)
+    answer = json.loads(run("verify", bundle, "--report", tmp_path / "page.html", "--json").stdout)
+    assert (answer["report"], answer["ok"]) == (str(tmp_path / "page.html"), True)
     assert (tmp_path / "page.html").read_bytes() == written
     assert contents(bundle) == before
-    assert run("report", bundle).exit_code == 0
-    after = json.loads((bundle / DESCRIPTOR).read_text())
-    assert after["release"].pop("report")["hash"].startswith("sha256:")
-    assert after == json.loads(before[DESCRIPTOR])
-    assert contents(bundle).keys() - before.keys() == {"report.html"}
-    assert (bundle / "report.html").read_bytes() == written
-    assert marginals.verify(bundle).ok
+    for arguments in ((bundle, "--report", tmp_path / "page.html"), (bundle, "--report", bundle / "page.html")):
+        assert run("verify", *arguments).exit_code == 2, "it is there already; the files of a bundle belong together"
+    assert run("verify", bundle, bundle, "--report", tmp_path / "two.html").exit_code == 2
+    assert "marginals verify RELEASE --report FILE" in run("report", bundle).stderr
 
 
 def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
     write_bundle(bundle_content(release.collection, release.published.roles, [KLink(400)]), tmp_path / "release")
-    assert run("report", tmp_path / "release").exit_code == 1
-    page = (tmp_path / "release" / "report.html").read_text()
+    assert run("verify", tmp_path / "release", "--report", tmp_path / "page.html").exit_code == 1
+    page = (tmp_path / "page.html").read_text()
     assert "fails</span>" in page
     assert "0 of 1" in page
-
-
-def test_a_report_is_not_written_into_another_release_that_took_the_place_of_its_own(
-    release: Release, tmp_path: Path
-) -> None:
-    opened = release.write(tmp_path / "release")
-    opened.write_report()
-    read = marginals.open_release(tmp_path / "release")
-    write_bundle(bundle_content(release.collection, release.published.roles, [KLink(2)]), tmp_path / "release")
-    before = contents(tmp_path / "release")
-    for of_the_old in (opened, read):
-        with pytest.raises(InputError, match="another release"):
-            of_the_old.write_report()
-    assert contents(tmp_path / "release") == before
 
 
 @pytest.mark.parametrize("shape", sorted(set(SHAPES) - {"empty"}))
