@@ -1,0 +1,44 @@
+"""Results as plain values: the JSON of anything that the library answers."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from math import isfinite
+from numbers import Integral, Rational, Real
+from typing import Any
+
+
+def plain(value: object) -> Any:
+    """A result as plain values, which `json.dumps` writes.
+
+    A class names by `PLAIN` the attributes that are told, in their order; a dataclass that does not tells the fields that
+    its `repr` shows. None stands for what is infinite or not known; what is no number, text, or
+    collection is told by its text, as a criterion is.
+
+    >>> from fractions import Fraction
+    >>> from checks.diversity.registry import parse_diversity
+    >>> plain({"criterion": parse_diversity("entropy:2"), "shares": (Fraction(1, 3), float("inf"), 2)})
+    {'criterion': 'entropy:2', 'shares': ['1/3', None, 2]}
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case Enum():
+            return plain(value.value)
+        case Integral():
+            return int(value)
+        case Rational():
+            return str(value)
+        case Real():
+            return float(value) if isfinite(value) else None
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+    if told := getattr(type(value), "PLAIN", None):
+        return {name: plain(getattr(value, name)) for name in told}
+    if (as_json := getattr(value, "as_json", None)) is not None:
+        return plain(as_json())
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.repr}
+    if (named := getattr(value, "_asdict", None)) is not None:
+        return plain(named())
+    return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)
