@@ -22,13 +22,12 @@ from checks.diversity.cuts import (
     RatioBounds,
     TrimmedCases,
     empty_tails,
-    light_others,
     light_tails,
     most_frequent,
     subsets,
     too_rare,
 )
-from checks.diversity.text import MAY_EQUAL, OR_EQUAL, Grammar, Number, spelled
+from checks.diversity.text import MAY_EQUAL, Grammar, Number, spelled
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray, effective_values, effective_values_of_products, read_only, x_log_x
 from models.tables.hierarchy import Hierarchy
@@ -87,21 +86,18 @@ class Induction:
         values under a published one have weight 0, the data contradict that knowledge, and each is as likely.
         """
         size = hierarchy.size(0)
-        exact_weights = [Fraction(1)] * size if weights is None else [Fraction(w) for w in weights]
-        if len(exact_weights) != size or min(exact_weights) < 0:
+        known = [Fraction(1)] * size if weights is None else [Fraction(weight) for weight in weights]
+        if len(known) != size or min(known) < 0:
             raise CriterionError(f"{size} base values need as many weights that are not negative")
-        above = {level: hierarchy.lift(0, level) for level in {level for level, _ in values}}
         rows = []
         for level, code in values:
-            under = np.flatnonzero(above[level] == code).tolist()
-            masses = [exact_weights[value] for value in under]
-            if not any(masses):
-                masses = [Fraction(1)] * len(under)
-            total = sum(masses)
+            under = np.flatnonzero(hierarchy.lift(0, level) == code).tolist()
+            masses = {value: known[value] for value in under if known[value]} or dict.fromkeys(under, Fraction(1))
+            total = sum(masses.values())
             # Of thousands of base values most have no share: a plain 0 or 1 is a hundred times quicker than a fraction.
             row: list[Fraction | int] = [0] * size
-            for value, mass in zip(under, masses):
-                row[value] = int(mass / total) if mass in (0, total) else mass / total
+            for value, mass in masses.items():
+                row[value] = 1 if mass == total else mass / total
             rows.append(tuple(row))
         return cls(tuple(rows))
 
@@ -113,7 +109,7 @@ class Induction:
     @cached_property
     def matrix(self) -> FloatArray:
         """The shares as floats: shape (published values, base values)."""
-        return read_only(np.array([[float(share) for share in row] for row in self.shares]))
+        return read_only(np.array(self.shares, dtype=np.float64))
 
     @cached_property
     def leaves(self) -> IndexArray | None:
@@ -125,10 +121,8 @@ class Induction:
 
     def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
         """Rows by base value for rows by published value, as fractions."""
-        return [
-            sum((Fraction(v) * share for v, share in zip(vector, column) if v), Fraction(0))
-            for column in zip(*self.shares)
-        ]
+        rows = ((v * share for v, share in zip(vector, column) if v) for column in zip(*self.shares))
+        return [sum(parts, Fraction(0)) for parts in rows]
 
 
 @dataclass(frozen=True)
@@ -259,15 +253,15 @@ def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> Flo
 
 def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> float:
     """e(P), that of the class that is protected least beyond need (TZ09 Def. 8); 0 for no class at all."""
-    return float(excessive_protections(requirement, vectors).min(initial=np.inf)) if len(vectors) else 0.0
+    return float(excessive_protections(requirement, vectors).min()) if len(vectors) else 0.0
 
 
 def require_one_diverse(c: Fraction, l: int, *, strict: bool) -> None:
     """Raise CriterionError for `c,1 or equal` with a c below 1: KG06 Def. 2.5 makes no exception for l = 1."""
     if l == 1 and not strict and 0 < c < 1:
         raise CriterionError(
-            f"c,1 {OR_EQUAL} needs a c of at least 1, got {spelled(c)}; that no value has more than a share of {spelled(c)} "
-            f"of the rows is simple:{spelled(1 / Fraction(c))}"
+            f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {spelled(c)}; that no value has more than a share of "
+            f"{spelled(c)} of the rows is simple:{spelled(1 / Fraction(c))}"
         )
 
 
@@ -315,8 +309,8 @@ class Recursive(Diversity):
         return max(values - self.l + 1, 0)
 
     def heads(self, values: int) -> list[int]:
-        """The codes that may not be too frequent."""
-        return [value for value in range(values) if value not in self.dont_care]
+        """The codes that may not be too frequent; none for l = 1."""
+        return [value for value in range(values) if value not in self.dont_care] if self.l > 1 else []
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to c."""
@@ -327,7 +321,7 @@ class Recursive(Diversity):
         """Head over tail."""
         values = vectors.shape[1]
         heads = self.heads(values)
-        if self.l == 1 or not heads:
+        if not heads:
             return np.zeros(len(vectors))
         others = np.array(vectors, dtype=np.float64)
         place = np.asarray(heads)[others[:, heads].argmax(axis=1)]
@@ -340,14 +334,12 @@ class Recursive(Diversity):
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
-        heads = self.heads(len(vector))
-        if self.l == 1 or not heads:
+        if not (heads := self.heads(len(vector))):
             return True
-        place = max(heads, key=lambda value: vector[value])
-        head = vector[place]
-        others = sorted(v for value, v in enumerate(vector) if value != place)
-        tail = sum(others[: self.tail_size(len(vector))])
-        return head == 0 or head < self.c * tail or (not self.strict and head == self.c * tail)
+        others = list(vector)
+        head = others.pop(max(heads, key=others.__getitem__))
+        most = self.c * sum(sorted(others)[: self.tail_size(len(vector))])
+        return head == 0 or head < most or (not self.strict and head == most)
 
     def scaled(self, factor: Fraction) -> "Recursive":
         """The criterion with c divided by the factor."""
@@ -359,28 +351,24 @@ class Recursive(Diversity):
         For each head and each set of values that its tail may have, or for each head where there are too many sets.
         """
         values, floor, possible = bounds.value_count, bounds.floor, bounds.possible()
-        size = self.tail_size(values)
-        careful = self.heads(values)
-        heads = [head for head in careful if possible[head] and not (floor[careful, head] > ROUNDING).any()]
-        if self.l == 1 or not heads:
+        size, careful, theta = self.tail_size(values), self.heads(values), 1 / float(self.c)
+        heads = np.array(
+            [h for h in careful if possible[h] and not (floor[careful, h] > ROUNDING).any()], dtype=np.intp
+        )
+        if not len(heads):
             return []
-        theta = 1 / float(self.c)
         if size == 0:
-            return [empty_tails(np.array(heads), values)]
+            return [empty_tails(heads, values)]
         if len(heads) * comb(values - 1, size) > MAX_CASES:
-            chosen = np.array(heads)
-            highest = np.minimum(bounds.ceiling[:, chosen], 1e3)
-            return [TrimmedCases(chosen, bounds.others(chosen), theta, values - 1 - size, highest)]
-        parts = []
-        for head in heads:
-            # A value that alone exceeds theta cannot be in the tail of a violation.
-            light = np.flatnonzero((floor[:, head] <= log(theta) + ROUNDING) & (np.arange(values) != head))
-            tails = light[subsets(len(light), size)]
-            support = np.zeros((len(tails), values), dtype=bool)
-            np.put_along_axis(support, tails, values=True, axis=1)
-            parts.append((np.full(len(tails), head), support))
-        support = np.concatenate([part for _, part in parts]).T
-        return [light_tails(np.concatenate([part for part, _ in parts]), support, np.full(support.shape[1], theta))]
+            highest = np.minimum(bounds.ceiling[:, heads], 1e3)
+            return [TrimmedCases(heads, bounds.others(heads), theta, values - 1 - size, highest)]
+        # A value that alone exceeds theta cannot be in the tail of a violation.
+        is_light = (floor[:, heads] <= log(theta) + ROUNDING) & bounds.others(heads)
+        tails = [light[subsets(len(light), size)] for light in map(np.flatnonzero, is_light.T)]
+        chosen = np.repeat(heads, list(map(len, tails)))
+        support = np.zeros((values, len(chosen)), dtype=bool)
+        support[np.concatenate(tails).T, np.arange(len(chosen))] = True
+        return [light_tails(chosen, support, np.full(len(chosen), theta))]
 
 
 # Entropy l-diversity where some sensitive values may be disclosed: the don't-care set (MKGV07 Defs. 4.5, Algorithm 1).
@@ -451,20 +439,9 @@ class Simple(_AtLeast):
         """1 / largest share."""
         return np.asarray(vectors.sum(axis=1) / vectors.max(axis=1), dtype=np.float64)
 
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        return max(vector) * self.l <= sum(vector)
-
-    def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """All others together weigh at most l - 1 times a most frequent value."""
-        if self.l <= 1:
-            return []
-        heads = bounds.leading()
-        return [light_others(bounds, heads, [self.l - 1] * len(heads))]
-
     def share_bound(self) -> ShareBound:
         """The largest share is at most 1/l."""
-        return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, 1 / self.l, strict=False)
+        return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, Fraction(1) / self.l, strict=False)
 
 
 @dataclass(frozen=True)
@@ -515,10 +492,6 @@ class Distinct(Diversity):
     def reached(self, vectors: Vectors) -> FloatArray:
         """Number of values with a positive share."""
         return np.asarray(np.count_nonzero(vectors, axis=1), dtype=np.float64)
-
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        return sum(v > 0 for v in vector) >= self.l
 
     def share_bound(self) -> ShareBound:
         """All but l - 1 values have some share."""

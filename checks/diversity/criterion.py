@@ -5,18 +5,17 @@ A criterion looks at vectors, one row a class, one column a sensitive value: cou
 with integers and fractions.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import ceil, fsum, gcd, lcm, log
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.cuts import Cases, RatioBounds
+from checks.diversity.cuts import Cases, RatioBounds, light_others
 from checks.diversity.text import LABELS_MAY_DISCLOSE, Grammar, numbers
 from checks.errors import CriterionError
 from models.arrays import BoolArray, FloatArray
@@ -60,14 +59,12 @@ class SensitiveValues:
 
     def within(self, labels: Iterable[str]) -> frozenset[int]:
         """The codes of the values all of whose base values the labels name. Raises CriterionError for an unknown label."""
-        named = self._base_codes(labels)
-        under = self.hierarchy.lift(0, self.level).tolist()
-        return frozenset(under) - {code for base, code in enumerate(under) if base not in named}
+        above = self.hierarchy.lift(0, self.level)
+        return frozenset(above.tolist()) - frozenset(above[~self._is_named(labels)].tolist())
 
     def touching(self, labels: Iterable[str]) -> frozenset[int]:
         """The codes of the values one of whose base values the labels name. Raises CriterionError for an unknown label."""
-        named = self._base_codes(labels)
-        return frozenset(code for base, code in enumerate(self.hierarchy.lift(0, self.level).tolist()) if base in named)
+        return frozenset(self.hierarchy.lift(0, self.level)[self._is_named(labels)].tolist())
 
     def labels_of(self, codes: Iterable[int]) -> tuple[str, ...]:
         """The labels of values, sorted."""
@@ -90,15 +87,14 @@ class SensitiveValues:
         total = sum(self.rows)
         return tuple(Fraction(count, total) for count in self.rows)
 
-    def _base_codes(self, labels: Iterable[str]) -> set[int]:
-        """The base values that labels name: by themselves, or all that are under a general one."""
-        named: set[int] = set()
+    def _is_named(self, labels: Iterable[str]) -> BoolArray:
+        """Whether labels name each base value: by itself, or all that are under a general one. Shape (base values,)."""
+        named, levels = np.zeros(self.hierarchy.size(0), dtype=bool), range(self.hierarchy.height + 1)
         for label in labels:
-            places = ((level, self.hierarchy.code(label, level)) for level in range(self.hierarchy.height + 1))
-            place = next(((level, code) for level, code in places if code is not None), None)
-            if place is None:
+            level = next((level for level in levels if self.hierarchy.code(label, level) is not None), None)
+            if level is None:
                 raise CriterionError(f"the criterion names {label!r}, which is no value of the sensitive attribute")
-            named.update(np.flatnonzero(self.hierarchy.lift(0, place[0]) == place[1]).tolist())
+            named |= self.hierarchy.lift(0, level) == self.hierarchy.code(label, level)
         return named
 
 
@@ -131,13 +127,17 @@ class ShareBound(NamedTuple):
         return bounded < limit or (not self.strict and bounded == limit)
 
 
-class Diversity(ABC):
+class Diversity:
     """A criterion on the distribution of the sensitive values in a class.
 
     A new criterion is a frozen dataclass with this base. It must be kept by merging: a class that is the sum of two that
-    pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached`, `decide` and
-    `__str__`; with `name`, `parameters` and `parsed` it also has a text, which `marginals.register_diversity` makes known.
+    pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached` and `decide`;
+    one that names values, or compares a class with the whole table, gives `among` instead. Its text comes from `name` and
+    `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.register_diversity` makes it known.
     Every other method has a default that is right for any criterion.
+
+    Labels name values of any level; a label that names several levels means the finest. A general value may be disclosed
+    if all under it may be, and is protected if one under it is.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -153,9 +153,6 @@ class Diversity(ABC):
 
     parameters: ClassVar[str] = ""
     """The form of what its text has after the colon, for instance `c,l`."""
-
-    is_relative: ClassVar[bool] = False
-    """Whether it depends on what values there are, or on the whole table, and is decided only `among` them."""
 
     def __init_subclass__(cls) -> None:
         if cls.__dict__.get("grammar") is not None:
@@ -179,24 +176,36 @@ class Diversity(ABC):
         """
         if cls.grammar is not None:
             read = cls.grammar.read(text)
-            return None if read is None else cls(*read[0], **read[1])
+            return None if read is None else cls(**read)
         result, expected = numbers(text), cls.parameters.count(",") + 1 if cls.parameters else 0
         return cls(*result) if len(result) == expected and (result or not text) else None
 
-    @abstractmethod
-    def slack(self, vectors: Vectors) -> FloatArray:
+    def slack(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
         """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,).
 
-        Its sign must be right wherever it is further than `BOUNDARY` from 0.
+        Its sign must be right wherever it is further than `BOUNDARY` from 0. Raises CriterionError, as `reached` and
+        `decide` do, for a criterion that is decided only `among` values.
         """
+        raise CriterionError(self.lacking())
 
-    @abstractmethod
-    def reached(self, vectors: Vectors) -> FloatArray:
+    def reached(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
         """The strongest parameter that the class still satisfies, as the class docstring says: shape (classes,)."""
+        raise CriterionError(self.lacking())
 
-    @abstractmethod
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """The exact verdict on one class; by default that of the `share_bound`."""
+        if (bound := self.share_bound()) is None:
+            raise CriterionError(self.lacking())
+        return bound.allows(vector)
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether it depends on what values there are, or on the whole table, and is decided only `among` them."""
+        return type(self).slack is Diversity.slack
+
+    def lacking(self) -> str:
+        """What is missing for a verdict, in words."""
+        return f"{self} depends on the values and the whole table, so no counts by themselves satisfy it"
 
     @property
     def about_base_values(self) -> bool:
@@ -206,8 +215,9 @@ class Diversity(ABC):
     @property
     def facts(self) -> int:
         """How many values an attacker may rule out by other knowledge: l - 1 of an l-diversity, at least."""
+        plain = next((part for part in vars(self).values() if isinstance(part, Diversity)), None)
         has_l = self.grammar is not None and any(number.name == "l" for number in self.grammar.numbers)
-        return ceil(getattr(self, "l", 2)) - 1 if has_l else 1
+        return plain.facts if plain else ceil(getattr(self, "l", 2)) - 1 if has_l else 1
 
     def meaning(self) -> str:
         """What holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""
@@ -218,15 +228,28 @@ class Diversity(ABC):
         return f"Reaches {value:.4g}"
 
     def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002 - it judges any values alike
-        """The criterion for classes that are counted by these values.
+        """The criterion for classes that are counted by these values, which judges them.
 
         Raises CriterionError for a label that names none of them.
         """
         return self
 
-    def stated_among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002 - it names no values
-        """The same criterion by no labels but those of these values, as a release states it that shows only them."""
-        return self
+    def stated_among(self, values: SensitiveValues) -> "Diversity":
+        """The same criterion by no labels but those of these values, as a release states it that shows only them.
+
+        The criterion among them if they have none of a kind that it needs.
+        """
+        clauses = [clause for clause in (self.grammar.clauses if self.grammar else ()) if clause.value is None]
+        if not clauses:
+            return self
+        labels = {}
+        for name in (clause.name for clause in clauses):
+            named, is_free = getattr(self, name), name == LABELS_MAY_DISCLOSE.name
+            labels[name] = (
+                values.occurring(values.within(named)) if is_free else values.labels_of(values.touching(named))
+            )
+        is_complete = all(labels[clause.name] or clause.is_optional for clause in clauses)
+        return replace(self, **labels) if is_complete else self.among(values)  # type: ignore[type-var]
 
     def share_bound(self) -> ShareBound | None:
         """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""
@@ -240,13 +263,20 @@ class Diversity(ABC):
         """
         return None
 
-    def violations(self, bounds: RatioBounds) -> list[Cases] | None:  # noqa: ARG002 - no cuts are known
+    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """The ways of violating it, each with linear cuts; None if its violations have none.
 
         bounds: of the log-ratios over the classes in question. A head that is never positive needs no case, nor does one
-        that another value that counts always exceeds: where it violates the criterion, that one does too.
+        that another value that counts always exceeds: where it violates the criterion, that one does too. By default those
+        of a `share_bound` on the most frequent value alone: all others together are too light beside it.
         """
-        return None
+        bound = self.share_bound()
+        if bound is None or bound.top > 1:
+            return None
+        if not bound.top:
+            return []
+        heads = bounds.leading()
+        return [light_others(bounds, heads, [(1 + bound.head_weight) / bound.limit - 1] * len(heads))]
 
     def scaled(self, factor: Fraction) -> "Diversity | None":  # noqa: ARG002 - no family is known
         """The criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None without one.
@@ -275,47 +305,6 @@ def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArr
     return verdicts
 
 
-class RelativeDiversity(Diversity):
-    """A criterion that names values, or compares a class with the whole table.
-
-    What it demands of a class is known only `among` the values that are published. Labels name values of any level; a
-    label that names several levels means the finest. A general value may be disclosed if all under it may be, and is
-    protected if one under it is.
-    """
-
-    is_relative = True
-
-    @abstractmethod
-    def among(self, values: SensitiveValues) -> Diversity:
-        """The criterion for classes that are counted by these values, which judges them.
-
-        Raises CriterionError for a label that names none of them.
-        """
-
-    def stated_among(self, values: SensitiveValues) -> Diversity:
-        """By the labels of these values alone; the criterion among them if they have none of a kind that it needs."""
-        clauses = [clause for clause in (self.grammar.clauses if self.grammar else ()) if clause.value is None]
-        labels = {clause.name: getattr(self, clause.name) for clause in clauses}
-        for name, named in labels.items():
-            is_free = name == LABELS_MAY_DISCLOSE.name
-            labels[name] = (
-                values.occurring(values.within(named)) if is_free else values.labels_of(values.touching(named))
-            )
-        is_complete = all(labels[clause.name] or clause.is_optional for clause in clauses)
-        return replace(self, **labels) if is_complete else self.among(values)  # type: ignore[type-var]
-
-    def lacking(self) -> str:
-        """What is missing for a verdict, in words."""
-        return f"{self} depends on the values and the whole table, so no counts by themselves satisfy it"
-
-    def _refused(self, *_: object) -> NoReturn:
-        raise CriterionError(self.lacking())
-
-    slack: ClassVar[Callable[..., NoReturn]] = _refused
-    reached: ClassVar[Callable[..., NoReturn]] = _refused
-    decide: ClassVar[Callable[..., NoReturn]] = _refused
-
-
 # Entropy against a logarithm, decided exactly where floating point cannot tell.
 #
 # A class with weights w_1 .. w_m, W their sum, is entropy l-diverse iff W^W >= l^W * prod w_i^w_i. With large weights
@@ -330,6 +319,38 @@ each term is a product of a rounded number and one to three logarithms, all with
 
 _MOST_BITS = 1000
 """Of whole numbers that floats hold without overflow, their products with logarithms included."""
+
+
+def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) -> bool:
+    """Whether the entropy of a distribution is at least ln(effective), exactly.
+
+    weights: nonnegative, not all zero, in any scale. effective: positive.
+
+    >>> entropy_is_at_least([1, 1, 1, 1, 4], Fraction(4))
+    True
+    """
+    scale = lcm(*(Fraction(w).denominator for w in weights))
+    whole = [int(w * scale) for w in weights if w > 0]
+    divisor = gcd(*whole)
+    whole = [w // divisor for w in whole]
+    total, upper, lower = sum(whole), effective.numerator, effective.denominator
+    if max(total, upper, lower).bit_length() <= _MOST_BITS:
+        terms = [-w * log(w) for w in whole] + [total * log(total), total * log(lower), -total * log(upper)]
+        difference = fsum(terms)
+        if abs(difference) > _CLEARLY * fsum(map(abs, terms)):
+            return difference > 0
+    powers = [*((w, -w) for w in whole), (total, total), (lower, total), (upper, -total)]
+    base = _coprime_base([number for number, _ in powers])
+    if not any(sum(times * _exponent(number, factor) for number, times in powers) for factor in base):
+        return True
+    digits = 50
+    while True:
+        with localcontext() as context:
+            context.prec = digits + len(str(total))
+            exactly = sum((times * Decimal(number).ln() for number, times in powers), Decimal(0))
+            if abs(exactly) > Decimal(total) * Decimal(10) ** (10 - digits):
+                return exactly > 0
+        digits *= 4
 
 
 def _coprime_base(numbers: Sequence[int]) -> list[int]:
@@ -354,41 +375,3 @@ def _exponent(number: int, factor: int) -> int:
     while number % factor == 0:
         number, exponent = number // factor, exponent + 1
     return exponent
-
-
-def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) -> bool:
-    """Whether the entropy of a distribution is at least ln(effective), exactly.
-
-    weights: nonnegative, not all zero, in any scale. effective: positive.
-
-    >>> entropy_is_at_least([1, 1, 1, 1, 4], Fraction(4))
-    True
-    """
-    positive = [Fraction(w) for w in weights if w > 0]
-    scale = lcm(*(w.denominator for w in positive))
-    whole = [int(w * scale) for w in positive]
-    divisor = gcd(*whole)
-    whole = [w // divisor for w in whole]
-    total = sum(whole)
-    upper, lower = effective.numerator, effective.denominator
-    if max(total, upper, lower).bit_length() <= _MOST_BITS:
-        terms = [-w * log(w) for w in whole] + [total * log(total), total * log(lower), -total * log(upper)]
-        difference = fsum(terms)
-        if abs(difference) > _CLEARLY * fsum(map(abs, terms)):
-            return difference > 0
-    base = _coprime_base([*whole, total, upper, lower])
-    balance = (
-        total * (_exponent(total, f) + _exponent(lower, f) - _exponent(upper, f))
-        - sum(w * _exponent(w, f) for w in whole)
-        for f in base
-    )
-    if not any(balance):
-        return True
-    for digits in (50, 200, 1000, 10_000):
-        with localcontext() as context:
-            context.prec = digits + len(str(total))
-            logs = [Decimal(w) * Decimal(w).ln() for w in whole]
-            exactly = Decimal(total) * (Decimal(total).ln() + Decimal(lower).ln() - Decimal(upper).ln()) - sum(logs)
-            if abs(exactly) > Decimal(total) * Decimal(10) ** (10 - digits):
-                return exactly > 0
-    raise ArithmeticError("two unequal entropies agree to 10,000 digits")

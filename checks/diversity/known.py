@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues, Vectors
+from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
 from checks.diversity.text import LEAVING_OUT, spelled_labels
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray
@@ -36,17 +36,15 @@ def leaving_out(diversity: Diversity, labels: Collection[str]) -> Diversity:
 
 
 def standing_for_none(values: SensitiveValues) -> frozenset[int]:
-    """The codes of the values under which there is nothing but the value of rows without one."""
-    return values.within([MISSING]) if _has_missing(values) else frozenset()
+    """The codes of the values under which there is nothing but the value of rows without one.
 
-
-def _has_missing(values: SensitiveValues) -> bool:
-    """Whether rows without a value have one of their own. A coarser label is only a name for what is under it."""
-    return MISSING in values.hierarchy.labels[0]
+    None if only a coarser value has its label, which is a name for what is under it.
+    """
+    return values.within([MISSING]) if MISSING in values.hierarchy.labels[0] else frozenset()
 
 
 @dataclass(frozen=True)
-class LeavingOut(RelativeDiversity):
+class LeavingOut(Diversity):
     """A criterion of the rows whose sensitive value is known. labels: what stands for no value, sorted.
 
     A published value is left out if nothing is under it but these; a label that is none of the values leaves out nothing.
@@ -67,11 +65,6 @@ class LeavingOut(RelativeDiversity):
         """Whether the criterion is about base values."""
         return self.plain.about_base_values
 
-    @property
-    def facts(self) -> int:
-        """The number of facts, as many as for the criterion."""
-        return self.plain.facts
-
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by these values, of which it looks at those that are known."""
         unknown = self._unknown(values)
@@ -81,8 +74,8 @@ class LeavingOut(RelativeDiversity):
         hierarchy = values.hierarchy.restricted_to(np.flatnonzero(~np.isin(base, sorted(unknown))))
         places = [code for code in range(len(values.rows)) if code not in unknown]
         known = SensitiveValues(hierarchy, values.level, tuple(values.rows[code] for code in places))
-        above = (None if code in unknown else places.index(code) for code in range(len(values.rows)))
-        return Projected(self.plain.among(known), tuple(above))
+        place_of = {code: place for place, code in enumerate(places)}
+        return Projected(self.plain.among(known), tuple(map(place_of.get, range(len(values.rows)))))
 
     def stated_among(self, values: SensitiveValues) -> Diversity:
         """The same of these values; the criterion itself if each of them is known."""
@@ -92,9 +85,9 @@ class LeavingOut(RelativeDiversity):
 
     def _unknown(self, values: SensitiveValues) -> frozenset[int]:
         """The codes of the values that are left out; none if no value would remain, as there is nothing to judge then."""
-        named = {label for labels in values.hierarchy.labels[:-1] for label in labels} - {MISSING}
-        labels = [label for label in self.labels if label in named or (label == MISSING and _has_missing(values))]
-        unknown = values.within(labels) if labels else frozenset()
+        named = {label for labels in values.hierarchy.labels[:-1] for label in labels if label != MISSING}
+        named |= {MISSING} & {*values.hierarchy.labels[0]}
+        unknown = values.within(named.intersection(self.labels))
         return unknown if len(unknown) < len(values.rows) else frozenset()
 
 
@@ -119,16 +112,13 @@ class Projected(Diversity):
         """The columns that are part of a sum."""
         return np.array([place for place, above in enumerate(self.above) if above is not None], dtype=np.intp)
 
-    @cached_property
-    def _matrix(self) -> FloatArray:
-        """Which column is part of which sum: shape (columns, labels)."""
-        matrix = np.zeros((len(self.above), len(self.labels)))
-        matrix[self.places, [above for above in self.above if above is not None]] = 1
-        return matrix
-
     def sums(self, vectors: Vectors) -> Vectors:
         """The sums of each class: shape (classes, sums)."""
-        return np.asarray(vectors @ self._matrix if self.labels else vectors[:, self.places])
+        if not self.labels:
+            return np.asarray(vectors[:, self.places])
+        number = len(self.labels)
+        above = [number if above is None else above for above in self.above]
+        return np.asarray(vectors @ np.eye(number + 1)[above, :number])
 
     def _of_sums(self, vectors: Vectors, judge: Callable[[Vectors], FloatArray]) -> FloatArray:
         sums = self.sums(vectors)

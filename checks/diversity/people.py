@@ -14,15 +14,12 @@ can be that of two. Nor is the entropy, rounded or not: with r = 2 the rows (6, 
 likely values at least, (15, 1, 1, ...) with 25 times 1 as 2.62, ten times the one and once the other as 1.94.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from checks.diversity.criterion import Diversity, ShareBound, Vectors
-from checks.diversity.cuts import Cases, RatioBounds, light_others
 from checks.errors import CriterionError
 from models.arrays import FloatArray
 
@@ -57,19 +54,13 @@ class OfPeople(Diversity):
     eased: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        _ = self._bound
+        _ = self.share_bound()
 
     def __str__(self) -> str:
         return str(self.diversity)
 
-    @property
-    def facts(self) -> int:
-        """The number of facts, as many as for the diversity."""
-        return self.diversity.facts
-
-    @cached_property
-    def _bound(self) -> ShareBound:
-        """The bound on the shares of the rows."""
+    def share_bound(self) -> ShareBound:
+        """The bound on the shares of the rows: that of the people divided by the rows of each."""
         bound = self.diversity.share_bound()
         if bound is None:
             raise CriterionError(f"{self.diversity} cannot be decided of people who have several rows each")
@@ -77,7 +68,7 @@ class OfPeople(Diversity):
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Relative to the bound."""
-        bound = self._bound
+        bound = self.share_bound()
         shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
         bounded = float(bound.head_weight) * shares[:, 0] + shares[:, : bound.top].sum(axis=1)
         with np.errstate(divide="ignore"):
@@ -90,20 +81,6 @@ class OfPeople(Diversity):
         people = np.diff(filled, axis=1, prepend=0.0)
         return self.diversity.reached(np.where(people > 1e-12, people, 0.0))
 
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        return self._bound.allows(vector)
-
     def scaled(self, factor: Fraction) -> "OfPeople":
         """The criterion with the bound divided by the factor."""
         return replace(self, eased=self.eased / factor)
-
-    def violations(self, bounds: RatioBounds) -> list[Cases] | None:
-        """If only the most frequent value is bounded: all others together are too light beside it."""
-        bound = self._bound
-        if bound.top > 1:
-            return None
-        if not bound.top:
-            return []
-        heads = bounds.leading()
-        return [light_others(bounds, heads, [(1 + bound.head_weight) / bound.limit - 1] * len(heads))]

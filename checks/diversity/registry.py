@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues
+from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import LeavingOut
 from checks.diversity.relative import (
     AdjustedEntropy,
@@ -147,7 +147,7 @@ def stated_diversity(text: str) -> Diversity:
 
 
 @dataclass(frozen=True)
-class Uninstalled(RelativeDiversity):
+class Uninstalled(Diversity):
     """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it."""
 
     text: str

@@ -1,9 +1,8 @@
 """The criteria that say which values they are about, or compare a class with the whole table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,14 +17,14 @@ from checks.diversity.criteria import (
     Recursive,
     require_one_diverse,
 )
-from checks.diversity.criterion import Diversity, RelativeDiversity, SensitiveValues, Vectors
+from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
 from checks.diversity.cuts import Cases, RatioBounds, empty_tails, light_others, too_rare
 from checks.diversity.known import Projected
 from checks.diversity.text import (
     LABELS_MAY_DISCLOSE,
     LABELS_MUST_PROTECT,
+    LABELS_OF,
     MAY_EQUAL,
-    OF,
     Clause,
     Grammar,
     Number,
@@ -34,6 +33,9 @@ from checks.diversity.text import (
 from checks.errors import CriterionError
 from models.arrays import FloatArray
 from models.tables.hierarchy import MAX_LEVELS
+
+_NONE, _ALL = Fraction(0), Fraction(1)
+"""Bounds of a share that demand nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,6 @@ class ShareRange(Diversity):
         if any(share < 0 for share in self.upper):
             raise CriterionError("an upper bound of a share is not negative")
 
-    @classmethod
-    def of(cls, value_count: int, lower: Mapping[int, Fraction], upper: Mapping[int, Fraction]) -> "ShareRange":
-        """Bounds on some of so many values, given by their codes."""
-        codes, none, whole = range(value_count), Fraction(0), Fraction(1)
-        return cls(tuple(lower.get(code, none) for code in codes), tuple(upper.get(code, whole) for code in codes))
-
     def __str__(self) -> str:
         bounds = (f"{spelled(low)} to {spelled(min(high, Fraction(1)))}" for low, high in zip(self.lower, self.upper))
         return f"shares of {', '.join(bounds)}"
@@ -71,8 +67,8 @@ class ShareRange(Diversity):
     def reached(self, vectors: Vectors) -> FloatArray:
         """The smallest of bound / share over the upper bounds and of share / bound over the lower ones."""
         shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
-        high = np.array([float(bound) if bound < 1 else np.inf for bound in self.upper])
-        low = np.array(list(map(float, self.lower)))
+        high = np.array([bound if bound < 1 else np.inf for bound in self.upper], dtype=np.float64)
+        low = np.array(self.lower, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             within_upper = np.where(shares > 0, high / shares, np.inf)
             within_lower = np.where(low > 0, shares / low, np.inf)
@@ -94,9 +90,9 @@ class ShareRange(Diversity):
         bounded = [code for code, share in enumerate(self.upper) if share < 1 and possible[code]]
         heads = np.array([code for code in bounded if self.upper[code] > 0], dtype=np.intp)
         absent = np.array([code for code in bounded if self.upper[code] == 0], dtype=np.intp)
-        cases: list[Cases] = [empty_tails(absent, bounds.value_count)] if len(absent) else []
+        cases = [empty_tails(absent, bounds.value_count)] if len(absent) else []
         if len(heads):
-            cases.append(light_others(bounds, heads, (1 / self.upper[head] - 1 for head in heads.tolist())))
+            cases.append(light_others(bounds, heads, [1 / self.upper[head] - 1 for head in heads.tolist()]))
         least = {code: share for code, share in enumerate(self.lower) if share > 0}
         return [*cases, *([too_rare(bounds, least)] if least else [])]
 
@@ -112,86 +108,16 @@ class ShareRange(Diversity):
 
 
 @dataclass(frozen=True)
-class TCloseness(Diversity):
+class Closeness(Diversity):
     """A class is no further than t from the whole table. Reached: the distance.
 
-    values: what the columns count; the whole table has rows. It stays the same when classes merge, and so closeness is
-    kept by merging. distance: "equal", "ordered" or "hierarchical".
+    values: what the columns count, with the rows of the whole table; None until it is asked `among` them. The whole table
+    stays the same when classes merge, and so closeness is kept by merging. distance: "equal", "ordered" or "hierarchical".
     """
 
     t: Fraction
-    values: SensitiveValues
-    distance: str
-
-    def __post_init__(self) -> None:
-        if not any(self.values.rows):
-            raise CriterionError("t-closeness needs a table with rows")
-        _ = self._order
-
-    def __str__(self) -> str:
-        return f"t-closeness:{spelled(self.t)} ({self.distance} distance)"
-
-    @cached_property
-    def _order(self) -> list[int]:
-        """The values along the line; empty for another distance."""
-        if self.distance != "ordered":
-            return []
-        if (order := self.values.order) is None:
-            raise CriterionError(f"{self} needs values that lie in an order, and nothing says in which these do")
-        return list(order)
-
-    @property
-    def _unit(self) -> Fraction:
-        """The work that a step is: half of it where what is missing at one set is too much at another."""
-        if self.distance == "ordered":
-            return Fraction(1, max(len(self._order) - 1, 1))
-        levels = self.values.hierarchy.height - self.values.level if self.distance == "hierarchical" else 1
-        return Fraction(1, 2 * max(levels, 1))
-
-    def _steps(self, differences: Vectors) -> Vectors:
-        """The least work of each class, in steps. differences: shape (classes, values), whole numbers, floats or objects."""
-        if self.distance == "equal":
-            return np.asarray(np.abs(differences).sum(axis=1))
-        if self.distance == "ordered":
-            return np.asarray(np.abs(np.cumsum(differences[:, self._order], axis=1)[:, :-1]).sum(axis=1))
-        total, hierarchy = np.zeros(len(differences), dtype=differences.dtype), self.values.hierarchy
-        for level in range(self.values.level, hierarchy.height):
-            merged = np.zeros((hierarchy.size(level), len(differences)), dtype=differences.dtype)
-            np.add.at(merged, hierarchy.lift(self.values.level, level), differences.T)
-            total += np.abs(merged).sum(axis=0)
-        return total
-
-    def slack(self, vectors: Vectors) -> FloatArray:
-        """The distance below t, both on the scale from 0 to 1."""
-        return float(self.t) - self.reached(vectors)
-
-    def reached(self, vectors: Vectors) -> FloatArray:
-        """The distance of each class from the whole table; of whole numbers of rows it is rounded once, at the end."""
-        rows, whole = vectors.sum(axis=1), np.array(self.values.rows, dtype=object)
-        total, unit = int(whole.sum()), self._unit
-        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(whole) + MAX_LEVELS) < _MOST:
-            steps = self._steps(vectors * np.int64(total) - np.outer(rows, whole.astype(np.int64)))
-            return np.asarray(steps * unit.numerator / (rows * np.float64(total * unit.denominator)), dtype=np.float64)
-        shares = whole.astype(np.float64) / float(total)
-        return np.asarray(float(unit) * self._steps(vectors / rows[:, None] - shares), dtype=np.float64)
-
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        rows, total = sum(vector), sum(self.values.rows)
-        differences = np.array([[v * total - w * rows for v, w in zip(vector, self.values.rows)]], dtype=object)
-        return bool(self._unit * self._steps(differences)[0] <= self.t * rows * total)
-
-
-_MOST = 2**62
-"""Whole numbers up to here are added exactly."""
-
-
-@dataclass(frozen=True)
-class Closeness(RelativeDiversity):
-    """A class is no further than t from the whole table. distance: "equal", "ordered" or "hierarchical"."""
-
-    t: Fraction
     distance: str = "equal"
+    values: SensitiveValues | None = None
     name: ClassVar[str] = "t-closeness"
     grammar = Grammar(
         (Number("t", 0, 1, is_closed=True),),
@@ -202,13 +128,71 @@ class Closeness(RelativeDiversity):
         ),
     )
 
-    def among(self, values: SensitiveValues) -> TCloseness:
-        """The criterion with the shares of the whole table. Raises CriterionError if values lack an order they need."""
-        return TCloseness(self.t, values, self.distance)
+    @property
+    def is_relative(self) -> bool:
+        """Whether the whole table is not known yet."""
+        return self.values is None
+
+    def among(self, values: SensitiveValues) -> "Closeness":
+        """The criterion with the whole table. Raises CriterionError if it has no rows, or values lack an order they need."""
+        if not any(values.rows):
+            raise CriterionError("t-closeness needs a table with rows")
+        if self.distance == "ordered" and values.order is None:
+            raise CriterionError(f"{self} needs values that lie in an order, and nothing says in which these do")
+        return replace(self, values=values)
+
+    def _known_values(self) -> SensitiveValues:
+        if self.values is None:
+            raise CriterionError(self.lacking())
+        return self.values
+
+    def _work(self, differences: Vectors) -> tuple[Vectors, Fraction]:
+        """The least work of each class in steps, and that of a step: half where one set misses what another has too much.
+
+        differences: shape (classes, values), whole numbers, floats or objects.
+        """
+        values = self._known_values()
+        if self.distance == "ordered":
+            line = list(values.order or ())
+            along = np.cumsum(differences[:, line], axis=1)[:, :-1]
+            return np.abs(along).sum(axis=1), Fraction(1, max(len(line) - 1, 1))
+        top = values.hierarchy.height if self.distance == "hierarchical" else values.level + 1
+        steps = np.zeros(len(differences), dtype=differences.dtype)
+        for level in range(values.level, top):
+            above = values.hierarchy.lift(values.level, level)
+            order = np.argsort(above, kind="stable")
+            sets = np.flatnonzero(np.diff(above[order], prepend=-1))
+            steps += np.abs(np.add.reduceat(differences[:, order], sets, axis=1)).sum(axis=1)
+        return steps, Fraction(1, 2 * max(top - values.level, 1))
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """The distance below t, both on the scale from 0 to 1."""
+        return float(self.t) - self.reached(vectors)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """The distance of each class from the whole table; of whole numbers of rows it is rounded once, at the end."""
+        rows, whole = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
+        total = int(whole.sum())
+        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(whole) + MAX_LEVELS) < _MOST:
+            steps, unit = self._work(vectors * np.int64(total) - np.outer(rows, whole.astype(np.int64)))
+            return np.asarray(steps * unit.numerator / (rows * np.float64(total * unit.denominator)), dtype=np.float64)
+        steps, unit = self._work(vectors / rows[:, None] - whole.astype(np.float64) / float(total))
+        return np.asarray(float(unit) * steps, dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        whole = np.array(self._known_values().rows, dtype=object)
+        rows, total = sum(vector), whole.sum()
+        (steps,), unit = self._work((np.array(vector, dtype=object) * total - whole * rows)[None])
+        return bool(unit * steps <= self.t * rows * total)
+
+
+_MOST = 2**62
+"""Whole numbers up to here are added exactly."""
 
 
 @dataclass(frozen=True)
-class AtLevel(RelativeDiversity):
+class AtLevel(Diversity):
     """A criterion on the values of a level, or on the published ones where these are coarser.
 
     Six codes of diseases that are equally likely say nothing if all are in one chapter. Counted by chapters such a class
@@ -224,11 +208,6 @@ class AtLevel(RelativeDiversity):
 
     def __str__(self) -> str:
         return f"{self.diversity} at level {self.level}"
-
-    @property
-    def facts(self) -> int:
-        """The number of facts, as many as by the values themselves."""
-        return self.diversity.facts
 
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by finer values, as far as these are."""
@@ -246,7 +225,7 @@ class AtLevel(RelativeDiversity):
 
 
 @dataclass(frozen=True)
-class PdRecursive(RelativeDiversity):
+class PdRecursive(Diversity):
     """Recursive (c, l)-diversity with a don't-care set (MKGV07 Def. 4.3), as `Recursive`. may_disclose: its labels."""
 
     c: Fraction
@@ -266,7 +245,7 @@ class PdRecursive(RelativeDiversity):
 
 
 @dataclass(frozen=True)
-class ProtectedValues(RelativeDiversity):
+class ProtectedValues(Diversity):
     """Each of some values has a share of at least `percent` percent. must_protect: their labels."""
 
     percent: Fraction
@@ -280,7 +259,7 @@ class ProtectedValues(RelativeDiversity):
 
 
 @dataclass(frozen=True)
-class NpdRecursiveByLabel(RelativeDiversity):
+class NpdRecursiveByLabel(Diversity):
     """Recursive (c1, l)-diversity, with a don't-care set or without, and protected values with c2 percent (Def. 4.4)."""
 
     c1: Fraction
@@ -306,7 +285,7 @@ class NpdRecursiveByLabel(RelativeDiversity):
 
 
 @dataclass(frozen=True)
-class AdjustedEntropy(RelativeDiversity):
+class AdjustedEntropy(Diversity):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). may_disclose: labels of the don't-care values."""
 
     l: Fraction
@@ -326,7 +305,7 @@ class AdjustedEntropy(RelativeDiversity):
 
 
 @dataclass(frozen=True)
-class BayesOptimal(RelativeDiversity):
+class BayesOptimal(Diversity):
     """No belief rises from below rho1 to above rho2, or falls from above 1 - rho1 to below 1 - rho2 (MKGV07 Def. 3.3)."""
 
     rho1: Fraction
@@ -342,14 +321,13 @@ class BayesOptimal(RelativeDiversity):
 
     def among(self, values: SensitiveValues) -> ShareRange:
         """The criterion with rho2 above the share of each value rarer than rho1 in the whole table, which must have rows."""
-        shares = list(enumerate(values.shares))
-        upper = {code: self.rho2 for code, share in shares if share < self.rho1}
-        lower = {code: 1 - self.rho2 for code, share in shares if share > 1 - self.rho1}
-        return ShareRange.of(len(shares), lower, upper)
+        lower = (1 - self.rho2 if share > 1 - self.rho1 else _NONE for share in values.shares)
+        upper = (self.rho2 if share < self.rho1 else _ALL for share in values.shares)
+        return ShareRange(tuple(lower), tuple(upper))
 
 
 @dataclass(frozen=True)
-class BeliefDifference(RelativeDiversity):
+class BeliefDifference(Diversity):
     """The share of no value in a class differs from its share in the whole table by more than d (MKGV07 Principle 1)."""
 
     d: Fraction
@@ -358,13 +336,12 @@ class BeliefDifference(RelativeDiversity):
 
     def among(self, values: SensitiveValues) -> ShareRange:
         """The criterion with d below and above each share; the whole table must have rows."""
-        shares = list(enumerate(values.shares))
-        lower = {code: max(share - self.d, Fraction(0)) for code, share in shares}
-        return ShareRange.of(len(shares), lower, {code: share + self.d for code, share in shares})
+        lower = (max(share - self.d, _NONE) for share in values.shares)
+        return ShareRange(tuple(lower), tuple(share + self.d for share in values.shares))
 
 
 @dataclass(frozen=True)
-class Alpha(RelativeDiversity):
+class Alpha(Diversity):
     """Each of some values has a share of at most alpha. of: their labels.
 
     The alpha of (alpha, k)-anonymity, whose k is k_link (Wong, Li, Fu, Wang: (alpha, k)-Anonymity, KDD 2006, Defs. 3, 4).
@@ -373,15 +350,17 @@ class Alpha(RelativeDiversity):
     alpha: Fraction
     of: tuple[str, ...]
     name: ClassVar[str] = "alpha"
-    grammar = Grammar((Number("alpha", 0, 1),), (Clause(OF, "of"),))
+    grammar = Grammar((Number("alpha", 0, 1),), (LABELS_OF,))
 
     def among(self, values: SensitiveValues) -> ShareRange:
         """The criterion with the values under which there is one of those that are named."""
-        return ShareRange.of(len(values.rows), {}, dict.fromkeys(values.touching(self.of), self.alpha))
+        named = values.touching(self.of)
+        upper = (self.alpha if code in named else _ALL for code in range(len(values.rows)))
+        return ShareRange((_NONE,) * len(values.rows), tuple(upper))
 
 
 @dataclass(frozen=True)
-class BetaLikeness(RelativeDiversity):
+class BetaLikeness(Diversity):
     """The share q of a value in a class exceeds its share p in the whole table by at most beta times p.
 
     Cao, Karras: Publishing Microdata with a Robust Privacy Guarantee, PVLDB 5(11) 2012, Def. 2 (basic beta-likeness).
@@ -393,5 +372,5 @@ class BetaLikeness(RelativeDiversity):
 
     def among(self, values: SensitiveValues) -> ShareRange:
         """The criterion with (1 + beta) p above each share; the whole table must have rows."""
-        limits = {code: (1 + self.beta) * share for code, share in enumerate(values.shares)}
-        return ShareRange.of(len(values.rows), {}, limits)
+        upper = ((1 + self.beta) * share for share in values.shares)
+        return ShareRange((_NONE,) * len(values.rows), tuple(upper))

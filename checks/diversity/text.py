@@ -23,10 +23,8 @@ def numbers(text: str) -> list[Fraction]:
     True
     """
     parts = [part.strip() for part in text.split(",")]
-    if not all(map(_NUMBER.fullmatch, parts)):
-        return []
     try:
-        return [Fraction(part) for part in parts]
+        return [Fraction(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else []
     except ZeroDivisionError:
         return []
 
@@ -38,27 +36,38 @@ def spelled(value: Fraction | int) -> str:
     ('4', '2.8', '10/3')
     """
     value = Fraction(value)
-    digits, rest = 0, value.denominator
-    for prime in (2, 5):
-        power = 0
-        while rest % prime == 0:
-            rest, power = rest // prime, power + 1
-        digits = max(digits, power)
-    if rest > 1:
-        return str(value)
+    # A decimal of d digits has a denominator that divides 10^d, so at most 2^d.
+    digits = next((d for d in range(value.denominator.bit_length()) if 10**d % value.denominator == 0), None)
     if not digits:
-        return str(value.numerator)
+        return str(value)
     shifted = str(abs(int(value * 10**digits))).zfill(digits + 1)
     return f"{'-' if value < 0 else ''}{shifted[:-digits]}.{shifted[-digits:]}"
 
 
-OR_EQUAL, MAY_DISCLOSE, MUST_PROTECT, OF = "or equal", "may disclose", "must protect", "of"
-"""Clauses after the numbers of a criterion; all but the first are followed by labels of sensitive values."""
-
 LEAVING_OUT = "leaving out"
 """Last clause of any criterion, followed by labels that stand for no value."""
 
-_CLAUSE = re.compile(rf"(?<!\S)({OR_EQUAL}|{MAY_DISCLOSE}|{MUST_PROTECT}|{OF}|{LEAVING_OUT}|at odds)(?!\S)")
+
+class Clause(NamedTuple):
+    """Words after the numbers of a criterion, which set a field.
+
+    value: of the field where the words stand; None for the labels behind them. is_silent: read, but never written.
+    """
+
+    words: str
+    name: str
+    value: object = None
+    is_optional: bool = False
+    is_silent: bool = False
+
+
+MAY_EQUAL = Clause("or equal", "strict", value=False, is_optional=True)
+LABELS_MAY_DISCLOSE = Clause("may disclose", "may_disclose")
+LABELS_MUST_PROTECT = Clause("must protect", "must_protect")
+LABELS_OF = Clause("of", "of")
+
+_WORDS = "|".join(clause.words for clause in (MAY_EQUAL, LABELS_MAY_DISCLOSE, LABELS_MUST_PROTECT, LABELS_OF))
+_CLAUSE = re.compile(rf"(?<!\S)({_WORDS}|{LEAVING_OUT}|at odds)(?!\S)")
 """Words that a bare label must not hold. `at odds` belonged to the grammar once, and such labels stay in quotes."""
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -122,9 +131,8 @@ class Number(NamedTuple):
 
     def allows(self, value: Fraction | int) -> bool:
         """Whether the value lies in the interval."""
-        if self.is_closed:
-            return self.low <= value and (self.high is None or value <= self.high)
-        return self.low < value and (self.high is None or value < self.high)
+        is_inside = self.low < value and (self.high is None or value < self.high)
+        return is_inside or (self.is_closed and value in (self.low, self.high))
 
     @property
     def range(self) -> str:
@@ -135,27 +143,9 @@ class Number(NamedTuple):
         return f"{self.name} {first} {self.low} {last} {self.high}"
 
 
-class Clause(NamedTuple):
-    """Words after the numbers of a criterion, which set a field.
-
-    value: of the field where the words stand; None for the labels behind them. is_silent: read, but never written.
-    """
-
-    words: str
-    name: str
-    value: object = None
-    is_optional: bool = False
-    is_silent: bool = False
-
-
-LABELS_MAY_DISCLOSE = Clause(MAY_DISCLOSE, "may_disclose")
-LABELS_MUST_PROTECT = Clause(MUST_PROTECT, "must_protect")
-MAY_EQUAL = Clause(OR_EQUAL, "strict", value=False, is_optional=True)
-
-
 @dataclass(frozen=True)
 class Grammar:
-    """What the text of a criterion has after its name. Its numbers are the first fields of the criterion, in this order."""
+    """What the text of a criterion has after its name: numbers, and clauses in any order."""
 
     numbers: tuple[Number, ...] = ()
     clauses: tuple[Clause, ...] = ()
@@ -170,32 +160,33 @@ class Grammar:
             parts.append(f"[{text}]" if ways[0].is_optional else text)
         return " ".join(parts)
 
-    def read(self, text: str) -> tuple[list[Fraction | int], dict[str, Any]] | None:
-        """Read the numbers, and the fields that clauses set; None for a text of another form.
+    def read(self, text: str) -> dict[str, Any] | None:
+        """Read the fields that numbers and clauses set; None for a text of another form.
 
         >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
-        ([Fraction(3, 1)], {'may_disclose': ('healthy', 'of age')})
+        {'l': Fraction(3, 1), 'may_disclose': ('healthy', 'of age')}
         """
-        own = [clause.words for clause in self.clauses if clause.value is not None]
-        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({'|'.join(own)})(?!\S)" if own else _CLAUSE)
+        known = {clause.words: clause for clause in self.clauses}
+        own = "|".join(words for words, clause in known.items() if clause.value is not None)
+        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({own})(?!\S)" if own else _CLAUSE)
         marks = list(words.finditer(_masked(text)))
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
-        fields: dict[str, Any] = {}
-        for mark, end in zip(marks, ends):
-            clause = next((clause for clause in self.clauses if clause.words == mark[0]), None)
-            if clause is None or clause.name in fields:
-                return None
-            behind = text[mark.end() : end]
-            fields[clause.name] = _labels(behind) if clause.value is None else clause.value
-            if fields[clause.name] == () or (clause.value is not None and behind.strip()):
-                return None
         before = text[: marks[0].start()] if marks else text
+        fields: dict[str, Any] = {}
         found = numbers(before)
-        is_read = len(found) == len(self.numbers) and (found or not before.strip())
-        is_whole = all(value.denominator == 1 for value, number in zip(found, self.numbers) if number.is_whole)
-        if not (is_read and is_whole and all(c.is_optional or c.name in fields for c in self.clauses)):
+        if len(found) != len(self.numbers) or (before.strip() and not found):
             return None
-        return [int(value) if number.is_whole else value for value, number in zip(found, self.numbers)], fields
+        for number, value in zip(self.numbers, found):
+            if number.is_whole and value.denominator > 1:
+                return None
+            fields[number.name] = int(value) if number.is_whole else value
+        for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)]):
+            clause, behind = known.get(mark[0]), text[mark.end() : end]
+            if clause is None or clause.name in fields or (clause.value is not None and behind.strip()):
+                return None
+            fields[clause.name] = _labels(behind) if clause.value is None else clause.value
+            if fields[clause.name] == ():
+                return None
+        return fields if all(clause.is_optional or clause.name in fields for clause in self.clauses) else None
 
     def spelled(self, criterion: object) -> str:
         """Write what `read` reads back as the fields of a criterion."""
