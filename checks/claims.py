@@ -22,8 +22,7 @@ from checks.combinatorial import (
     sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import LeavingOut, leaving_out
-from checks.diversity.people import of_people
+from checks.diversity.known import LeavingOut, leaving_out, of_people
 from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.diversity.text import numbers, spelled

@@ -5,17 +5,18 @@ law is tried on all classes of a few rows, or on small tables whose combinations
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import islice, product
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 
+from checks.diversity import registry
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
 from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
-from checks.diversity.registry import parse_diversity, register_diversity, require_kind, unregister_diversity
+from checks.diversity.known import LeavingOut
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -28,20 +29,14 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
-_LABELS = ("a", "b", "c")
-"""Of sensitive values, where a criterion names none of its own."""
+_LABELS, _ROWS = ("a", "b", "c"), 6
+"""Sensitive values, where a criterion names none of its own, and most rows of a class."""
 
-_ROWS = 6
-"""Of a class, at most."""
+_NUMBERS, _EXAMPLES = ("2", "3", "1", "1/2", "3/4", "1/4", "3/2"), 4
+"""Parameters that are tried where the author gives no example, and how many criteria of one kind."""
 
-_NUMBERS = ("2", "3", "1", "1/2", "3/4", "1/4", "3/2")
-"""Tried as parameters, where the author gives no example."""
-
-_EXAMPLES = 4
-"""Criteria of one kind that are tried."""
-
-_NEAR, _NEARER = (10**4, 10**5, 10**6), 10**30
-"""Times a class on the boundary is taken before one row is added: what is true of all of the first is true of the last."""
+_NEAR = (10**4, 10**5, 10**6, 10**30)
+"""Times a class on the boundary is taken before one row is added: what is true of all others is true of the last."""
 
 _TABLES, _MEANS = 30, (0.3, 1.0, 3.0, 6.0, 9.0)
 """Small tables on which the algorithms are compared with brute force, and the mean count of a cell of one."""
@@ -73,12 +68,10 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
         ...
     checks.errors.CriterionError: upside:2: slack is 0.5 for the counts of (0, 0, 1), which fails by decide; let it ...
     """
-    require_kind(kind)
+    registry.require_kind(kind)
     criteria = list(islice(_criteria(kind, examples), max(_EXAMPLES, len(examples))))
     if not criteria:
-        raise CriterionError(
-            f"{kind.__name__}.parsed takes none of some small numbers: give an example of its parameters"
-        )
+        raise CriterionError(f"{kind.__name__}.parsed takes none of some small numbers: give an example")
     for criterion in criteria:
         _check_spelling(kind, criterion)
         judged = _Judged(criterion, labels)
@@ -89,7 +82,6 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
 
 
 def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Diversity]:
-    """Distinct criteria of a kind: the author's examples, or what small numbers give."""
     number = kind.parameters.count(",") + 1 if kind.parameters else 0
     texts: Iterable[str] = examples or map(",".join, product(_NUMBERS, repeat=number))
     seen: list[Diversity] = []
@@ -106,25 +98,18 @@ def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Divers
 
 
 def _check_spelling(kind: type[Diversity], criterion: Diversity) -> None:
-    """Check that the text reads back as the criterion, alone and leaving out a label."""
     try:
-        is_known = type(parse_diversity(str(criterion))) is kind
+        is_known = type(registry.parse_diversity(str(criterion))) is kind
     except CriterionError:
         is_known = False
     if not is_known:
-        _ = register_diversity(kind)
+        _ = registry.register_diversity(kind)
     try:
-        for text in (str(criterion), f"{criterion} leaving out unknown"):
-            read = parse_diversity(text)
-            plain = getattr(read, "plain", read)
-            if str(read) != text or plain != criterion or hash(plain) != hash(criterion):
-                raise CriterionError(
-                    f"the text {text!r} is read back as {str(read)!r}, which is not the same: let __str__ be "
-                    "name:parameters, parsed() the way back, and equal ones be equal (a frozen dataclass)"
-                )
+        registry.require_readable(criterion)
+        registry.require_readable(LeavingOut(criterion, ("unknown",)))
     finally:
         if not is_known:
-            unregister_diversity(kind.name)
+            registry.unregister_diversity(kind.name)
 
 
 class _Judged:
@@ -174,25 +159,23 @@ def _check_ties(judged: _Judged) -> None:
         for place, row in product(range(len(counts)), (1, -1)):
             if row < 0 and not counts[place]:
                 continue
-            exact, *other = {_is_passing_beside(judged, counts, place, row, times) for times in _NEAR}
-            if not other and exact != _is_passing_beside(judged, counts, place, row, _NEARER):
+            rows = np.array([row * (other == place) for other in range(len(counts))], dtype=object)
+            *near, nearest = (
+                judged.decide((times * np.array(counts, dtype=object) + rows).tolist()) for times in _NEAR
+            )
+            exact = near[0]
+            if len({*near}) == 1 and nearest != exact:
                 more = "one row more" if row > 0 else "one row less"
                 raise CriterionError(
                     f"{judged.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
                     f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}; decide "
                     "with integers or fractions, without division or rounding"
                 )
-        if len({judged.decide([times * count for count in counts]) for times in (1, *_NEAR, _NEARER)}) > 1:
+        if len({judged.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:
             raise CriterionError(f"{judged.name}: decide depends on the scale of {counts}, which is on the boundary")
 
 
-def _is_passing_beside(judged: _Judged, counts: Class, place: int, row: int, times: int) -> bool:
-    """Whether many times a class passes with one row more or less of a value."""
-    return judged.decide([times * count + row * (other == place) for other, count in enumerate(counts)])
-
-
 def _check_merging(judged: _Judged) -> None:
-    """Check that two classes that pass, merged, pass; one of them may be taken many times."""
     passing = [counts for counts, passes in judged.passing.items() if passes]
     for number, one in enumerate(passing):
         for other, times in product(passing[number:], (1, _ROWS)):
@@ -204,7 +187,6 @@ def _check_merging(judged: _Judged) -> None:
 
 
 def _check_algorithms(judged: _Judged) -> None:
-    """Check that every algorithm that leaves classes out comes to the verdict of all combinations of small tables."""
     for trial in _trials(judged.hierarchy.labels[0]):
         criterion = judged.among(trial.rows)
         failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
@@ -218,12 +200,8 @@ def _check_algorithms(judged: _Judged) -> None:
                 )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A small collection of tables, with all that algorithms know of it before there is a criterion.
-
-    rows: of each sensitive value. combinations: the sensitive counts of each combination of the other values.
-    """
+class _Trial(NamedTuple):
+    """A small collection of tables: its rows by sensitive value, and the sensitive counts of each combination of others."""
 
     rows: tuple[int, ...]
     tree: SensitiveTree
@@ -234,13 +212,10 @@ class _Trial:
 
 @cache
 def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
-    """The small tables of some sensitive values, the same for all criteria."""
-    rng = np.random.default_rng(0)
-    trials = []
+    rng, trials = np.random.default_rng(0), []
     for _ in range(_TABLES):
         collection = _drawn(Hierarchy.flat(labels), rng)
-        tree = sensitive_tree(collection, "value")
-        if tree is not None:
+        if (tree := sensitive_tree(collection, "value")) is not None:
             rows = _laid_out(collection, collection.domain.mask({"value": 0})).ravel().tolist()
             bounds = LogTree(tree).ratio_bounds()
             trials.append(_Trial(tuple(rows), tree, _combinations(collection), extreme_vectors(tree), bounds))
@@ -248,7 +223,6 @@ def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
 
 
 def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
-    """Check that every combination that fails lies within the cuts of some case, whatever their weights."""
     kinds = criterion.violations(trial.bounds)
     if kinds is None or not failing:
         return
@@ -277,7 +251,6 @@ def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
 
 
 def _verdicts(trial: _Trial, criterion: Diversity) -> Iterator[tuple[str, Verdict]]:
-    """The verdict of each algorithm that takes the criterion."""
     yield "the check", decided(trial.tree, criterion)[1].verdict
     yield "hull pruning", judge_extremes(trial.extremes, trial.tree, criterion).verdict
     if (bounded := branch_and_bound(trial.tree, criterion)) is not None:
@@ -306,12 +279,11 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
 def _laid_out(collection: Collection, mask: Mask) -> np.ndarray:
     """A table as an array of whole numbers with an axis for each attribute, of one place where it does not show it."""
     domain, table = collection.domain, collection.cube.table(mask)
-    sizes = [domain.hierarchy(name).size(0) if name in table.attributes else 1 for name in domain.attributes]
-    counts = np.zeros(sizes, dtype=object)
     codes = dict(zip(table.attributes, table.codes))
-    counts[tuple(codes.get(name, np.zeros(len(table.counts), dtype=np.intp)) for name in domain.attributes)] = (
-        table.counts.tolist()
+    counts = np.zeros(
+        [domain.hierarchy(name).size(0) if name in codes else 1 for name in domain.attributes], dtype=object
     )
+    counts[tuple(codes.get(name, 0 * table.codes[0]) for name in domain.attributes)] = table.counts.tolist()
     return counts
 
 

@@ -4,8 +4,7 @@ from math import inf
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
-from checks.diversity.known import LeavingOut
-from checks.diversity.people import OfPeople
+from checks.diversity.known import LeavingOut, OfPeople
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,

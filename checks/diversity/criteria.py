@@ -256,15 +256,6 @@ def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> floa
     return float(excessive_protections(requirement, vectors).min()) if len(vectors) else 0.0
 
 
-def require_one_diverse(c: Fraction, l: int, *, strict: bool) -> None:
-    """Raise CriterionError for `c,1 or equal` with a c below 1: KG06 Def. 2.5 makes no exception for l = 1."""
-    if l == 1 and not strict and 0 < c < 1:
-        raise CriterionError(
-            f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {spelled(c)}; that no value has more than a share of "
-            f"{spelled(c)} of the rows is simple:{spelled(1 / Fraction(c))}"
-        )
-
-
 @dataclass(frozen=True)
 class Recursive(Diversity):
     """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
@@ -282,14 +273,6 @@ class Recursive(Diversity):
     dont_care: frozenset[int] = frozenset()
     name: ClassVar[str] = "recursive"
     grammar = Grammar((Number("c", 0), WHOLE_AT_LEAST_ONE), (MAY_EQUAL,))
-
-    @classmethod
-    def parsed(cls, text: str) -> Self | None:
-        """As the grammar says. Raises CriterionError for a text in the form of KG06 with l = 1 and a c below 1."""
-        criterion = super().parsed(text)
-        if criterion is not None:
-            require_one_diverse(criterion.c, criterion.l, strict=criterion.strict)
-        return criterion
 
     def __str__(self) -> str:
         # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.

@@ -163,9 +163,15 @@ class Diversity:
             self.grammar.check(self.name, self)
 
     def __str__(self) -> str:
-        if self.grammar is None:
+        if self.grammar is not None:
+            return f"{self.name}:{self.grammar.spelled(self)}"
+        if (plain := self._plain()) is None:
             raise NotImplementedError(f"{type(self).__name__} needs a text: let it have a method __str__")
-        return f"{self.name}:{self.grammar.spelled(self)}"
+        return str(plain)
+
+    def _plain(self) -> "Diversity | None":
+        """The criterion that it is made of; None for a criterion by itself."""
+        return next((part for part in vars(self).values() if isinstance(part, Diversity)), None)
 
     @classmethod
     def parsed(cls, text: str) -> Self | None:
@@ -210,14 +216,15 @@ class Diversity:
     @property
     def about_base_values(self) -> bool:
         """Whether it judges base values, whatever level is published, so that what fails at a level fails at finer ones."""
-        return False
+        return (plain := self._plain()) is not None and plain.about_base_values
 
     @property
     def facts(self) -> int:
         """How many values an attacker may rule out by other knowledge: l - 1 of an l-diversity, at least."""
-        plain = next((part for part in vars(self).values() if isinstance(part, Diversity)), None)
+        if (plain := self._plain()) is not None:
+            return plain.facts
         has_l = self.grammar is not None and any(number.name == "l" for number in self.grammar.numbers)
-        return plain.facts if plain else ceil(getattr(self, "l", 2)) - 1 if has_l else 1
+        return ceil(getattr(self, "l", 2)) - 1 if has_l else 1
 
     def meaning(self) -> str:
         """What holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import log
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -61,8 +61,7 @@ class RatioBounds:
         return np.asarray(np.arange(self.value_count)[:, None] != heads)
 
 
-@dataclass(frozen=True, eq=False)
-class Cuts:
+class Cuts(NamedTuple):
     """Linear inequalities coefficients . x <= bound. coefficients: shape (values, cuts). bounds: shape (cuts,)."""
 
     coefficients: FloatArray
@@ -83,12 +82,13 @@ class Cases(ABC):
     def bound(self, weights: FloatArray) -> FloatArray:
         """M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
 
-    @abstractmethod
-    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:
+    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
         """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
 
-        x: the log-vectors of these classes, shape (values, cases). turn: where one way alone would not get far, which.
+        By default to its shares. x: the log-vectors of these classes, shape (values, cases). turn: which way, where one
+        alone would not get far.
         """
+        return shares(x, self.support)
 
     def kept(self, which: BoolArray) -> Self:
         """Some of the cases."""
@@ -133,10 +133,6 @@ class TrimmedCases(Cases):
         spread = np.where(least < 1, -x_log_x(share), 0.0)
         return np.asarray(log(self.theta) + x_log_x(weights).sum(axis=0) + best + spread, dtype=np.float64)
 
-    def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
-        """Shares of the others, the largest of which are likely to be spared, damped."""
-        return shares(x, self.support)
-
 
 def light_tails(heads: IndexArray, support: BoolArray, theta: FloatArray) -> "GroupCases":
     """The values of a tail sum to at most theta times the head: a group of one value has no other slopes.
@@ -162,17 +158,17 @@ def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> "GroupCases"
     The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
     """
     values, possible = bounds.value_count, bounds.possible()
-    heads, weighted, theta = [], [], []
+    heads: list[int] = []
+    weighted: list[int] = []
+    theta: list[float] = []
     for w, share in sorted(least.items()):
         others = [s for s in range(values) if s != w and possible[s]]
-        # Exact until here: a share just below 1 would be rounded to 1, and nothing would be left.
-        whole = float(1 / share - 1)
         # The parts may be anything positive: a ratio without a bound is cut off far above, one near 0 far below.
         largest = np.exp(np.clip(bounds.ceiling[others, w], -300, 50))
-        for s, part in zip(others, whole * largest / largest.sum()):
-            heads.append(s)
-            weighted.append(w)
-            theta.append(1 / part)
+        heads += others
+        weighted += [w] * len(others)
+        # Exact until here: a share just below 1 would be rounded to 1, and nothing would be left.
+        theta += (largest.sum() / (float(1 / share - 1) * largest)).tolist()
     support = np.zeros((values, len(heads)), dtype=bool)
     support[weighted, np.arange(len(heads))] = True
     return light_tails(np.array(heads, dtype=np.intp), support, np.array(theta, dtype=np.float64))

@@ -51,7 +51,7 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
     Fraction(4, 3)
     """
     m = value_count
-    if requirement.l > m or requirement.tau * m < 1:
+    if _is_satisfied_by_none(requirement, m):
         raise CriterionError(f"no class over {m} values satisfies {requirement}")
     if not 2 <= l <= m:
         raise CriterionError(f"recursive diversity over {m} values needs l from 2 to {m}, got {l}")
@@ -89,7 +89,7 @@ def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplyi
     >>> weakest_implying(Functional(Fraction(1, 4), 4), 5).as_json()
     {'simple': '4', 'recursive': {'2': '1/3', '3': '4/9', '4': '2/3', '5': '4/3'}}
     """
-    if requirement.l > value_count or requirement.tau * value_count < 1:
+    if _is_satisfied_by_none(requirement, value_count):
         return WeakestImplying(None, {})
     simple, ls = weakest_simple_l(requirement), range(2, min(value_count, LARGEST_L) + 1)
     recursive = {l: weakest_recursive_c(requirement, l, value_count) for l in ls}
@@ -99,11 +99,10 @@ def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplyi
 def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> Verdict:
     """Whether every class over so many base values that satisfies one diversity satisfies the other, exactly.
 
-    Decided of simple, recursive and functional diversity where both are of one kind, and where one of the first two is to
-    imply a functional one (TZ11 Lemma 19, Theorems 20 and 23); of what simple diversity implies, whose most uneven class
-    decides; of `distinct:l` and entropy where both are of one kind, and of what either has to do with the other; and where a
-    recursive one is to imply one of `distinct:l` and simple. Undecided of other pairs. values: base values that a class can
-    have, at least 1. Raises CriterionError for a text that is no diversity.
+    Decided of simple, recursive and functional diversity by TZ11 Lemma 19, Theorems 20 and 23; of what simple diversity
+    implies, whose most uneven class decides; of `distinct:l` and entropy among themselves; and where a recursive
+    one is to imply `distinct:l` or simple. Undecided of other pairs. values: base values that a class can have, at least 1.
+    Raises CriterionError for a text that is no diversity.
 
     >>> implies("recursive:4/3,5", "functional:0.25,4", 5).value, implies("simple:3", "functional:0.25,4", 5).value
     ('holds', 'fails')
@@ -172,15 +171,11 @@ def _recursive_implies_values(first: Recursive, second: Distinct | Simple, value
     """
     if first.l == 1:
         return verdict_of(second.l == 1)
-    passing = [
-        number
-        for number in range(first.l, values + 1)
-        if first.c * (number - first.l + 1) > 1 or (not first.strict and first.c * (number - first.l + 1) == 1)
-    ]
-    if not passing:
+    fewest = next((number for number in range(first.l, values + 1) if first.decide([1] * number)), None)
+    if fewest is None:
         return Verdict.HOLDS
     if isinstance(second, Distinct):
-        return verdict_of(passing[0] >= second.l)
+        return verdict_of(fewest >= second.l)
     ratio = first.c * Fraction(values - first.l + 1, values - 1)
     return verdict_of(ratio / (1 + ratio) <= 1 / second.l)
 
@@ -190,6 +185,6 @@ def _is_satisfied_by_none(diversity: Diversity, values: int) -> bool:
     match diversity:
         case Simple(l=l) | Distinct(l=l) | Entropy(l=l):
             return l > values
-        case Functional(induction=None, scale=1) as functional:
-            return functional.l > values or functional.tau * values < 1
+        case Functional(tau=tau, l=l, induction=None, scale=1):
+            return l > values or tau * values < 1
     return False

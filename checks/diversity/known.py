@@ -1,13 +1,11 @@
-"""Criteria on fewer columns: a criterion among those whose sensitive value is known, and any criterion on sums of columns.
+"""Criteria on other criteria: of the rows whose sensitive value is known, on sums of columns, and of people.
 
 Let M be the labels that stand for no value, v a class's counts (or probabilities) and v' = (v_s) for s not in M. A
 criterion D that leaves out M is satisfied by v exactly when v' = 0 or D is satisfied by v'. So 20 rows of asthma and 5
-without a diagnosis share one diagnosis: for whoever has one it is certain. Where nobody's value is known there is none to
-be told.
+without a diagnosis share one diagnosis: for whoever has one it is certain.
 
-Merging keeps it, as it must be: (u + v)' = u' + v', and of two that pass either one is 0 there, and the sum is the other,
-or D is satisfied by both, hence by the sum. People of at most r rows have at most r rows among those with a value, so D
-may be asked of people first, or this.
+Merging keeps it: (u + v)' = u' + v', and of two that pass one is 0 there, or D is satisfied by both, hence by the sum.
+People of at most r rows have at most r rows among those with a value, so D may be asked of people first, or this.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
+from checks.diversity.criterion import Diversity, SensitiveValues, ShareBound, Vectors
 from checks.diversity.text import LEAVING_OUT, spelled_labels
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray
@@ -60,11 +58,6 @@ class LeavingOut(Diversity):
     def __str__(self) -> str:
         return f"{self.plain} {LEAVING_OUT} {spelled_labels(self.labels)}"
 
-    @property
-    def about_base_values(self) -> bool:
-        """Whether the criterion is about base values."""
-        return self.plain.about_base_values
-
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by these values, of which it looks at those that are known."""
         unknown = self._unknown(values)
@@ -95,17 +88,13 @@ class LeavingOut(Diversity):
 class Projected(Diversity):
     """A criterion on sums of some of a class's columns; a class that has nothing in these passes.
 
-    Merging classes adds up their sums too, so what merging keeps of the criterion it keeps of this. above: for each column
-    which sum it is part of, None for none. labels: of the sums; empty if each is one column. Reached: what the criterion
-    says of the sums, infinite if all are 0.
+    above: for each column which sum it is part of, None for none. labels: of the sums; empty if each is one column.
+    Reached: what the criterion says of the sums, infinite if all are 0.
     """
 
     diversity: Diversity
     above: tuple[int | None, ...]
     labels: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return str(self.diversity)
 
     @cached_property
     def places(self) -> IndexArray:
@@ -148,3 +137,77 @@ class Projected(Diversity):
         """The criterion itself scaled."""
         judged = self.diversity.scaled(factor)
         return None if judged is None else replace(self, diversity=judged)
+
+
+# Diversity of people, who can have several rows each: it must hold however the rows are shared among them.
+#
+# Each person has at most r of the rows of a class, and any one of them is looked at. With p the shares of the sensitive
+# values among the rows, the shares u that people can have are those with u_s <= r p_s: no value is that of more people than
+# it has rows, and there are at least 1/r times as many people as rows. Of all these u the one that fills up the most
+# frequent values first majorizes every other, so a criterion that is kept by whatever is majorized holds of all if it holds
+# of that one. For a bound on the sum of the most frequent shares, with a weight on the first, this is the same bound divided
+# by r. It is on a convex function of the shares, so merging classes keeps it.
+#
+# The number of people is T / r here, not rounded up, which merging would not keep: (1, 1, 1) with r = 2 is two people at
+# least, no value that of more than half of them; twice (1, 1, 1) is three, and a value can be that of two. Nor does it keep
+# the entropy: with r = 2 the rows (6, 5, 5, 4) are as uncertain as 1.96 equally likely values at least, (15, 1, 1, ...) with
+# 25 times 1 as 2.62, ten times the one and once the other as 1.94.
+
+
+def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
+    """The criterion that a class satisfies if its people, of at most so many rows each, satisfy a diversity for certain.
+
+    None if that cannot be decided exactly: for a criterion that is no bound on the most frequent shares.
+
+    >>> from checks.diversity.criteria import Distinct
+    >>> two_of_people = of_people(Distinct(2), 3)
+    >>> two_of_people.decide([3, 6]), two_of_people.decide([4, 4, 5])
+    (False, False)
+    >>> two_of_people.decide([3, 3, 3, 3])
+    True
+    """
+    if rows_per_person == 1:
+        return diversity
+    return None if diversity.share_bound() is None else OfPeople(diversity, rows_per_person)
+
+
+@dataclass(frozen=True)
+class OfPeople(Diversity):
+    """A diversity that holds of people, at most `rows_per_person` rows each. Reached: that of the least diverse people.
+
+    eased: what the bound is multiplied with. Raises CriterionError for a diversity that is no bound on the most frequent
+    shares.
+    """
+
+    diversity: Diversity
+    rows_per_person: int
+    eased: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        _ = self.share_bound()
+
+    def share_bound(self) -> ShareBound:
+        """The bound on the shares of the rows: that of the people divided by the rows of each."""
+        bound = self.diversity.share_bound()
+        if bound is None:
+            raise CriterionError(f"{self.diversity} cannot be decided of people who have several rows each")
+        return bound._replace(limit=bound.limit * self.eased / self.rows_per_person)
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """Relative to the bound."""
+        bound = self.share_bound()
+        shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
+        bounded = float(bound.head_weight) * shares[:, 0] + shares[:, : bound.top].sum(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.asarray(float(bound.limit) * shares.sum(axis=1) / bounded - 1, dtype=np.float64)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """What the diversity says of the least diverse people, whose shares fill up the most frequent values first."""
+        rows = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
+        filled = np.minimum(self.rows_per_person * np.cumsum(rows / rows.sum(axis=1, keepdims=True), axis=1), 1.0)
+        people = np.diff(filled, axis=1, prepend=0.0)
+        return self.diversity.reached(np.where(people > 1e-12, people, 0.0))
+
+    def scaled(self, factor: Fraction) -> "OfPeople":
+        """The criterion with the bound divided by the factor."""
+        return replace(self, eased=self.eased / factor)

@@ -1,8 +1,4 @@
-"""The diversity criteria that have a text: `entropy:6` in a policy, in a bundle, or demanded of one.
-
-A criterion of one's own is registered with `register_diversity`, or declared by an installed package as an entry point of
-the group `marginals.criteria`, under its name; those of the project stand in the table below.
-"""
+"""The diversity criteria that have a text, such as `entropy:6`: the project's own, those registered, and installed ones."""
 
 import re
 from dataclasses import dataclass
@@ -49,7 +45,7 @@ _KINDS: dict[str, type[Diversity]] = {
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 _LONGEST, _LONGEST_UNKNOWN = 10_000, 200
-"""Most characters of a text that is read, and of one that is told as it stands, since nothing here knows the criterion."""
+"""Most characters of a text that is read, and of one whose criterion nothing here knows."""
 
 _registered: dict[str, type[Diversity]] = {}
 
@@ -58,8 +54,9 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     """Make the text of a criterion known: to policies, to bundles that are read, and to the demands of `verify`.
 
     criterion: a class with `name`, `parameters` and `parsed`, which is returned. Whoever verifies a release that claims it
-    needs the same registration; for the command line, declare it as an entry point. `check_criterion` tries whether it
-    keeps the laws that checks rely on. Raises CriterionError for another criterion's name, or one unlike `my-criterion`.
+    needs the same registration; for the command line, declare it as an entry point of the group `marginals.criteria`.
+    `check_criterion` tries whether it keeps the laws that checks rely on. Raises CriterionError for another criterion's
+    name, or one unlike `my-criterion`.
 
     >>> import marginals
     >>> from fractions import Fraction
@@ -82,15 +79,15 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     name = criterion.name
     if not _NAME.fullmatch(name):
         raise CriterionError(f"a diversity has a name such as entropy or my-criterion, not {name!r}")
-    if name in _KINDS or _registered.get(name, criterion) is not criterion:
+    if (_KINDS | _registered).get(name, criterion) is not criterion:
         raise CriterionError(f"there is already a diversity {name!r}")
     _registered[name] = criterion
     return criterion
 
 
 def require_kind(criterion: object) -> None:
-    """Raise CriterionError unless something is a class of criteria, with what a text of one is made of."""
-    if not (isinstance(criterion, type) and issubclass(criterion, Diversity) and hasattr(criterion, "name")):
+    """Raise CriterionError unless something is a class of criteria."""
+    if not (isinstance(criterion, type) and issubclass(criterion, Diversity)):
         raise CriterionError("a criterion is a class with the base marginals.Diversity and a name, such as Entropy")
 
 
@@ -137,9 +134,10 @@ def stated_diversity(text: str) -> Diversity:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     plain, left_out = split_left_out(text)
     name, _, parameters = plain.partition(":")
-    kind = _kind(name.strip())
-    criterion: Diversity | None = None if kind is None else kind.parsed(parameters)
-    if kind is None and _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
+    criterion: Diversity | None = None
+    if (kind := _kind(name.strip())) is not None:
+        criterion = kind.parsed(parameters)
+    elif _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
         criterion = Uninstalled(plain)
     if criterion is None:
         raise _refusal(text)
@@ -181,7 +179,6 @@ def demands_nothing(diversity: Diversity) -> bool:
 
 
 def _refusal(text: str) -> CriterionError:
-    """The error for a text that is no criterion, with all forms."""
     sentence = f"the diversity {text!r} is not of the form {', '.join(spellings())}"
     name = split_left_out(text)[0].partition(":")[0].strip()
     if _NAME.fullmatch(name) and _kind(name) is None:
@@ -193,10 +190,7 @@ def _refusal(text: str) -> CriterionError:
 
 
 def _kind(name: str) -> type[Diversity] | None:
-    """The class of a name: of the project, registered, or declared by an installed package; None if there is none.
-
-    Raises ExtensionError for something installed that is no criterion, or one of another name.
-    """
+    """The class of a name; None if there is none. Raises ExtensionError if what is installed under it is no criterion."""
     if (known := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
         return known
     result = installed(CRITERIA, name)
@@ -213,7 +207,7 @@ def require_readable(criterion: Diversity) -> None:
         read, why = None, f": {str(error).partition('; if')[0]}"
     else:
         why = f", but as {read}"
-    if read != criterion:
+    if read != criterion or hash(read) != hash(criterion):
         raise CriterionError(
             f"the criterion {type(criterion).__name__} writes itself as {str(criterion)!r}, which is not read back "
             f"as the same one{why}; let its __str__ be name:parameters, its parsed() the way back, and equal ones be "

@@ -15,7 +15,6 @@ from checks.diversity.criteria import (
     NegativeDisclosure,
     NpdRecursive,
     Recursive,
-    require_one_diverse,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
 from checks.diversity.cuts import Cases, RatioBounds, empty_tails, light_others, too_rare
@@ -51,10 +50,9 @@ class ShareRange(Diversity):
     upper: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        if len(self.lower) != len(self.upper) or not all(0 <= share < 1 for share in self.lower):
-            raise CriterionError("each value needs a lower bound from 0 to below 1, and an upper bound")
-        if any(share < 0 for share in self.upper):
-            raise CriterionError("an upper bound of a share is not negative")
+        is_valid = all(0 <= low < 1 and high >= 0 for low, high in zip(self.lower, self.upper))
+        if len(self.lower) != len(self.upper) or not is_valid:
+            raise CriterionError("each value needs a lower bound from 0 to below 1, and an upper bound of 0 or more")
 
     def __str__(self) -> str:
         bounds = (f"{spelled(low)} to {spelled(min(high, Fraction(1)))}" for low, high in zip(self.lower, self.upper))
@@ -235,10 +233,6 @@ class PdRecursive(Diversity):
     name: ClassVar[str] = "pd-recursive"
     grammar = Grammar((Number("c", 0), WHOLE_AT_LEAST_ONE), (MAY_EQUAL, LABELS_MAY_DISCLOSE))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_one_diverse(self.c, self.l, strict=self.strict)
-
     def among(self, values: SensitiveValues) -> Recursive:
         """The criterion with the values under which there are only those that may be disclosed."""
         return Recursive(self.c, self.l, self.strict, values.within(self.may_disclose))
@@ -273,10 +267,6 @@ class NpdRecursiveByLabel(Diversity):
         (Number("c1", 0), Number("c2", 0, 100), WHOLE_AT_LEAST_ONE),
         (MAY_EQUAL, LABELS_MAY_DISCLOSE._replace(is_optional=True), LABELS_MUST_PROTECT),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_one_diverse(self.c1, self.l, strict=self.strict)
 
     def among(self, values: SensitiveValues) -> NpdRecursive:
         """Both halves among these values."""

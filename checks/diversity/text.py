@@ -163,6 +163,8 @@ class Grammar:
     def read(self, text: str) -> dict[str, Any] | None:
         """Read the fields that numbers and clauses set; None for a text of another form.
 
+        Raises CriterionError for recursive diversity in the form of KG06 with l = 1 and a c below 1.
+
         >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
         {'l': Fraction(3, 1), 'may_disclose': ('healthy', 'of age')}
         """
@@ -186,7 +188,16 @@ class Grammar:
             fields[clause.name] = _labels(behind) if clause.value is None else clause.value
             if fields[clause.name] == ():
                 return None
-        return fields if all(clause.is_optional or clause.name in fields for clause in self.clauses) else None
+        if not all(clause.is_optional or clause.name in fields for clause in self.clauses):
+            return None
+        # KG06 Def. 2.5 makes no exception for l = 1.
+        if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < found[0] < 1:
+            c = spelled(found[0])
+            raise CriterionError(
+                f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}; that no value has more than a share of "
+                f"{c} of the rows is simple:{spelled(1 / found[0])}"
+            )
+        return fields
 
     def spelled(self, criterion: object) -> str:
         """Write what `read` reads back as the fields of a criterion."""
